@@ -1,0 +1,18 @@
+"""The typed configuration: one YAML file in, frozen dataclasses out, every mistake with its file, line and dotted path.
+
+errors      Place, Problem, ConfigError
+tree        what a file says, with places; dotted and nested keys are one
+document    YAML text and -E overrides -> tree
+expand      ${VAR}, ${VAR:default}, ${VAR:?message}
+units       sizes and durations
+scalars     one scalar -> the type that a hint asks for
+schema      a model's options, read from its dataclasses
+report      problems, notes, and the places of values
+raw         maps whose keys we do not know
+load        tree -> model, all problems at once
+model       what the shipper can be told (with inputs, outputs)
+sink        what the Spark sink can be told
+filebeat    what Filebeat has and we do not
+reference   the page of all options
+permissions who may write the file
+"""

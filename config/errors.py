@@ -1,0 +1,34 @@
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written; line 0 where there is no line to point to (-E, a file that is not there)."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake: where it was written, the option's dotted path ("" for the file itself), and what would be right."""
+
+    file: str
+    line: int
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (str(Place(self.file, self.line)), self.path, self.message) if part)
+
+
+class ConfigError(Exception):
+    """Everything that is wrong with a configuration; str() is one line a problem."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))

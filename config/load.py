@@ -1,0 +1,173 @@
+"""Tree -> model, through the model's type hints. Nothing here knows an option by name.
+
+A problem does not stop the walk, so that all of them are told at once. A value with a problem is FAILED, and so is what
+holds it; checks run on whole values only, since a check on half of them would tell what is not so.
+"""
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin
+
+from config import document, scalars
+from config.errors import ConfigError
+from config.raw import RawMaps
+from config.report import FAILED, Report, Spot, dotted
+from config.schema import Names, Option, options
+from config.tree import Listing, Node, Scalar, Table, is_null
+
+T = TypeVar("T")
+Found = dict[str, tuple[Node, Spot]]  # by field name
+
+_NO_SECTION = "must be a section of options (key: value)"
+
+
+def load(file: Path, model: type[T], overrides: Sequence[str] = (), env: Mapping[str, str] = os.environ) -> T:
+    """The file as a `model`, with `-E key=value` laid over it; the last of equal keys wins.
+
+    What was accepted and left out is told in the model's field `notes`, where it has one. Raises ConfigError, with all
+    problems at once.
+    """
+    report = Report([])
+    root = document.override(document.read(file, report.problems), overrides, report.problems)
+    value: Any = _Walk(env, report).section(model, root, Spot("", "", root.place))
+    if report.problems:
+        raise ConfigError(
+            sorted(report.problems, key=lambda problem: (problem.file == document.OVERRIDE, problem.line))
+        )
+    if any(field.name == "notes" for field in dataclasses.fields(value)):
+        value = replace(value, notes=tuple(report.notes))
+    loaded: T = value
+    return loaded
+
+
+class _Walk:
+    def __init__(self, env: Mapping[str, str], report: Report) -> None:
+        self._report = report
+        self._raw = RawMaps(env, report)
+
+    def section(self, model: Any, node: Node, spot: Spot) -> Any:
+        """A dataclass from a table; a section with nothing below it is one of defaults."""
+        self._report.spots[spot.attribute] = spot
+        if is_null(node):
+            node = Table((), spot.place)
+        if not isinstance(node, Table):
+            return self._report.fail(spot, _NO_SECTION)
+        found: Found = {}
+        self._match(Names.of(model), node, "", spot, found)
+        values = {option.name: self._option(option, found.get(option.name), spot) for option in options(model)}
+        if FAILED in values.values():
+            return FAILED
+        value = model(**values)
+        return self._report.checked(value, value.check() if hasattr(value, "check") else (), spot)
+
+    def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> None:
+        """Sorts what is written into `found`; what is none of ours becomes a problem or a note."""
+        for key, node in table.children(self._report.clash(dotted(spot.path, prefix))).items():
+            name = dotted(prefix, key)
+            option = names.options.get(name)
+            if option is not None:
+                self._take(option, node, spot.option(option.name, name, node), found)
+            elif names.foreign(name):
+                self._foreign(names, name, node, spot.name(name, node))
+            elif not names.beneath(name):
+                self._report.fail(spot.name(name, node), names.unknown(name))
+            elif isinstance(node, Table):
+                self._match(names, node, name, spot, found)
+            elif not is_null(node):
+                self._report.fail(spot.name(name, node), _NO_SECTION)
+
+    def _take(self, option: Option, node: Node, spot: Spot, found: Found) -> None:
+        if option.name in found:
+            other = found[option.name][1]
+            self._report.fail(spot, f"means the same as {other.path} ({other.place}); keep one")
+        found[option.name] = (node, spot)
+
+    def _foreign(self, names: Names, name: str, node: Node, spot: Spot) -> None:
+        if is_null(node):
+            return
+        if name in names.ignored:
+            self._report.note(spot, names.ignored[name])
+        elif _disabled(node):
+            self._report.note(spot, "not enabled")
+        else:
+            self._report.fail(spot, _sentence("not supported (yet)", names.not_yet[name]))
+
+    def _option(self, option: Option, found: tuple[Node, Spot] | None, above: Spot) -> Any:
+        node, spot = found or (None, above.option(option.name, option.keys[0]))
+        if node is not None:
+            node = self._raw.expanded(node, spot)
+        if node is FAILED:
+            return FAILED
+        if option.always and (node is not None or "missing" not in option.about):
+            return self.section(option.hint, node or Table((), spot.place), spot)
+        if node is None or (is_null(node) and option.section is None):
+            if option.required:
+                return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
+            return option.default
+        self._report.spots[spot.attribute] = spot
+        value = self._value(option, option.hint, node, spot)
+        return value if value is FAILED else self._bounded(option, value, spot)
+
+    def _bounded(self, option: Option, value: Any, spot: Spot) -> Any:
+        about = option.about
+        if "min" in about and value < about["min"]:
+            return self._report.fail(spot, f"must be at least {about['min']}")
+        if "max" in about and value > about["max"]:
+            return self._report.fail(spot, f"must be at most {about['max']}")
+        return self._report.checked(value, about["check"](value) if "check" in about else (), spot)
+
+    def _value(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
+        if get_origin(hint) is tuple:
+            return self._items(option, get_args(hint)[0], node, spot)
+        if option.section is not None:
+            return self.section(option.section, node, spot)
+        if get_origin(hint) is dict:
+            return self._map(get_args(hint)[1], node, spot)
+        if not isinstance(node, Scalar):
+            kind = "list" if isinstance(node, Listing) else "section"
+            return self._report.fail(spot, f"must be a single value, not a {kind}")
+        try:
+            return scalars.typed(node, hint)
+        except ValueError as error:
+            return self._report.fail(spot, str(error))
+
+    def _map(self, hint: Any, node: Node, spot: Spot) -> Any:
+        if not isinstance(node, Table):
+            return self._report.fail(spot, _NO_SECTION)
+        return self._raw.nested(node, spot) if hint is Any else self._raw.flat(node, spot)
+
+    def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
+        """A list; one value alone is a list of one, as in Filebeat."""
+        if isinstance(node, Table):
+            return self._report.fail(spot, "must be a list (- item)")
+        items = node.items if isinstance(node, Listing) else (node,)
+        values = [self._item(option, hint, item, spot.item(index, item)) for index, item in enumerate(items)]
+        if FAILED in values:
+            return FAILED
+        split = option.about.get("split")
+        return tuple(values) if split is None else tuple(_parts(values, split))
+
+    def _item(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
+        self._report.spots[spot.attribute] = spot
+        filled = self._raw.expanded(node, spot)
+        if filled is FAILED:
+            return FAILED
+        if option.section is None and is_null(filled):
+            return self._report.fail(spot, "is empty")
+        return self._value(option, hint, filled, spot)
+
+
+def _parts(values: Sequence[str], split: str) -> list[str]:
+    return [part.strip() for value in values for part in value.split(split) if part.strip()]
+
+
+def _disabled(node: Node) -> bool:
+    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Table) else None
+    return isinstance(enabled, Scalar) and enabled.kind == "bool" and scalars.natural(enabled) is False
+
+
+def _sentence(what: str, more: str) -> str:
+    return f"{what}; {more}" if more else what

@@ -1,0 +1,90 @@
+"""What a configuration says, each node with its place.
+
+A table keeps its keys as they were written. `children` takes one step of a dotted path, `leaves` goes to the end: so
+`a.b: 1` and `a: {b: 1}` mean the same wherever options are read, and a raw map may hold both `api.version.request` and
+`api.version.request.timeout.ms`. An entry's rank is 0 in the file, and 1, 2, ... for the -E overrides: the higher one
+wins, equal ones are a clash.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from config.errors import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    text: str
+    kind: str  # YAML's short tag: str, int, float, bool, null, timestamp, ...
+    plain: bool  # written without quotes: typed again after variables were filled in
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    items: tuple["Node", ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    key: str
+    node: "Node"
+    place: Place
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    entries: tuple[Entry, ...]
+    place: Place
+
+    def children(self, clash: "Clash") -> dict[str, "Node"]:
+        """The nodes one step down, dotted and nested spellings joined."""
+        return _joined(map(_first_step, self.entries), clash)
+
+    def leaves(self, clash: "Clash") -> dict[str, "Node"]:
+        """The nodes at the ends, by their whole dotted key below this table."""
+        return _joined(_ends(self, ""), clash)
+
+
+Node = Scalar | Listing | Table
+Clash = Callable[[str, Place, Place], None]  # key, place of the first, place of the second
+
+
+def _first_step(entry: Entry) -> Entry:
+    head, dot, rest = entry.key.partition(".")
+    if not dot:
+        return entry
+    return replace(entry, key=head, node=Table((replace(entry, key=rest),), entry.place))
+
+
+def _ends(table: Table, prefix: str) -> Iterator[Entry]:
+    for entry in table.entries:
+        key = prefix + entry.key
+        if isinstance(entry.node, Table):
+            yield from _ends(entry.node, key + ".")
+        else:
+            yield replace(entry, key=key)
+
+
+def _joined(entries: Iterable[Entry], clash: Clash) -> dict[str, Node]:
+    joined: dict[str, Entry] = {}
+    for entry in sorted(entries, key=lambda entry: entry.rank):
+        before = joined.get(entry.key)
+        joined[entry.key] = entry if before is None else _join(before, entry, clash)
+    return {key: entry.node for key, entry in joined.items()}
+
+
+def _join(first: Entry, second: Entry, clash: Clash) -> Entry:
+    if isinstance(first.node, Table) and isinstance(second.node, Table):
+        return replace(second, node=Table(first.node.entries + second.node.entries, first.node.place))
+    if second.rank > first.rank or is_null(first.node):
+        return second
+    if not is_null(second.node):
+        clash(first.key, first.place, second.place)
+    return first
+
+
+def is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.kind == "null"

@@ -1,0 +1,39 @@
+"""Sizes and durations as Filebeat writes them."""
+
+import re
+from typing import Annotated
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_BYTES = {"": 1, "b": 1} | {
+    f"{letter}{suffix}": int(base**power)
+    for power, letter in enumerate("kmgt", start=1)
+    for suffix, base in (("", 1000), ("b", 1000), ("i", 1024), ("ib", 1024))
+}
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+
+
+def parse_size(text: str) -> int:
+    """Bytes: "10MiB" and "10Mi" count in 1024, "10MB" and "10M" in 1000, a bare number is bytes. Raises ValueError."""
+    matched = _SIZE.fullmatch(text.strip())
+    factor = _BYTES.get(matched[2].lower()) if matched else None
+    if matched is None or factor is None:
+        raise ValueError(f"{text!r} is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB")
+    return round(float(matched[1]) * factor) if "." in matched[1] else int(matched[1]) * factor
+
+
+def parse_duration(text: str) -> float:
+    """Seconds: Go's notation ("1m30s", "100ms", "1.5h"), and a bare number is seconds. Raises ValueError."""
+    stripped = text.strip()
+    if _NUMBER.fullmatch(stripped):
+        return float(stripped)
+    parts = _PART.findall(stripped)
+    if not parts or "".join(number + unit for number, unit in parts) != stripped:
+        raise ValueError(f"{text!r} is not a duration; write 5s, 1m30s, 100ms or 2h")
+    return round(sum(float(number) * _SECONDS[unit] for number, unit in parts), 9)
+
+
+# The second argument is what the loader calls with the scalar's text.
+Size = Annotated[int, parse_size]
+Duration = Annotated[float, parse_duration]

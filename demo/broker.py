@@ -1,0 +1,166 @@
+"""A real one-node Apache Kafka in a directory of its own, for the demo, the benchmark and the tests."""
+
+import atexit
+import base64
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from demo.broker_config import log4j, server_properties
+from demo.ports import free_ports
+from demo.process import end, last_lines, spawn
+from spark_sink.jars import broker_class_path
+from spark_sink.java import find_java
+
+# The JVM lives for minutes: the first compiler is enough, and archived classes save most of a second.
+JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.awt.headless=true")
+NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
+
+
+class BrokerFailed(Exception):
+    """The broker did not start; the text has the end of its log."""
+
+
+class Broker:
+    """Start, stop, kill, freeze: its port and its data stay the same until the object goes away.
+
+    Not for several threads. Raises JarsMissing or NoJava (spark_sink) where the machine lacks what it needs.
+    """
+
+    def __init__(self, directory: Path, heap: str = "512m", properties: Mapping[str, str] = NO_PROPERTIES) -> None:
+        self._directory = directory.absolute()
+        self.log_file = self._directory / "server.log"
+        self._output = self._directory / "output.log"
+        self._heap = heap
+        self._process: subprocess.Popen[bytes] | None = None
+        self._class_path = broker_class_path()
+        self._java = find_java().java
+        self._port, controller_port = free_ports(2)
+        self._configure(controller_port, properties)
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def __repr__(self) -> str:
+        return f"<Broker {self.bootstrap} {'running' if self.running else 'stopped'} in {self._directory}>"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self, timeout: float = 60) -> None:
+        """Start it, and return when it answers. Raises BrokerFailed; then nothing is left running."""
+        self._format()
+        atexit.register(self.kill)
+        self._process = spawn(self._jvm("kafka.Kafka", self._settings), self._output)
+        try:
+            self._await_answer(time.monotonic() + timeout)
+        except BaseException:  # also Ctrl-C while waiting must not leave it running
+            self.kill()
+            raise
+
+    def stop(self, timeout: float = 20) -> None:
+        """SIGTERM: it closes its log files in order; killed when that takes longer than `timeout`."""
+        if self._process is not None:
+            end(self._process, timeout)
+            self._forget()
+
+    def kill(self) -> None:
+        """SIGKILL, as a power cut does it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._forget()
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def freeze(self) -> None:
+        """SIGSTOP: connections stay open, and nothing answers."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        """Returns when the topic can be written to. Raises KafkaException, also when there is such a topic."""
+        admin = self.admin()
+        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+        while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
+            time.sleep(0.02)
+
+    def admin(self) -> AdminClient:
+        """A new client, quiet about a broker that is not there (yet)."""
+        settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "reconnect.backoff.max.ms": 200}
+        return AdminClient(settings | {"log_level": 0, "error_cb": lambda error: None})
+
+    def _configure(self, controller_port: int, properties: Mapping[str, str]) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._data = self._directory / "data"
+        self._settings = self._directory / "server.properties"
+        self._settings.write_text(server_properties(self._data, self._port, controller_port, properties))
+        self._log4j = self._directory / "log4j2.xml"
+        self._log4j.write_text(log4j(self.log_file))
+
+    def _jvm(self, main: str, *arguments: str | Path) -> list[str | Path]:
+        options = [*JVM_OPTIONS, f"-Xmx{self._heap}", f"-Dlog4j2.configurationFile={self._log4j}"]
+        return [self._java, *options, "-cp", self._class_path, main, *arguments]
+
+    def _format(self) -> None:
+        """Give the data directory its cluster id, once."""
+        if (self._data / "meta.properties").is_file():
+            return
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        command = self._jvm("kafka.tools.StorageTool", "format", "-t", cluster, "-c", self._settings)
+        process = spawn(command, self._output)
+        try:
+            status = process.wait(60)
+        finally:
+            process.kill()
+        if status != 0:
+            raise BrokerFailed(f"formatting the broker's directory failed:\n{last_lines(self._output)}")
+
+    def _await_answer(self, deadline: float) -> None:
+        admin = self.admin()
+        while not (self._listens() and self._answers(admin)):
+            if not self.running or time.monotonic() > deadline:
+                why = "did not answer in time" if self.running else "ended"
+                raise BrokerFailed(f"the broker {why}:\n{last_lines(self._output)}\n{last_lines(self.log_file)}")
+            time.sleep(0.05)
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+    def _answers(self, admin: AdminClient) -> bool:
+        try:
+            return bool(admin.list_topics(timeout=2).brokers)
+        except KafkaException:
+            return False
+
+    def _forget(self) -> None:
+        self._process = None
+        atexit.unregister(self.kill)

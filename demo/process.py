@@ -1,0 +1,47 @@
+"""Child processes that never outlive this one.
+
+Each child is a session of its own, so that Ctrl-C at the terminal reaches only the parent, which then stops the
+children in order. Should the parent be killed and never get to that, the kernel kills them (`setpriv --pdeathsig`, part
+of Debian's base system). The kernel does so when the starting *thread* ends: start children from the main thread.
+"""
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+def spawn(command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start `command` with both outputs appended to the file `log`. Raises OSError when it cannot be started."""
+    setpriv = shutil.which("setpriv")
+    guard = (
+        [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+    )  # it execs the command: the process id is the command's own
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [*guard, *map(str, command)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=env,
+            start_new_session=True,
+        )
+
+
+def end(process: subprocess.Popen[bytes], timeout: float) -> int:
+    """Ask with SIGTERM, after `timeout` seconds kill; returns the exit status. Also for one that has ended already."""
+    process.send_signal(signal.SIGCONT)  # a frozen process would not hear SIGTERM
+    process.terminate()
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def last_lines(log: Path, count: int = 15) -> str:
+    """The end of a log file, to show why a process failed; empty when there is no such file."""
+    if not log.is_file():
+        return ""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-count:])

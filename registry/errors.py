@@ -1,0 +1,46 @@
+"""What can be wrong with a registry; each says in words which file, and what to do.
+
+    RegistryError
+    ├── RegistryLocked    another process holds the directory
+    ├── RegistryCorrupt   bytes that were once on disk are damaged or gone
+    └── RegistryTooNew    written by a later release
+
+A disk that refuses (full, read-only) is the plain OSError: it may pass, these do not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class RegistryError(Exception):
+    pass
+
+
+class RegistryLocked(RegistryError):
+    def __init__(self, directory: Path, pid: int | None) -> None:
+        self.directory = directory
+        self.pid = pid
+        holder = "another process" if pid is None else f"process {pid}"
+        super().__init__(f"registry {directory} is in use by {holder}; stop it or use another path.data")
+
+
+class RegistryCorrupt(RegistryError):
+    def __init__(self, file: Path, offset: int, why: str) -> None:
+        self.file = file
+        self.offset = offset
+        self.why = why
+        super().__init__(
+            f"registry file {file} is damaged at byte {offset}: {why}; restore {file.parent} from a backup,"
+            " or move it away to begin without positions (every file is then shipped again from its start)"
+        )
+
+
+class RegistryTooNew(RegistryError):
+    def __init__(self, file: Path, version: int, known: int) -> None:
+        self.file = file
+        self.version = version
+        super().__init__(
+            f"registry file {file} has format version {version}, this release knows up to {known};"
+            " run the release that wrote it, or a later one"
+        )

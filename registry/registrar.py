@@ -1,0 +1,163 @@
+"""The only writer of the registry: one thread, so that the reading loop never waits for the disk."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from registry.pending import Pending, Saved, Taken
+from registry.state import FileState
+from registry.store import Store
+
+__all__ = ["Registrar", "Saved"]
+
+_logger = logging.getLogger(__name__)
+
+_LOG_EVERY = 60.0  # seconds between two lines about a disk that refuses
+
+_ADVICE = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "raise the quota of the user that runs the shipper",
+    errno.EROFS: "make the file system writable again",
+    errno.EACCES: "give the user that runs the shipper the right to write there",
+    errno.EPERM: "give the user that runs the shipper the right to write there",
+    errno.EIO: "look at the disk: the kernel's log tells more",
+}
+
+
+def _do_nothing() -> None:
+    pass
+
+
+class Registrar:
+    """`note`, `save` and `remove` may be called from any thread and never block on the disk.
+
+    Order is the order of the calls; for one id, the last call wins. After `close`, nothing is written any more.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        flush_interval: float = 1.0,
+        on_saved: Callable[[], None] = _do_nothing,
+        clock: Callable[[], float] = time.monotonic,
+        retry_interval: float = 1.0,
+    ) -> None:
+        """`on_saved` is called from the registrar's thread, after tickets were resolved."""
+        self.states = dict(store.states)  # as loaded: the store's own belongs to the thread
+        self.flushes = 0
+        self.errors = 0
+        self.entries = 0  # written, removals included
+        self.failure: Exception | None = None  # a bug ended the thread: nothing will be saved any more
+        self._store = store
+        self._on_saved = on_saved
+        self._clock = clock
+        self._pending = Pending(flush_interval, retry_interval)
+        self._changed = threading.Condition()  # guards _pending
+        self._logged_at: float | None = None  # set while the disk refuses
+        self._thread = threading.Thread(target=self._run, name="registrar", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def note(self, state: FileState) -> None:
+        """To be written within `flush_interval`, together with what else changed until then."""
+        self._note(state.id, state)
+
+    def remove(self, file_id: str) -> None:
+        """As `note`."""
+        self._note(file_id, None)
+
+    def _note(self, file_id: str, state: FileState | None) -> None:
+        with self._changed:
+            if self._pending.note({file_id: state}, self._clock()):
+                self._changed.notify()
+
+    def save(self, states: Sequence[FileState]) -> Saved:
+        """Written at once, with all that waits; retried until the disk takes it."""
+        with self._changed:
+            ticket = self._pending.urge(states, self._clock())
+            self._changed.notify()
+        return ticket
+
+    def close(self, timeout: float) -> bool:
+        """The last flush. False when it could not be written within `timeout` seconds."""
+        with self._changed:
+            now = self._clock()
+            self._pending.close(now + timeout, now)
+            self._changed.notify()
+        if self._thread.ident is None:
+            self._thread.start()
+        self._thread.join(timeout)
+        with self._changed:
+            return not self._thread.is_alive() and self.failure is None and self._pending.empty
+
+    def _run(self) -> None:
+        try:
+            while self._wait():
+                self.step()
+        except Exception as error:
+            # The thread's outermost frame: whoever waits for a save must learn that none will come.
+            _logger.critical("the registrar ended by a fault of its own", exc_info=error)
+            self.failure = error
+            self._on_saved()
+
+    def _wait(self) -> bool:
+        with self._changed:
+            while not self._pending.finished(self._clock()):
+                wait = self._pending.wait(self._clock())
+                if wait == 0:
+                    return True
+                self._changed.wait(wait)
+        return False
+
+    def step(self) -> bool:
+        """Writes all that waits if it is due; False when nothing is. Never waits for time to pass."""
+        with self._changed:
+            if self._pending.wait(self._clock()) != 0:
+                return False
+            taken = self._pending.take()
+        try:
+            self._append(taken)
+        except OSError as error:
+            with self._changed:
+                self._pending.failed(taken, self._clock())
+            self._tell(error)
+            return True
+        with self._changed:
+            self._pending.succeeded()
+        self._confirm(taken)
+        return True
+
+    def _append(self, taken: Taken) -> None:
+        changed = [state for state in taken.entries.values() if state is not None]
+        self._store.append(changed, [file_id for file_id, state in taken.entries.items() if state is None])
+
+    def _confirm(self, taken: Taken) -> None:
+        self.flushes += 1
+        self.entries += len(taken.entries)
+        if self._logged_at is not None:
+            self._logged_at = None
+            _logger.info("registry %s: saved again", self._store.directory)
+        for ticket in taken.tickets:
+            ticket.resolve()
+        if taken.tickets:
+            self._on_saved()
+
+    def _tell(self, error: OSError) -> None:
+        self.errors += 1
+        now = self._clock()
+        if self._logged_at is not None and now - self._logged_at < _LOG_EVERY:
+            return
+        self._logged_at = now
+        _logger.error(
+            "registry %s: positions cannot be saved: %s (%s); %s; retried until it works, until then a restart"
+            " would ship lines again",
+            self._store.directory,
+            error.strerror or error,
+            errno.errorcode.get(error.errno or 0, "no errno"),
+            _ADVICE.get(error.errno or 0, "look at this file system"),
+        )

@@ -1,0 +1,167 @@
+"""The registry on disk. One directory, `<path.data>/registry/`:
+
+    lock               held (flock) while a store is open; its text is the holder's pid
+    log.ndjson         what changed: groups of JSON lines, each group written at once and fsynced before the next
+    checkpoint.ndjson  all live entries up to one group; replaces what the log had until then
+    *.tmp              a file that is being made; whatever a crash leaves of it is overwritten
+
+`form.py` has the lines. Groups are numbered from 1 on and never restart. The header of the checkpoint names the last
+group that it includes; the header of the log names the group after which the log begins.
+
+Why a killed writer's registry always loads:
+
+- *A group* is durable when `append` returns (fsync). Of the one being written, any part may be there: a last group
+  that does not match its closing line is a torn tail and is cut off, with a warning. Damage before a later group was
+  not done by a crash: RegistryCorrupt.
+- *A checkpoint* is written beside the old one, fsynced, renamed over it, and the directory fsynced; only then the log
+  is started anew in the same way. In between, the log still has groups that the checkpoint includes: they are skipped.
+- *A missing file* is noticed: a log that begins after group 12 needs a checkpoint that includes group 12, and a
+  checkpoint needs a log. Only a directory with neither is a new registry.
+- *A failed append* (disk full) leaves a part of a group; it is cut before the next append, and when the cut fails, it
+  is tried first the next time. So no group is ever written behind a damaged one.
+- *A failed checkpoint* costs nothing but a longer log.
+- *What `open` shows is on disk*: a writer that was killed leaves bytes that only the page cache has. They are fsynced
+  before anybody may rely on them (a file id in a record sent), or a power failure could take them back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+from registry import form
+from registry.files import File, Files, write_all
+from registry.load import CHECKPOINT, LOG, Loaded, load, read
+from registry.state import FileState
+
+__all__ = ["Store", "read"]
+
+_logger = logging.getLogger(__name__)
+
+
+class Store:
+    """Used by one thread at a time. `states` is the live view: what is on disk, changed by `append` only."""
+
+    def __init__(self, directory: Path, files: Files, lock: File, found: Loaded, checkpoint_after: int) -> None:
+        self.directory = directory
+        self.states = found.states
+        self._files = files
+        self._lock = lock
+        self._checkpoint_after = checkpoint_after
+        self._checkpoint_due = checkpoint_after
+        self._group = found.group
+        self._end = found.log_end  # the log's bytes up to here are groups on disk
+        self._entries = found.log_entries
+        self._half_group = False  # bytes behind _end are to be cut first
+        self._rename_pending = False  # the log's name is not on disk yet
+        self._log: File
+
+    @classmethod
+    def open(cls, directory: Path, files: Files, checkpoint_after: int = 1000) -> Self:
+        """Takes the directory's lock, loads, cuts a torn tail.
+
+        A checkpoint is made when the log has more than `checkpoint_after` entries, and more than there are live ones.
+        Raises RegistryLocked, RegistryCorrupt, RegistryTooNew, OSError.
+        """
+        with ExitStack() as undo:
+            lock = files.lock(directory)
+            undo.callback(lock.close)
+            found = load(directory, files.read(directory / CHECKPOINT), files.read(directory / LOG))
+            store = cls(directory, files, lock, found, checkpoint_after)
+            store._open_log(found)
+            undo.pop_all()
+            return store
+
+    def _open_log(self, found: Loaded) -> None:
+        if found.log_group < found.group:  # none yet, or it lost a tail that the checkpoint has: numbers would not fit
+            self._start_log()
+            self._repair()
+            return
+        file = self.directory / LOG
+        self._log = self._files.open(file)
+        if found.torn:
+            _logger.warning("%s: cut an unfinished group of %d bytes at byte %d", file, found.torn, self._end)
+            self._log.truncate(self._end)
+        self._log.fsync()  # see "what `open` shows is on disk"
+        self._files.fsync_dir(self.directory)
+
+    def append(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
+        """One group, on disk when this returns. Raises OSError: then nothing of it counts, and it may be repeated."""
+        lines = [*map(form.entry, changed), *map(form.removal, removed)]
+        if not lines:
+            return
+        data = form.group(self._group + 1, lines)
+        self._repair()
+        self._half_group = True
+        write_all(self._log, data)
+        self._log.fsync()
+        self._half_group = False
+        self._group += 1
+        self._end += len(data)
+        self._entries += len(lines)
+        self.states.update((state.id, state) for state in changed)
+        for file_id in removed:
+            self.states.pop(file_id, None)
+        self._checkpoint_if_due()
+
+    def _repair(self) -> None:
+        if self._rename_pending:
+            # Without it a power failure brings back the old log, and what was appended to the new one is gone.
+            self._files.fsync_dir(self.directory)
+            self._rename_pending = False
+        if self._half_group:
+            self._log.truncate(self._end)
+            self._log.fsync()  # or the cut bytes could come back behind the next group
+            self._half_group = False
+
+    def _checkpoint_if_due(self) -> None:
+        if self._entries <= max(self._checkpoint_due, len(self.states)):
+            return
+        try:
+            self._checkpoint()
+            self._checkpoint_due = self._checkpoint_after
+        except OSError as error:
+            # The group that was appended is safe; so this is no failure of append, and a disk that is full is not
+            # asked for a whole checkpoint at each group.
+            self._checkpoint_due = self._entries + self._checkpoint_after
+            _logger.warning("%s: no checkpoint, the log goes on growing: %s", self.directory, error)
+
+    def _checkpoint(self) -> None:
+        content = form.header("checkpoint", self._group) + form.group(
+            self._group, map(form.entry, self.states.values())
+        )
+        self._replace(CHECKPOINT, content).close()
+        self._files.fsync_dir(self.directory)  # or a crash could keep the new log and the old checkpoint
+        old = self._log
+        self._start_log()
+        old.close()
+        self._repair()
+
+    def _start_log(self) -> None:
+        """The caller repairs: until then the new log's name is not on disk."""
+        header = form.header("log", self._group)
+        self._log = self._replace(LOG, header)
+        # From here on the new file is the log, even when the fsync of the directory fails: the old one has no name.
+        self._end, self._entries, self._half_group, self._rename_pending = len(header), 0, False, True
+
+    def _replace(self, name: str, content: bytes) -> File:
+        """The new file, open; the caller does the fsync of the directory, without which the rename may be undone."""
+        path = self.directory / name
+        file = self._files.open(path.with_suffix(".tmp"), fresh=True)
+        try:
+            write_all(file, content)
+            file.fsync()  # before the rename: or the name may point to an empty file after a power failure
+            self._files.rename(path.with_suffix(".tmp"), path)
+        except OSError:
+            with suppress(OSError):
+                file.truncate(0)  # gives the space back: the log needs it more
+            file.close()
+            raise
+        return file
+
+    def close(self) -> None:
+        self._log.close()
+        self._lock.close()

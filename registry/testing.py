@@ -1,0 +1,212 @@
+"""A disk in memory that crashes: the other implementation of `Files`, held to the same contract as the real one.
+
+What a power failure may do to bytes and names that were not fsynced (POSIX promises no more):
+
+- appended bytes are lost, kept, or torn: a part of them, zeros, zeros before the end;
+- bytes that were cut off are back;
+- each new name or rename is there or not, independent of the others;
+- bytes of an fsync that failed are taken for written: a later fsync does not write them.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from pathlib import Path
+
+from registry.errors import RegistryLocked
+
+
+class Crash(BaseException):
+    """The machine stopped. No OSError and no Exception: nothing may survive it by catching it."""
+
+
+def _common(old: bytes, new: bytes) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(old), len(new)))
+
+
+class _Node:
+    """One file: what is on disk, and what the page cache shows."""
+
+    def __init__(self, durable: bytes = b"", cached: bytes = b"") -> None:
+        self.durable = durable
+        self.cached = cached
+        self.forgotten = (0, 0)  # bytes from, to: a failed fsync marked them as written
+
+    def fsync(self) -> None:
+        start, end = self.forgotten
+        self.durable = self.cached[:start] + b"\0" * (end - start) + self.cached[end:]
+
+    def fail_fsync(self) -> None:
+        self.forgotten = (_common(self.durable, self.cached), len(self.cached))
+
+    def truncate(self, size: int) -> None:
+        self.cached = self.cached[:size]
+        start, end = self.forgotten
+        self.forgotten = (min(start, size), min(end, size))  # what is written behind is new, and will be written out
+
+    def outcomes(self) -> list[bytes]:
+        """What a power failure may leave, the worst case first."""
+        old, new = self.durable, self.cached
+        if old == new:
+            return [old]
+        start = _common(old, new)
+        middle = (start + len(new)) // 2
+        zeros = b"\0" * (middle - start)
+        torn = [
+            new[:middle],
+            new[: max(start, len(new) - 1)],
+            new[:middle] + b"\0" * (len(new) - middle),
+            new[:start] + zeros + new[middle:],
+        ]
+        return [old, *torn, new + old[len(new) :], new]
+
+
+class _MemoryFile:
+    def __init__(self, disk: CrashingFiles, node: _Node) -> None:
+        self._disk = disk
+        self._node = node
+
+    def write(self, data: bytes) -> int:
+        self._disk.operate("write", lambda: self._add(data[: len(data) // 2]))
+        taken = data[: self._disk.take_room(len(data))]
+        self._add(taken)
+        return len(taken)
+
+    def _add(self, data: bytes) -> None:
+        self._node.cached += data
+
+    def fsync(self) -> None:
+        try:
+            self._disk.operate("fsync")
+        except OSError:
+            self._node.fail_fsync()
+            raise
+        self._node.fsync()
+
+    def truncate(self, size: int) -> None:
+        self._disk.operate("truncate")
+        self._node.truncate(size)
+
+    def close(self) -> None:
+        pass
+
+
+class _Lock(_MemoryFile):
+    def close(self) -> None:
+        self._disk.locked = False
+
+
+class CrashingFiles:
+    """A `Files` that stops at operation number `crash_at`, and refuses those of `fail_at` with that errno.
+
+    Operations are numbered from 1 and told in `trace`; one that fails or crashes may be half done. After a Crash, the
+    disk is looked at again by `killed()` or `survivors()`.
+    """
+
+    def __init__(self, crash_at: int | None = None, fail_at: Mapping[int, int] | None = None) -> None:
+        self.trace: list[str] = []
+        self.room: int | None = None  # bytes until the disk is full
+        self.locked = False
+        self._crash_at = crash_at
+        self._fail_at = dict(fail_at or {})
+        self._crashed = False
+        self._durable: dict[Path, _Node] = {}
+        self._names: dict[Path, _Node] = {}
+        self._renames: list[dict[Path, _Node | None]] = []  # since the last fsync_dir; None: the name is gone
+
+    def fail_next(self, code: int) -> None:
+        self._fail_at[len(self.trace) + 1] = code
+
+    def operate(self, name: str, partly: Callable[[], None] = lambda: None) -> None:
+        if not self._crashed:
+            self.trace.append(name)
+            self._crashed = len(self.trace) == self._crash_at
+            code = self._fail_at.get(len(self.trace))
+            if self._crashed or code:
+                partly()
+            if code and not self._crashed:
+                raise OSError(code, os.strerror(code))
+        if self._crashed:
+            raise Crash(f"at operation {self._crash_at}, {self.trace[-1]}")
+
+    def take_room(self, size: int) -> int:
+        if self.room is None:
+            return size
+        if self.room == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        taken = min(size, self.room)
+        self.room -= taken
+        return taken
+
+    def lock(self, directory: Path) -> _Lock:
+        if self.locked:
+            raise RegistryLocked(directory, os.getpid())
+        self.locked = True
+        return _Lock(self, _Node())
+
+    def read(self, path: Path) -> bytes | None:
+        node = self._names.get(path)
+        return None if node is None else node.cached
+
+    def open(self, path: Path, fresh: bool = False) -> _MemoryFile:
+        self.operate("open")
+        if path not in self._names:
+            if not fresh:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+            self._rename({path: _Node()})
+        elif fresh:
+            self._names[path].truncate(0)
+        return _MemoryFile(self, self._names[path])
+
+    def rename(self, source: Path, target: Path) -> None:
+        self.operate("rename")
+        self._rename({source: None, target: self._names[source]})
+
+    def _rename(self, change: dict[Path, _Node | None]) -> None:
+        self._renames.append(change)
+        _apply(self._names, change)
+
+    def fsync_dir(self, directory: Path) -> None:
+        self.operate("fsync_dir")
+        self._renames.clear()
+        self._durable = dict(self._names)
+
+    def put(self, path: Path, data: bytes) -> None:
+        """A file as if it had been there for long."""
+        self._names[path] = self._durable[path] = _Node(data, data)
+
+    def killed(self, crash_at: int | None = None) -> CrashingFiles:
+        """The process stopped, the machine did not: the page cache is still there, and still not on disk."""
+        again = CrashingFiles(crash_at)
+        nodes = {id(node): copy(node) for node in (*self._durable.values(), *self._names.values())}
+        again._durable = {path: nodes[id(node)] for path, node in self._durable.items()}
+        again._names = {path: nodes[id(node)] for path, node in self._names.items()}
+        again._renames = [
+            {path: node and nodes.get(id(node), node) for path, node in change.items()} for change in self._renames
+        ]
+        return again
+
+    def survivors(self) -> Iterator[CrashingFiles]:
+        """Every disk that a power failure may leave."""
+        for kept in itertools.product((False, True), repeat=len(self._renames)):
+            names = dict(self._durable)
+            for change in itertools.compress(self._renames, kept):
+                _apply(names, change)
+            for contents in itertools.product(*(node.outcomes() for node in names.values())):
+                disk = CrashingFiles()
+                for path, content in zip(names, contents, strict=True):
+                    disk.put(path, content)
+                yield disk
+
+
+def _apply(names: dict[Path, _Node], change: Mapping[Path, _Node | None]) -> None:
+    for path, node in change.items():
+        if node is None:
+            names.pop(path, None)
+        else:
+            names[path] = node

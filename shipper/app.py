@@ -1,0 +1,172 @@
+"""The composition root: every part is made here, in the order in which it starts, and stopped in reverse.
+
+registrar -> output -> queue and publisher -> crawler
+"""
+
+import gc
+import logging
+import socket
+import uuid
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from config.model import ConsoleOutput as ConsoleConfig
+from config.model import FileOutput as FileConfig
+from config.model import InputConfig, ShipperConfig
+from config.model import KafkaOutput as KafkaConfig
+from registry.files import DiskFiles
+from registry.registrar import Registrar
+from registry.store import Store
+from shipper.backoff import Backoff
+from shipper.clock import Clock, SystemClock
+from shipper.errors import StartError
+from shipper.loop import Loop
+from shipper.metrics import Metrics
+from shipper.output.base import Output
+from shipper.output.console import ConsoleOutput
+from shipper.output.encode import Agent, Encoder
+from shipper.output.file import FileOutput
+from shipper.output.kafka import KafkaOutput
+from shipper.output.kafka_errors import Trouble
+from shipper.output.kafka_settings import ENVELOPE, make_producer
+from shipper.pipeline.dead_letter import DeadLetter
+from shipper.pipeline.publisher import Publisher
+from shipper.pipeline.queue import MemoryQueue
+from shipper.source.crawler import Crawler
+from shipper.source.input import Input, static_members
+from shipper.source.scheduler import Scheduler
+from shipper.source.watch import Watcher
+from shipper.summary import Summary
+from shipper.wake import Wake
+
+logger = logging.getLogger(__name__)
+
+EXIT_OK = 0
+EXIT_UNFINISHED = 1
+EXIT_DEAD_LETTER = 3
+UNLIMITED = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What is running, for whoever drives it: `run` below, or a test step by step."""
+
+    loop: Loop
+    registrar: Registrar
+    metrics: Metrics
+    summary: Summary
+    watcher: Watcher
+    output: Output
+
+
+def build(config: ShipperConfig, data: Path, wake: Wake, stack: ExitStack, *, once: bool, clock: Clock) -> App:
+    """Make and connect all parts, and start those with a thread. `stack` closes what needs closing, in reverse.
+
+    Raises StartError, RegistryError, OSError: nothing has been read by then.
+    """
+    data.mkdir(parents=True, exist_ok=True, mode=0o750)
+    metrics = Metrics()
+    store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
+    stack.callback(store.close)
+    registrar = Registrar(store, config.registry.flush, wake.set)
+    registrar.start()
+
+    queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
+    topic = config.output.kafka.topic if config.output.kafka else ""
+    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic, metrics, clock)
+    output = build_output(config, _agent(config, data), publisher, metrics, clock)
+    stack.callback(output.close)
+
+    watcher = Watcher(wake.set)
+    stack.callback(watcher.stop)
+    watcher.start()
+    scheduler = Scheduler(watcher, clock)
+    inputs = [_input(each, config, registrar, clock) for each in config.inputs if each.enabled]
+    crawler = Crawler(inputs, registrar, scheduler, watcher, clock, metrics, once=once)
+    loop = Loop(crawler, scheduler, queue, publisher, output, registrar, metrics, clock, wake)
+    return App(loop, registrar, metrics, Summary(metrics, crawler, clock), watcher, output)
+
+
+def build_output(config: ShipperConfig, agent: Agent, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
+    chosen = config.output.chosen
+    if isinstance(chosen, ConsoleConfig):
+        return ConsoleOutput(Encoder(agent, UNLIMITED), publisher, pretty=chosen.pretty)
+    if isinstance(chosen, FileConfig):
+        return FileOutput(Path(chosen.path) / chosen.filename, Encoder(agent, UNLIMITED), publisher, clock)
+    return _kafka(chosen, Encoder(agent, record_limit(chosen)), publisher, metrics, clock)
+
+
+def _kafka(config: KafkaConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock) -> KafkaOutput:
+    trouble = Trouble(",".join(config.hosts), config.topic, clock)
+    backoff = Backoff(config.backoff.init, config.backoff.max)
+    return KafkaOutput(make_producer(config), config.topic, encoder, publisher, trouble, backoff, metrics, clock)
+
+
+def record_limit(config: KafkaConfig) -> int:
+    """The longest record value that fits a Kafka message of `max_message_bytes`, in bytes."""
+    return max(config.max_message_bytes - ENVELOPE, 1)
+
+
+def _input(config: InputConfig, root: ShipperConfig, registrar: Registrar, clock: Clock) -> Input:
+    fields = {**root.fields, **config.fields}
+    static = static_members((*root.tags, *config.tags), fields, under_root=config.fields_under_root)
+    return Input(config, static, _message_limit(config, root), clock, registrar.note)
+
+
+def _message_limit(config: InputConfig, root: ShipperConfig) -> int:
+    """Nothing longer is read than the output could send: it would only be cut later."""
+    kafka = root.output.chosen
+    return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaConfig) else UNLIMITED)
+
+
+def _agent(config: ShipperConfig, data: Path) -> Agent:
+    """The agent's id is made at the first start and kept in the data path."""
+    kept = data / "agent_id"
+    if not kept.exists():
+        kept.write_text(uuid.uuid4().hex + "\n", encoding="ascii")
+    name = config.name or socket.gethostname()
+    return Agent(name, name, kept.read_text(encoding="ascii").strip(), version("log-shipper"))
+
+
+def run(config: ShipperConfig, data: Path, *, once: bool, stopping: Callable[[], bool], wake: Wake) -> int:
+    """Run until told to stop, or with `once` until every file is delivered; returns the exit code."""
+    clock = SystemClock()
+    with ExitStack() as stack:
+        app = build(config, data, wake, stack, once=once, clock=clock)
+        logger.info("started: %d inputs, data in %s", len(config.inputs), data)
+        # The collector would look again and again at millions of short-lived objects that reference counts free.
+        gc.freeze()
+        gc.set_threshold(200_000, 20, 50)
+        while not stopping() and not (once and app.loop.finished):
+            app.loop.step()
+            app.summary.step()
+        return _end(app, config, once=once, interrupted=stopping(), clock=clock)
+
+
+def _end(app: App, config: ShipperConfig, *, once: bool, interrupted: bool, clock: Clock) -> int:
+    """close, join, terminate: no more input; wait for acknowledgements; give up the rest, which is read again."""
+    deadline = clock.monotonic() + config.shutdown_timeout
+    while not app.loop.drained and clock.monotonic() < deadline:
+        app.loop.step(reading=False, wait=0.05)
+    drained = app.loop.drained
+    problems = dict(app.loop.crawler.problems)
+    app.summary.last()
+    app.loop.crawler.stop()
+    saved = app.registrar.close(max(config.shutdown_timeout, 1.0))
+    if not drained:
+        logger.warning("stopped before everything was acknowledged: the rest is sent at the next start")
+    if not saved:
+        logger.error("the registry could not be saved: what was acknowledged last is sent again at the next start")
+    if not once:
+        return EXIT_OK
+    for path, problem in problems.items():
+        logger.error("not finished: %s: %s", path, problem)
+    if interrupted or problems or not saved:
+        return EXIT_UNFINISHED
+    return EXIT_DEAD_LETTER if app.metrics.events_dead_lettered else EXIT_OK
+
+
+__all__ = ["App", "StartError", "build", "run"]

@@ -1,0 +1,125 @@
+"""The commands of `shipper`, and what each prints."""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from config.errors import ConfigError
+from config.load import load
+from config.model import ShipperConfig
+from config.permissions import check_permissions
+from registry.errors import RegistryError
+from shipper import app, logs
+from shipper.errors import StartError
+from shipper.output_check import check_output
+from shipper.registry_view import show_registry
+from shipper.signals import StopSignals
+from shipper.wake import Wake
+
+logger = logging.getLogger(__name__)
+
+FAILED = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except (ConfigError, StartError, RegistryError) as error:
+        print(error, file=sys.stderr)  # noqa: T201  # the logging may not be set up, or set to another level
+        return FAILED
+    except OSError as error:
+        print(f"{error.filename or 'shipper'}: {error.strerror or error}", file=sys.stderr)  # noqa: T201
+        return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="shipper", description="Ships log files to Kafka.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="read files and ship them")
+    run.add_argument(
+        "--once", action="store_true", help="read every file to its end, wait for all acknowledgements, exit"
+    )
+    _add_common(run, _run)
+    test = commands.add_parser("test", help="check the configuration or the output").add_subparsers(
+        required=True, metavar="WHAT"
+    )
+    _add_common(test.add_parser("config", help="check the configuration"), _test_config)
+    _add_common(test.add_parser("output", help="connect to the output, step by step"), _test_output)
+    registry = commands.add_parser("registry", help="look at the registry").add_subparsers(
+        required=True, metavar="WHAT"
+    )
+    listing = registry.add_parser("list", help="one line a file: position, size, bytes behind")
+    listing.add_argument("--json", action="store_true", help="one JSON object a file")
+    _add_common(listing, _registry_list)
+    commands.add_parser("version", help="print the version").set_defaults(command=_version)
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
+    parser.add_argument(
+        "-c", dest="config", type=Path, default=Path("shipper.yml"), metavar="FILE", help="configuration"
+    )
+    parser.add_argument(
+        "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
+    )
+    parser.add_argument(
+        "-e", dest="to_stderr", action="store_true", help="log to stderr as text (it always goes to stderr)"
+    )
+    parser.add_argument("--path.data", dest="data", type=Path, metavar="DIR", help="registry and dead letter live here")
+    parser.add_argument(
+        "--strict.perms",
+        dest="strict",
+        choices=["true", "false"],
+        default="true",
+        help="refuse a file others may write",
+    )
+    parser.set_defaults(command=command)
+
+
+def _load(options: argparse.Namespace) -> ShipperConfig:
+    if options.strict == "true":
+        check_permissions(options.config)
+    return load(options.config, ShipperConfig, options.overrides)
+
+
+def _data(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
+    if options.data is not None:
+        return Path(options.data)
+    return Path(config.path.data if config else "data")
+
+
+def _run(options: argparse.Namespace) -> int:
+    config = _load(options)
+    logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
+    for note in config.notes:
+        logger.info("%s", note)
+    wake = Wake()
+    with StopSignals(wake.set) as signals:
+        return app.run(config, _data(options, config), once=options.once, stopping=lambda: signals.stopping, wake=wake)
+
+
+def _test_config(options: argparse.Namespace) -> int:
+    for note in _load(options).notes:
+        print(note)  # noqa: T201
+    print("Config OK")  # noqa: T201
+    return 0
+
+
+def _test_output(options: argparse.Namespace) -> int:
+    return check_output(_load(options).output.chosen)
+
+
+def _registry_list(options: argparse.Namespace) -> int:
+    config = _load(options) if options.config.exists() else None
+    directory = _data(options, config) / (config.registry.path if config else "registry")
+    show_registry(directory, as_json=options.json)
+    return 0
+
+
+def _version(options: argparse.Namespace) -> int:
+    print(f"shipper {version('log-shipper')}")  # noqa: T201
+    return 0

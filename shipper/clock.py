@@ -1,0 +1,20 @@
+"""The only door to time. Deadlines use `monotonic`; `time` is for timestamps in events and the registry."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Both methods return seconds and may be called from any thread."""
+
+    def monotonic(self) -> float: ...
+
+    def time(self) -> float: ...
+
+
+class SystemClock:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def time(self) -> float:
+        return time.time()

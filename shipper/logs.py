@@ -1,0 +1,42 @@
+"""Where the agent's own log goes: to stderr, as text at a terminal and as JSON elsewhere."""
+
+import logging
+import sys
+
+import orjson
+
+from shipper.output.encode import timestamp
+
+
+class JsonFormatter(logging.Formatter):
+    """One object a line, with the names of Elastic Common Schema."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "@timestamp": timestamp(record.created),
+            "log.level": record.levelname.lower(),
+            "log.logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["error.stack_trace"] = self.formatException(record.exc_info)
+        # A path in the message may hold bytes that are not UTF-8.
+        return orjson.dumps({key: value.encode("utf-8", "replace").decode() for key, value in line.items()}).decode()
+
+
+class TextFormatter(logging.Formatter):
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(message)s")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        return timestamp(record.created)
+
+
+def set_up(level: str, form: str) -> None:
+    """`level` and `form` (auto, text, json) as the configuration has them."""
+    handler = logging.StreamHandler(sys.stderr)
+    as_text = form == "text" or (form == "auto" and sys.stderr.isatty())
+    handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    # What it has to say (an overflow, for instance) the watcher says in the agent's own words.
+    logging.getLogger("watchdog").setLevel(logging.ERROR)

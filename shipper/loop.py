@@ -1,0 +1,131 @@
+"""The one thread that reads, publishes and takes in acknowledgements.
+
+Two busy Python threads pass the interpreter lock to and fro; one thread that does both in turn is faster and simpler
+(measured: ARCHITECTURE.md, "Speed"). Whatever waits elsewhere (fsync, network, compression) runs on threads that
+hold no lock: the registrar's and librdkafka's.
+"""
+
+import logging
+import os
+
+from registry.registrar import Registrar
+from shipper.clock import Clock
+from shipper.errors import Truncated
+from shipper.event import TRUNCATED, Batch
+from shipper.metrics import Metrics
+from shipper.output.base import Output
+from shipper.pipeline.publisher import Publisher
+from shipper.pipeline.queue import MemoryQueue
+from shipper.source.crawler import Crawler
+from shipper.source.harvester import Harvester
+from shipper.source.scheduler import Scheduler
+from shipper.wake import Wake
+
+logger = logging.getLogger(__name__)
+
+READS_A_STEP = 4  # so that acknowledgements are taken in between, and the queue's bound is looked at
+LONGEST_WAIT = 1.0
+POLL_IN_FLIGHT = 0.002  # while a report is awaited, hints from other threads are seen this often
+
+
+class Loop:
+    """`wake` is set by whoever has news for the loop: the watcher, the registrar, a signal."""
+
+    def __init__(
+        self, crawler: Crawler, scheduler: Scheduler, queue: MemoryQueue, publisher: Publisher, output: Output,
+        registrar: Registrar, metrics: Metrics, clock: Clock, wake: Wake,
+    ) -> None:  # fmt: skip
+        self.crawler = crawler
+        self._scheduler = scheduler
+        self._queue = queue
+        self._publisher = publisher
+        self._output = output
+        self._registrar = registrar
+        self._metrics = metrics
+        self._clock = clock
+        self._wake = wake
+
+    def step(self, *, reading: bool = True, wait: float = LONGEST_WAIT) -> None:
+        """One round: look at files, read some, publish, take in acknowledgements; then wait, if there is nothing to
+        do, for at most `wait` seconds."""
+        self._wake.clear()
+        if self._registrar.failure is not None:
+            raise self._registrar.failure
+        if reading:
+            self.crawler.step()
+            self._read()
+        self._publisher.step(self._output)
+        self._output.poll(0)
+        if reading and self._scheduler.busy and self._queue.has_room:
+            return
+        self._wait(wait, reading=reading)
+
+    @property
+    def drained(self) -> bool:
+        """Everything that was read is resolved."""
+        return self._queue.events == 0 and self._queue.empty and not self._output.in_flight
+
+    @property
+    def finished(self) -> bool:
+        """With `once`: every file that the scan found was read to its end, and everything is resolved."""
+        if not self.crawler.scanned:
+            return False
+        running = list(self.crawler.running.values())
+        return self.drained and all(harvester.finished and harvester.settled for harvester in running)
+
+    def _wait(self, longest: float, *, reading: bool) -> None:
+        if reading:
+            longest = min(longest, self._scheduler.idle_for, max(self.crawler.next_scan - self._clock.monotonic(), 0))
+        if self._output.in_flight:
+            self._output.poll(min(longest, POLL_IN_FLIGHT))
+        elif longest > 0:
+            self._wake.wait(longest)
+
+    def _read(self) -> None:
+        for _, held in self._scheduler.released():
+            if held is not None:
+                self._put(held)
+        for harvester in self._scheduler.overdue():
+            self._end_message(harvester)
+        for _ in range(READS_A_STEP):
+            ready = self._scheduler.next_ready() if self._queue.has_room else None
+            if ready is None:
+                return
+            self._read_one(ready)
+
+    def _read_one(self, harvester: Harvester) -> None:
+        try:
+            batch = harvester.read()
+        except Truncated as error:
+            self.crawler.truncated(harvester, error)
+            return
+        except OSError as error:
+            logger.error(
+                "%s (file id %s) cannot be read at offset %d: %s; trying again at the next scan",
+                harvester.state.path, harvester.state.id, harvester.offset, os.strerror(error.errno or 0),
+            )  # fmt: skip
+            self.crawler.problems[harvester.state.path] = "cannot be read"
+            return
+        if batch is None:
+            self._scheduler.rest(harvester)
+        else:
+            self._scheduler.again(harvester)
+            self._put(batch)
+
+    def _end_message(self, harvester: Harvester) -> None:
+        """A message that is ended by time: where, must be on disk before it is sent, or a second reading after a
+        crash could join it with what follows and give the same offset another text."""
+        batch = harvester.end_message()
+        if batch is not None:
+            self._scheduler.hold(self._registrar.save([harvester.state]), harvester, batch)
+
+    def _put(self, batch: Batch) -> None:
+        metrics, messages = self._metrics, batch.messages
+        metrics.events_read += batch.events
+        metrics.bytes_read += batch.size
+        if messages.flags:
+            metrics.events_truncated += sum(TRUNCATED in flags for flags in messages.flags.values())
+        if batch.events or batch.size:
+            self._queue.put(batch)
+        else:
+            batch.resolve()

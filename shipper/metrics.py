@@ -1,0 +1,23 @@
+"""What the agent counts. The names are fixed here; the summary line is made from them."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(slots=True)
+class Metrics:
+    """Counters since the start; written by the reading thread only."""
+
+    events_read: int = 0  # messages that came out of the reader chains
+    events_acked: int = 0  # delivered and acknowledged by the output
+    events_dead_lettered: int = 0  # refused for ever, saved in dead_letter.ndjson
+    events_truncated: int = 0  # had their message cut to message_max_bytes
+    bytes_read: int = 0  # raw bytes that became events or were dropped on purpose
+    bytes_acked: int = 0  # raw bytes of resolved batches
+    bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files
+    batches_retried: int = 0  # sent again after a failed report
+    harvesters_started: int = 0  # files opened
+    harvesters_closed: int = 0  # files closed
+    files_truncated: int = 0  # files that were cut or rewritten while they were read
+
+    def summary(self) -> str:
+        return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))

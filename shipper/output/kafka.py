@@ -1,0 +1,189 @@
+"""Kafka through librdkafka: idempotent, acks=all, a delivery report for every record.
+
+Order, repeats and refusals are the lane's affair (lane.py). Everything here runs on the one publishing thread: the
+reports come from within `poll`. librdkafka compresses and sends on threads of its own, outside the interpreter lock.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from shipper.backoff import Backoff
+from shipper.clock import Clock
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.output.base import Deliveries
+from shipper.output.encode import Encoder
+from shipper.output.kafka_errors import POISON, PURGED, Trouble
+from shipper.output.lane import Flight, Lane
+
+logger = logging.getLogger(__name__)
+
+Report = Callable[[KafkaError | None, Message], None]
+
+
+class Producer(Protocol):
+    """The part of confluent_kafka.Producer that is used; shipper/testing.py has another one."""
+
+    def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int: ...
+
+    def poll(self, timeout: float) -> int: ...
+
+    def purge(self) -> None: ...
+
+    def flush(self, timeout: float) -> int: ...
+
+
+class KafkaOutput:
+    """`make_producer` gets the callback for errors that belong to no record."""
+
+    def __init__(
+        self, make_producer: Callable[[Callable[[KafkaError], None]], Producer], topic: str, encoder: Encoder,
+        deliveries: Deliveries, trouble: Trouble, backoff: Backoff, metrics: Metrics, clock: Clock,
+    ) -> None:  # fmt: skip
+        self._make_producer = make_producer
+        self._topic = topic
+        self._encoder = encoder
+        self._deliveries = deliveries
+        self._trouble = trouble
+        self._backoff = backoff
+        self._metrics = metrics
+        self._clock = clock
+        self._lanes: dict[str, Lane] = {}
+        self._held: dict[str, Lane] = {}
+        self._fatal = False
+        self.in_flight = 0
+        self._producer = make_producer(self._on_error)
+
+    def publish(self, batch: Batch) -> bool:
+        lane = self._lanes.get(batch.source.file_id)
+        if lane is None:
+            lane = self._lanes[batch.source.file_id] = Lane()
+        self.in_flight += 1
+        if lane.held:
+            lane.waiting.append(batch)
+        else:
+            self._start(lane, batch)
+        return True
+
+    def poll(self, timeout: float) -> None:
+        self._producer.poll(timeout)
+        if self._fatal:
+            self._replace_producer()
+        if self._held:
+            self._resend()
+
+    def close(self) -> None:
+        self._producer.purge()
+        self._producer.flush(1.0)
+
+    def _start(self, lane: Lane, batch: Batch) -> None:
+        flight = Flight(batch, lane)
+        lane.flights.append(flight)
+        self._send(flight, None)
+
+    def _send(self, flight: Flight, indices: list[int] | None) -> None:
+        """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
+        key = flight.batch.source.file_id
+        records = [{"value": record, "key": key} for record in self._encoder.encode(flight.batch)]
+        if indices is not None:
+            records = [records[index] for index in indices]
+        flight.left = len(records)
+        taken = self._producer.produce_batch(self._topic, records, callback=self._reporter(flight))
+        if taken < len(records):
+            self._not_taken(flight, indices or range(len(records)), records)
+
+    def _not_taken(self, flight: Flight, indices: list[int] | range, records: list[dict[str, Any]]) -> None:
+        """The client refused some at once (its queue is full, a record is too large): as if reports had come."""
+        for index, record in zip(indices, records, strict=True):
+            error = record.get("_error")
+            if error is not None:
+                flight.left -= 1
+                flight.fail(index, error.code(), error.str())
+        self._hold(flight)
+        self._settle(flight)
+
+    def _reporter(self, flight: Flight) -> Report:
+        """One closure for a batch; it runs once for each record, so it does next to nothing."""
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            flight.left -= 1
+            if error is not None:
+                self._failed(flight, error, message)
+            if not flight.left:
+                self._settle(flight)
+
+        return report
+
+    def _failed(self, flight: Flight, error: KafkaError, message: Message) -> None:
+        flight.failed_report(error, message)
+        self._hold(flight)
+        if error.fatal() or error.code() == KafkaError._FATAL:
+            self._fatal = True
+        if error.code() not in POISON | PURGED:
+            self._trouble.say(error.code(), error.str())
+
+    def _hold(self, flight: Flight) -> None:
+        self._held[flight.batch.source.file_id] = flight.lane
+
+    def _settle(self, flight: Flight) -> None:
+        """No more reports are to come for the flight."""
+        lane = flight.lane
+        if flight.done:
+            lane.flights.remove(flight)
+            lane.attempts = 0
+            self.in_flight -= 1
+            self._trouble.over()
+            self._deliveries.delivered(flight.batch, flight.rejected)
+            if lane.idle and not lane.held:
+                del self._lanes[flight.batch.source.file_id]
+        if lane.held and lane.drained:
+            self._plan_retry(lane)
+
+    def _plan_retry(self, lane: Lane) -> None:
+        """Poison is sent again at once, alone; everything else after a delay that grows."""
+        codes = {code for flight in lane.flights for code in flight.failed.values()}
+        if codes <= POISON:
+            lane.attempts = 0
+            lane.retry_at = 0.0
+        else:
+            lane.attempts += 1
+            lane.retry_at = self._clock.monotonic() + self._backoff.delay(lane.attempts)
+
+    def _resend(self) -> None:
+        now = self._clock.monotonic()
+        for file_id, lane in [(i, lane) for i, lane in self._held.items() if lane.drained and lane.retry_at <= now]:
+            round_ = lane.next_round()
+            if not lane.alone:
+                lane.held = False
+                del self._held[file_id]
+            for flight, indices in round_:
+                if lane.held and not lane.alone:
+                    break  # one was refused at once: what comes after it must wait again
+                for index in indices:
+                    del flight.failed[index]
+                self._metrics.batches_retried += 1
+                self._send(flight, indices)
+            while lane.waiting and not lane.held:
+                self._start(lane, lane.waiting.popleft())
+            if lane.idle and not lane.held:
+                self._lanes.pop(file_id, None)
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.fatal() or error.code() == KafkaError._FATAL:
+            self._fatal = True
+        self._trouble.say(error.code(), error.str())
+
+    def _replace_producer(self) -> None:
+        """Purging makes every report come in as failed, so all lanes are held; they go on with the new producer."""
+        logger.warning("the Kafka producer failed for good and is replaced; what is not acknowledged is sent again")
+        try:
+            self._producer.purge()
+            self._producer.flush(5.0)
+            self._producer = self._make_producer(self._on_error)
+        except KafkaException as error:
+            self._trouble.say(error.args[0].code(), error.args[0].str())
+            return
+        self._fatal = False

@@ -1,0 +1,62 @@
+"""Kafka's errors, sorted once, at the door.
+
+poison      the broker will never take this record:   sent alone to be sure, then rejected
+fatal       the producer is beyond repair:            replaced, everything unacknowledged is sent again
+the rest    somebody can mend it, or time does:       held and retried for ever, said in words once a minute
+"""
+
+import logging
+
+from confluent_kafka import KafkaError
+
+from shipper.clock import Clock
+
+logger = logging.getLogger(__name__)
+
+LOG_EVERY = 60.0
+
+POISON = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
+# What our own purge reports when a producer is replaced.
+PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
+
+# What to do about it, for the person who reads the log at night.
+ADVICE = {
+    KafkaError._ALL_BROKERS_DOWN: "no broker answers; check output.kafka.hosts, the network and the brokers",
+    KafkaError._TRANSPORT: "the connection broke or is refused; check output.kafka.hosts, the network and the broker",
+    KafkaError._RESOLVE: "a host name cannot be resolved; check output.kafka.hosts and DNS",
+    KafkaError._AUTHENTICATION: "the broker refuses the credentials; check username, password and sasl.mechanism",
+    KafkaError.SASL_AUTHENTICATION_FAILED: "the broker refuses the credentials; check username, password and sasl.mechanism",
+    KafkaError._SSL: "the TLS handshake failed; check ssl.certificate_authorities, and that the port speaks TLS",
+    KafkaError._UNKNOWN_TOPIC: "the topic does not exist; create it, or let the broker create topics",
+    KafkaError.UNKNOWN_TOPIC_OR_PART: "the topic does not exist; create it, or let the broker create topics",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "the broker forbids writing to the topic; give the user the right to write",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the user the right IdempotentWrite",
+    KafkaError.NOT_ENOUGH_REPLICAS: "too few replicas are in sync (min.insync.replicas); bring the brokers back",
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few replicas are in sync (min.insync.replicas); bring the brokers back",
+}
+
+
+class Trouble:
+    """Says what keeps Kafka from taking events: at once when it is new, then once a minute, and when it is over."""
+
+    def __init__(self, hosts: str, topic: str, clock: Clock) -> None:
+        self._where = f"topic {topic} at {hosts}"
+        self._clock = clock
+        self._said: dict[int, float] = {}
+
+    def say(self, code: int, text: str) -> None:
+        now = self._clock.monotonic()
+        if now - self._said.get(code, -LOG_EVERY) >= LOG_EVERY:
+            self._said[code] = now
+            advice = ADVICE.get(code, "Kafka refuses for now")
+            logger.warning(
+                "Kafka (%s): %s. Events are held and sent when it is mended; nothing is lost. (%s)",
+                self._where,
+                advice,
+                text,
+            )
+
+    def over(self) -> None:
+        if self._said:
+            self._said.clear()
+            logger.info("Kafka (%s): events are delivered again", self._where)

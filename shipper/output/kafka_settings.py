@@ -1,0 +1,117 @@
+"""output.kafka -> librdkafka's settings. What each means: librdkafka's CONFIGURATION.md."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import Producer as ConfluentProducer
+
+from config.model import KafkaOutput
+from shipper.errors import StartError
+from shipper.output.kafka import Producer
+
+Setting = str | int | float | bool
+
+# The guarantees rest on these; a raw setting that says otherwise is refused.
+FIXED: dict[str, Setting] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    # 0: never give a record up. With a limit, an outage longer than it would reorder a file.
+    "message.timeout.ms": 0,
+}
+# The record's own limit is for its value; key, headers and the batch around it take some more.
+ENVELOPE = 512
+
+
+def settings(config: KafkaOutput) -> dict[str, Setting]:
+    """Raises StartError for a raw setting that would break a guarantee."""
+    made: dict[str, Setting] = {
+        "bootstrap.servers": ",".join(config.hosts),
+        "client.id": config.client_id,
+        "compression.type": config.compression,
+        "message.max.bytes": config.max_message_bytes,
+        # The shipper hands over batches, so there is next to nothing to wait for.
+        "linger.ms": 1,
+        # Our own queue is the bound; these must not be reached before it.
+        "queue.buffering.max.messages": 0,
+        "queue.buffering.max.kbytes": 2_000_000,
+        "partitioner": "murmur2_random",
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 10_000,
+        **_security(config),
+    }
+    if config.compression_level is not None:
+        made["compression.level"] = config.compression_level
+    for name, value in config.librdkafka.items():
+        if name in FIXED and str(value).lower() not in _same_as(FIXED[name]):
+            raise StartError(
+                f"output.kafka.librdkafka.{name}: {value} would lose or reorder lines; it is always {FIXED[name]}: remove it"
+            )
+    return made | config.librdkafka | FIXED
+
+
+def make_producer(config: KafkaOutput) -> Callable[[Callable[[KafkaError], None]], Producer]:
+    """Raises StartError for settings that librdkafka refuses."""
+    made = settings(config)
+
+    def make(on_error: Callable[[KafkaError], None]) -> Producer:
+        client: Producer = new_client(ConfluentProducer, {**made, "error_cb": on_error})
+        return client
+
+    return make
+
+
+def new_client(kind: Callable[..., Any], made: dict[str, Any]) -> Any:
+    try:
+        return kind(made, logger=_log())
+    except KafkaException as error:
+        raise StartError(f"output.kafka: librdkafka refuses the settings: {error.args[0].str()}") from error
+
+
+def _log() -> logging.Logger:
+    """librdkafka's own lines: what matters of them is said in words by kafka_errors.Trouble."""
+    log = logging.getLogger("librdkafka")
+    log.setLevel(logging.CRITICAL)
+    return log
+
+
+def _same_as(value: Setting) -> tuple[str, ...]:
+    return ("all", "-1") if value == "all" else (str(value).lower(),)
+
+
+def _security(config: KafkaOutput) -> dict[str, Setting]:
+    made: dict[str, Setting] = {}
+    if config.username is not None:
+        made["sasl.mechanism"] = config.sasl.mechanism
+        made["sasl.username"] = config.username
+        made["sasl.password"] = config.password or ""
+    if config.ssl.enabled:
+        made |= _tls(config)
+    protocol = ("SASL_" if config.username is not None else "") + ("SSL" if config.ssl.enabled else "PLAINTEXT")
+    return made | {"security.protocol": protocol}
+
+
+def _tls(config: KafkaOutput) -> dict[str, Setting]:
+    ssl = config.ssl
+    made: dict[str, Setting] = {}
+    if ssl.certificate_authorities:
+        made["ssl.ca.pem"] = "".join(_read(path, "certificate_authorities") for path in ssl.certificate_authorities)
+    if ssl.certificate:
+        made["ssl.certificate.location"] = ssl.certificate
+    if ssl.key:
+        made["ssl.key.location"] = ssl.key
+    if ssl.key_passphrase:
+        made["ssl.key.password"] = ssl.key_passphrase
+    if ssl.verification_mode == "none":
+        made["enable.ssl.certificate.verification"] = False
+        made["ssl.endpoint.identification.algorithm"] = "none"
+    return made
+
+
+def _read(path: str, option: str) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read() + "\n"
+    except OSError as error:
+        raise StartError(f"output.kafka.ssl.{option}: {path} cannot be read: {error.strerror}") from error

@@ -1,0 +1,77 @@
+"""One file's way through Kafka, kept in order whatever fails.
+
+A batch that was handed to the client is a flight. At the first failed report of a file its lane is held: nothing new
+is sent until every report that is under way has come in; then what failed is sent again, in order. A refusal that may
+concern the request instead of the record (the broker's size limit is on the whole batch) is told apart by sending the
+records alone; only a record that is refused alone is rejected.
+"""
+
+from bisect import bisect_left
+from collections import deque
+
+import orjson
+from confluent_kafka import KafkaError, Message
+
+from shipper.event import Batch, Rejection
+from shipper.output.kafka_errors import POISON
+
+
+class Flight:
+    """A batch under way: `left` reports are still to come, `failed` maps the index of an event to its error's code."""
+
+    __slots__ = ("batch", "failed", "lane", "left", "rejected")
+
+    def __init__(self, batch: Batch, lane: "Lane") -> None:
+        self.batch = batch
+        self.lane = lane
+        self.left = 0
+        self.failed: dict[int, int] = {}
+        self.rejected: list[Rejection] = []
+
+    @property
+    def done(self) -> bool:
+        return not self.left and not self.failed
+
+    def fail(self, index: int, code: int, reason: str) -> None:
+        self.lane.held = True
+        if self.lane.alone and code in POISON:
+            self.rejected.append(Rejection(index, reason))
+        else:
+            self.failed[index] = code
+
+    def failed_report(self, error: KafkaError, message: Message) -> None:
+        """Which event a failed report is about, its own record tells."""
+        offset = orjson.loads(message.value() or b"")["log"]["offset"]
+        self.fail(bisect_left(self.batch.messages.offsets, offset), error.code(), error.str())
+
+
+class Lane:
+    """`flights` are under way or failed, oldest first; `waiting` holds what came while the lane was held."""
+
+    __slots__ = ("alone", "attempts", "flights", "held", "retry_at", "waiting")
+
+    def __init__(self) -> None:
+        self.flights: deque[Flight] = deque()
+        self.waiting: deque[Batch] = deque()
+        self.held = False
+        self.alone = False
+        self.attempts = 0
+        self.retry_at = 0.0
+
+    @property
+    def drained(self) -> bool:
+        """No report is to come: what failed may be sent again without passing anything."""
+        return not any(flight.left for flight in self.flights)
+
+    @property
+    def idle(self) -> bool:
+        return not self.flights and not self.waiting
+
+    def next_round(self) -> list[tuple[Flight, list[int]]]:
+        """What to send now that the lane is drained: all that failed, or one event alone where one may be poison."""
+        failed = [flight for flight in self.flights if flight.failed]
+        self.alone = any(not POISON.isdisjoint(flight.failed.values()) for flight in failed)
+        if self.alone:
+            first = failed[0]
+            return [(first, [min(first.failed)])]
+        return [(flight, sorted(flight.failed)) for flight in failed]

@@ -1,0 +1,80 @@
+"""`shipper test output`: reaches for the output step by step, and says each step."""
+
+import os
+import socket
+from pathlib import Path
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from config.model import ConsoleOutput, FileOutput, KafkaOutput
+from shipper.output.kafka_errors import ADVICE
+from shipper.output.kafka_settings import new_client, settings
+
+TIMEOUT = 10.0
+
+
+def check_output(config: KafkaOutput | ConsoleOutput | FileOutput) -> int:
+    """Prints a line a step; 0 when all went well, else 1. Raises StartError for settings that are refused."""
+    if isinstance(config, KafkaOutput):
+        return 0 if _kafka(config) else 1
+    if isinstance(config, FileOutput):
+        return 0 if _directory(Path(config.path)) else 1
+    return 0 if _say("console: standard output") else 1
+
+
+def _say(text: str, problem: str = "") -> bool:
+    print(f"{text}... {'ERROR ' + problem if problem else 'OK'}")  # noqa: T201
+    return not problem
+
+
+def _directory(path: Path) -> bool:
+    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    return _say(
+        f"file: {path} can be written", "" if writable else f"{there} is no directory that this user may write to"
+    )
+
+
+def _kafka(config: KafkaOutput) -> bool:
+    reached = [_reach(host) for host in config.hosts]
+    return any(reached) and _ask(config)
+
+
+def _reach(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    if not host:
+        host, port = address, "9092"
+    host = host.strip("[]")
+    try:
+        found = sorted({info[4][0] for info in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)})
+    except (OSError, ValueError) as error:
+        return _say(f"{address}: resolve", f"{error}: check the name in output.kafka.hosts, and DNS")
+    _say(f"{address}: resolve to {', '.join(map(str, found))}")
+    try:
+        socket.create_connection((host, int(port)), TIMEOUT).close()
+    except OSError as error:
+        return _say(f"{address}: connect", f"{error.strerror or error}: is the broker up, and the port open?")
+    return _say(f"{address}: connect")
+
+
+def _ask(config: KafkaOutput) -> bool:
+    """TLS and authentication show only when something is asked: so the topic's metadata stand for all three."""
+    problems: list[KafkaError] = []
+    client = new_client(AdminClient, {**_client_settings(config), "error_cb": problems.append})
+    step = f"{'TLS, ' if config.ssl.enabled else ''}{'authenticate, ' if config.username else ''}metadata of topic {config.topic}"
+    try:
+        topic = client.list_topics(config.topic, timeout=TIMEOUT).topics[config.topic]
+    except KafkaException as error:
+        client.poll(0)
+        cause = next((p for p in problems if p.code() in ADVICE), error.args[0])
+        return _say(step, f"{cause.str()}: {ADVICE.get(cause.code(), 'no answer in time')}")
+    if topic.error is not None:
+        return _say(step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker says no more')}")
+    return _say(f"{step}: {len(topic.partitions)} partitions")
+
+
+def _client_settings(config: KafkaOutput) -> dict[str, str | int | float | bool]:
+    """Those that are not for producers only."""
+    wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl")
+    return {name: value for name, value in settings(config).items() if name.startswith(wanted)}

@@ -1,0 +1,65 @@
+"""Where events go that the output will never take: one JSON object a line, on disk before the event is resolved.
+
+A repeat is possible, like everywhere before an acknowledgement is saved: a reader goes by file id and offset.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from shipper.clock import Clock
+from shipper.event import Batch, Rejection
+from shipper.output.encode import timestamp
+
+
+class DeadLetter:
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.path = path
+        self._clock = clock
+
+    def write(self, batch: Batch, topic: str, rejected: Sequence[Rejection]) -> None:
+        """Append and fsync. Raises OSError when the disk refuses: then nothing of the batch may be resolved."""
+        lines = b"".join(self._line(batch, topic, rejection) for rejection in rejected)
+        is_new = not self.path.exists()
+        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            size = os.fstat(fd).st_size
+            try:
+                _write_all(fd, lines)
+                os.fsync(fd)
+            except OSError:
+                os.ftruncate(fd, size)  # a half line would damage the next one
+                raise
+        finally:
+            os.close(fd)
+        if is_new:
+            _fsync_directory(self.path.parent)  # else a crash could lose the file with the entry in it
+
+    def _line(self, batch: Batch, topic: str, rejection: Rejection) -> bytes:
+        messages, source, index = batch.messages, batch.source, rejection.index
+        letter = {
+            "time": timestamp(self._clock.time()),
+            "reason": rejection.reason,
+            "topic": topic,
+            "file_id": source.file_id,
+            "path": os.fsencode(source.path).decode("utf-8", "replace"),
+            "offset": messages.offsets[index],
+            "length": messages.lengths[index],
+            "message": messages.texts[index],
+        }
+        return orjson.dumps(letter, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _fsync_directory(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

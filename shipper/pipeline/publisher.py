@@ -1,0 +1,79 @@
+"""Moves batches from the queue to the output, and what comes back to the ledger: delivered, or rejected and saved."""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+
+from shipper.clock import Clock
+from shipper.event import Batch, Rejection
+from shipper.metrics import Metrics
+from shipper.output.base import Output
+from shipper.pipeline.dead_letter import DeadLetter
+from shipper.pipeline.queue import MemoryQueue
+
+logger = logging.getLogger(__name__)
+
+RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a disk that refuses
+
+
+class Publisher:
+    """Driven by `step` on the one thread that also reads. It is the `Deliveries` of the output."""
+
+    def __init__(self, queue: MemoryQueue, dead_letter: DeadLetter, topic: str, metrics: Metrics, clock: Clock) -> None:
+        self._queue = queue
+        self._dead_letter = dead_letter
+        self._topic = topic
+        self._metrics = metrics
+        self._clock = clock
+        self._unsaved: deque[tuple[Batch, Sequence[Rejection]]] = deque()
+        self._retry_at = 0.0
+
+    def step(self, output: Output) -> None:
+        """Hand over what waits, as far as the output has room, and try again to save what was rejected."""
+        if self._unsaved and self._clock.monotonic() >= self._retry_at:
+            self._save_unsaved()
+        while (batch := self._queue.get()) is not None:
+            if not batch.events:
+                self._resolve(batch)
+            elif not output.publish(batch):
+                self._queue.give_back(batch)
+                return
+
+    def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self._metrics.events_acked += batch.events - len(rejected)
+        self._metrics.bytes_acked += batch.size
+        if rejected:
+            self._unsaved.append((batch, rejected))
+            self._save_unsaved()
+        else:
+            self._resolve(batch)
+
+    def _save_unsaved(self) -> None:
+        while self._unsaved:
+            batch, rejected = self._unsaved[0]
+            try:
+                self._dead_letter.write(batch, self._topic, rejected)
+            except OSError as error:
+                self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
+                logger.error(
+                    "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with them; "
+                    "free some space or make the path writable; trying again every %d s",
+                    self._dead_letter.path, error.strerror, len(rejected), batch.source.path, RETRY_INTERVAL,
+                )  # fmt: skip
+                return
+            self._unsaved.popleft()
+            self._count(batch, rejected)
+            self._resolve(batch)
+
+    def _count(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self._metrics.events_dead_lettered += len(rejected)
+        for rejection in rejected:
+            logger.warning(
+                "an event of %s (file id %s, offset %d) went to %s: %s",
+                batch.source.path, batch.source.file_id, batch.messages.offsets[rejection.index], self._dead_letter.path,
+                rejection.reason,
+            )  # fmt: skip
+
+    def _resolve(self, batch: Batch) -> None:
+        self._queue.release(batch)
+        batch.resolve()

@@ -1,0 +1,40 @@
+"""Cuts messages that are longer than the limit, and says so in their flags."""
+
+from shipper.event import TRUNCATED, Messages, add_flag
+from shipper.reader.base import Reader
+
+
+class LimitReader:
+    """Cuts each text to at most `max_bytes` bytes of UTF-8, at a character's boundary; raw lengths stay whole."""
+
+    def __init__(self, reader: Reader, max_bytes: int) -> None:
+        self._reader = reader
+        self._max_bytes = max_bytes
+
+    @property
+    def pending_since(self) -> float | None:
+        return self._reader.pending_since
+
+    def next(self) -> Messages | None:
+        return self._limit(self._reader.next())
+
+    def finish(self) -> Messages | None:
+        return self._limit(self._reader.finish())
+
+    def _limit(self, messages: Messages | None) -> Messages | None:
+        # A decoded message has at most three bytes for each raw one: U+FFFD for a byte that is not UTF-8.
+        if messages is not None and messages.texts and max(messages.lengths) * 3 > self._max_bytes:
+            for index, text in enumerate(messages.texts):
+                cut = cut_text(text, self._max_bytes)
+                if cut is not text:
+                    messages.texts[index] = cut
+                    messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)
+        return messages
+
+
+def cut_text(text: str, max_bytes: int) -> str:
+    """The longest prefix of `text` that takes at most `max_bytes` bytes of UTF-8; `text` itself where it fits."""
+    if len(text) * 4 <= max_bytes:
+        return text
+    raw = text.encode()
+    return text if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore")

@@ -1,0 +1,49 @@
+"""Raw bytes of one open file, from an offset on, as long as it is still the same content.
+
+Each read begins a little before the offset and compares those bytes with what was read before, in the same system
+call: so a file that was truncated, even one that has meanwhile grown past the old position, is noticed before a byte
+of its new content is taken for a continuation of the old.
+"""
+
+import os
+from collections.abc import Callable
+
+from shipper.errors import Truncated
+
+READ_SIZE = 256 * 1024
+TAIL_SIZE = 256
+
+Pread = Callable[[int, int, int], bytes]
+
+
+class LogFile:
+    """Reads forward from `offset`, at most `READ_SIZE` bytes at a time, and stops at each of `cuts` on the way."""
+
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread = os.pread) -> None:
+        self.fd = fd
+        self.offset = offset
+        self._cuts = sorted(cut for cut in cuts if cut > offset)
+        self._pread = pread
+        self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
+
+    def next(self) -> bytes:
+        """The next bytes; empty at the end of the file. Raises Truncated, OSError."""
+        size = READ_SIZE
+        if self._cuts:
+            size = min(size, self._cuts[0] - self.offset)
+        known = self._tail
+        data = self._pread(self.fd, len(known) + size, self.offset - len(known))
+        if not data.startswith(known):
+            raise Truncated(os.fstat(self.fd).st_size)
+        if len(data) == len(known):
+            return b""
+        self.offset += len(data) - len(known)
+        self._tail = data[-TAIL_SIZE:]
+        return data[len(known) :]
+
+    def take_cut(self) -> bool:
+        """Whether the bytes read so far end at a cut; true once for each cut."""
+        if self._cuts and self._cuts[0] == self.offset:
+            del self._cuts[0]
+            return True
+        return False

@@ -1,0 +1,66 @@
+"""One configured input: its paths, and how a file of it is opened."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from config.model import InputConfig
+from registry.state import FileState
+from shipper.clock import Clock
+from shipper.event import Source
+from shipper.reader import chain
+from shipper.reader.log_file import LogFile
+from shipper.source.harvester import Harvester, ReadPolicy
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """`max_bytes`: the longest message that is kept whole; `note` takes each new state of a file to the registrar."""
+
+    config: InputConfig
+    static_json: str
+    max_bytes: int
+    clock: Clock
+    note: Callable[[FileState], None]
+
+    @property
+    def id(self) -> str:
+        return self.config.id
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return self.config.paths
+
+    @property
+    def check_interval(self) -> float:
+        return self.config.prospector.scanner.check_interval
+
+    @property
+    def close_inactive(self) -> float:
+        return self.config.close.on_state_change.inactive
+
+    def open(self, fd: int, state: FileState, *, once: bool) -> Harvester:
+        """A harvester that goes on at the state's position; with `once` it ends at the state's size."""
+        file = LogFile(fd, state.position, state.cuts)
+        reader = chain.build(self.config, file, self.max_bytes, self.clock)
+        timeouts = [parser.multiline.timeout for parser in self.config.parsers]
+        policy = ReadPolicy(max(timeouts) if timeouts and not once else None, once)
+        source = Source(
+            file_id=state.id, path=state.path, inode=state.inode, device=state.device, input_id=self.config.id,
+            input_type=self.config.type, static_json=self.static_json,
+        )  # fmt: skip
+        return Harvester(fd, state, source, reader, policy, self.clock, self.note)
+
+
+def static_members(tags: tuple[str, ...], fields: dict[str, object], *, under_root: bool) -> str:
+    """The members of a record that an input's configuration fixes, as JSON text that starts with a comma, or empty.
+
+    With `under_root` the fields become members of the record itself.
+    """
+    members: dict[str, object] = {"tags": list(tags)} if tags else {}
+    if under_root:
+        members |= fields
+    elif fields:
+        members["fields"] = fields
+    return "," + orjson.dumps(members).decode()[1:-1] if members else ""

@@ -1,0 +1,80 @@
+"""The columns of the two tables, and where in a record each is found.
+
+A typed column is there for what people filter and sort by; everything else stays in `doc` and is read as
+`variant_get(doc, '$.kubernetes.pod', 'string')`, so that a new field in the records needs no change of the table.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["timestamp", "string", "bigint", "array<string>", "object"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as Spark SQL writes it."""
+
+    name: str
+    type: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A typed column's place in the record: a JSON path below the record's root, and what must stand there."""
+
+    column: str
+    path: str
+    kind: Kind
+
+
+# The contract with whoever writes the topic (Elastic Common Schema). Only the time is required.
+TIME = Field("ts", "['@timestamp']", "timestamp")
+FIELDS = (
+    TIME,
+    Field("message", ".message", "string"),
+    Field("host", ".host.name", "string"),
+    Field("path", ".log.file.path", "string"),
+    Field("file_id", ".log.file.id", "string"),
+    Field("offset", ".log.offset", "bigint"),
+    Field("length", ".log.length", "bigint"),
+    Field("flags", ".log.flags", "array<string>"),
+    Field("tags", ".tags", "array<string>"),
+    Field("fields", ".fields", "object"),
+)
+# Where one of these is no object, nothing is found below it, and that must not pass for a field that is absent.
+PARENTS = ((".host", ("host",)), (".log", ("offset", "length", "path", "file_id")), (".log.file", ("path", "file_id")))
+
+POSITION = (
+    Column("topic", "STRING", "Kafka topic of the record"),
+    Column("partition", "INT", "Kafka partition of the record"),
+    Column("kafka_offset", "BIGINT", "Kafka offset: with topic and partition the record's name"),
+    Column("kafka_ts", "TIMESTAMP", "Kafka's time of the record: when it was sent"),
+)
+
+LINES = (
+    Column("ts", "TIMESTAMP", "@timestamp of the record"),
+    Column("date", "DATE", "The day of ts in UTC; the table is partitioned by it"),
+    Column("message", "STRING", "The line, or several joined"),
+    Column("host", "STRING", "host.name"),
+    Column("path", "STRING", "log.file.path"),
+    Column("file_id", "STRING", "log.file.id: one file's life, whatever it is renamed to"),
+    Column("offset", "BIGINT", "log.offset: where the message begins in the file, in bytes"),
+    Column("length", "BIGINT", "log.length: raw bytes of the message; offset + length is where the next begins"),
+    Column("flags", "ARRAY<STRING>", "log.flags: multiline, truncated"),
+    Column("tags", "ARRAY<STRING>", "tags"),
+    Column("fields", "VARIANT", "fields: what the shipper's configuration adds"),
+    Column("doc", "VARIANT", "The whole record"),
+    *POSITION,
+)
+
+BAD_RECORDS = (
+    Column("reason", "STRING", "Why the record is not in the table of lines"),
+    *POSITION,
+    Column("key", "BINARY", "Key of the record, as it came"),
+    Column("value", "BINARY", "Value of the record, as it came"),
+)
+
+
+def names(columns: tuple[Column, ...]) -> list[str]:
+    return [column.name for column in columns]

@@ -1,0 +1,62 @@
+"""The Spark session: this process's own small one, or the one that `spark-submit` has prepared."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from config.sink import SinkConfig
+from spark_sink.jars import session_options
+from spark_sink.java import find_java
+
+# The job cannot do without these, wherever it runs.
+NEEDED = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # `date` is the day in UTC, and a time without a zone is UTC, whatever the machine's zone is.
+    "spark.sql.session.timeZone": "UTC",
+    # RFC 8259 lets an object repeat a key, and some programs do: the last one counts, instead of no JSON at all.
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    # A few dates are open at a time: each keeps its file open, and the rows need not be sorted by date first.
+    "spark.sql.maxConcurrentOutputFileWriters": "8",
+    # The listener wants the last one only.
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+}
+
+
+def submitted(env: Mapping[str, str] = os.environ) -> bool:
+    """Whether `spark-submit` started this process: then master, jars and memory are on its command line."""
+    return "PYSPARK_GATEWAY_PORT" in env
+
+
+def local_options(cores: int) -> dict[str, str]:
+    """For a session of one process: the defaults are made for a cluster, and cost seconds a batch here."""
+    return {
+        "spark.master": f"local[{cores}]",
+        "spark.driver.memory": "1g",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.databricks.delta.snapshotPartitions": str(cores),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
+    }
+
+
+def settings(config: SinkConfig, own: bool, cores: int) -> dict[str, str]:
+    """Later ones win: what a small session wants, what the job needs, what the user says."""
+    small = {**local_options(cores), **session_options()} if own else {}
+    return {"spark.app.name": "spark-sink", **small, **NEEDED, **config.spark_conf}
+
+
+def open_session(config: SinkConfig) -> SparkSession:
+    """Raises NoJava or JarsMissing. Blocks some seconds while the JVM starts."""
+    own = not submitted()
+    if own:
+        os.environ.update(JAVA_HOME=str(find_java().home))
+    builder = SparkSession.builder
+    for key, value in settings(config, own, os.cpu_count() or 1).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

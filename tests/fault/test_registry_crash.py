@@ -1,0 +1,339 @@
+"""A program of appends, checkpoints and restarts, stopped at every operation on the disk, and at every fault of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from registry import DiskFiles, FileState, RegistryCorrupt, Store, read
+from registry.testing import Crash, CrashingFiles
+
+HERE = Path("/registry")
+LOG = HERE / "log.ndjson"
+CHECKPOINT = HERE / "checkpoint.ndjson"
+ROOT = Path(__file__).parents[2]
+
+# An id with its new position, or None for its removal; one group a step.
+Step = dict[str, int | None]
+PROGRAM: tuple[Step | None, ...] = (
+    {"a": 10},
+    {"a": 20, "b": 5},
+    {"c": 1, "a": 25, "b": 6},
+    {"b": None},
+    None,  # restart
+    {"c": 7, "d": 1},
+    {"a": 30, "d": 2, "c": 8},
+    {"d": 3},
+    {"c": None, "e": 9},
+    None,
+    {"a": 40},
+)
+
+
+def state(file_id: str, position: int) -> FileState:
+    return FileState(id=file_id, path=f"/logs/{file_id}\udcff", device=1, inode=2, position=position)
+
+
+def positions(states: dict[str, FileState]) -> dict[str, int]:
+    return {file_id: found.position for file_id, found in states.items()}
+
+
+class Run:
+    """Runs PROGRAM, and remembers which state each append would lead to, and which append returned."""
+
+    def __init__(self, files: CrashingFiles) -> None:
+        self.files = files
+        self.history: list[dict[str, int]] = [{}]
+        self.returned = 0
+
+    def run(self) -> None:
+        store = self._retry_open()
+        for step in PROGRAM:
+            if step is None:
+                store.close()
+                store = self._retry_open()
+            else:
+                self._append(store, step)
+        store.close()
+
+    def _retry_open(self) -> Store:
+        while True:
+            try:
+                return Store.open(HERE, self.files, checkpoint_after=3)
+            except OSError:
+                self.files.locked = False
+
+    def _append(self, store: Store, step: Step) -> None:
+        after = dict(self.history[-1])
+        for file_id, position in step.items():
+            if position is None:
+                after.pop(file_id)
+            else:
+                after[file_id] = position
+        self.history.append(after)
+        changed = [state(file_id, position) for file_id, position in step.items() if position is not None]
+        removed = [file_id for file_id, position in step.items() if position is None]
+        while True:
+            try:
+                store.append(changed, removed)
+            except OSError:
+                continue
+            break
+        self.returned = len(self.history) - 1
+
+    def allowed(self) -> list[dict[str, int]]:
+        return self.history[self.returned :]
+
+
+def crashed(crash_at: int, fail_at: dict[int, int] | None = None) -> Run | None:
+    """None when the program ended before operation `crash_at`."""
+    run = Run(CrashingFiles(crash_at, fail_at))
+    try:
+        run.run()
+    except Crash:
+        return run
+    assert positions(read(HERE, run.files)) == run.history[-1]
+    return None
+
+
+def all_crashes() -> Iterator[Run]:
+    crash_at = 1
+    while (run := crashed(crash_at)) is not None:
+        yield run
+        crash_at += 1
+    assert crash_at > 50, "the program is too short to mean something"
+
+
+def after_power_failure(disk: CrashingFiles) -> list[dict[str, int]]:
+    return [positions(read(HERE, survivor)) for survivor in disk.survivors()]
+
+
+def test_after_a_crash_at_any_operation_every_disk_loads_with_what_was_saved() -> None:
+    for run in all_crashes():
+        for found in (*after_power_failure(run.files), positions(read(HERE, run.files))):
+            assert found in run.allowed(), run.files.trace
+
+
+def test_a_registry_that_survived_a_crash_opens_and_keeps_what_is_appended() -> None:
+    for run in all_crashes():
+        for survivor in (*run.files.survivors(), run.files.killed()):
+            store = Store.open(HERE, survivor, checkpoint_after=3)
+            found = positions(store.states)
+            assert found in run.allowed()
+            store.append([state("new", 1)])
+            for after in after_power_failure(survivor):
+                assert after == found | {"new": 1}, run.files.trace
+
+
+def test_a_crash_while_a_crashed_registry_is_opened_loses_nothing() -> None:
+    for run in all_crashes():
+        for survivor in (*run.files.survivors(), run.files.killed()):
+            for crash_at in range(1, 6):
+                again = survivor.killed(crash_at)
+                try:
+                    Store.open(HERE, again)
+                except Crash:
+                    assert all(found in run.allowed() for found in after_power_failure(again)), run.files.trace
+
+
+def test_what_a_store_shows_after_its_writer_was_killed_survives_a_power_failure() -> None:
+    for run in all_crashes():
+        again = run.files.killed()
+        shown = positions(Store.open(HERE, again).states)
+        assert all(found == shown for found in after_power_failure(again)), run.files.trace
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_after_any_one_failed_operation_the_program_goes_on_and_any_later_crash_loses_nothing(code: int) -> None:
+    whole = CrashingFiles()
+    Run(whole).run()
+    for fail_at in range(1, len(whole.trace) + 1):
+        for crash_at in range(fail_at + 1, fail_at + 12):  # by then, nothing of the fault is left to go wrong
+            run = crashed(crash_at, {fail_at: code})
+            if run is None:
+                break
+            for found in after_power_failure(run.files):
+                assert found in run.allowed(), (fail_at, run.files.trace)
+
+
+def test_two_failures_one_after_the_other_lose_nothing() -> None:
+    whole = CrashingFiles()
+    Run(whole).run()
+    for fail_at in range(1, len(whole.trace) + 1):
+        failures = {fail_at: errno.EIO, fail_at + 1: errno.EIO}
+        for crash_at in (None, *range(fail_at + 2, fail_at + 8)):
+            run = Run(CrashingFiles(crash_at, failures))
+            with suppress(Crash):
+                run.run()
+            for found in after_power_failure(run.files):
+                assert found in run.allowed(), (fail_at, run.files.trace)
+
+
+def written(groups: int = 6, checkpoint: bool = False) -> tuple[CrashingFiles, list[dict[str, int]]]:
+    """A disk with a log of so many groups, and the states that the log had group by group."""
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk, checkpoint_after=2 if checkpoint else 1000)
+    history: list[dict[str, int]] = []
+    if checkpoint:
+        store.append([state("x", 1), state("x", 2), state("y", 3)])
+        assert disk.read(CHECKPOINT) is not None
+    history.append(positions(store.states))
+    store._checkpoint_due = 1000
+    for number in range(1, groups + 1):
+        store.append([state("a", number * 10), state(f"f{number}", number)])
+        history.append(positions(store.states))
+    return disk, history
+
+
+def loaded(files: dict[Path, bytes | None]) -> dict[str, int] | RegistryCorrupt:
+    disk = CrashingFiles()
+    for path, data in files.items():
+        if data is not None:
+            disk.put(path, data)
+    try:
+        return positions(read(HERE, disk))
+    except RegistryCorrupt as error:
+        return error
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_log_cut_at_any_byte_loads_the_groups_before_the_cut(checkpoint: bool) -> None:
+    disk, history = written(checkpoint=checkpoint)
+    log = disk.read(LOG)
+    assert log is not None
+    header = log.index(b"\n") + 1
+    ends = [header, *(log.index(b"\n", mark) + 1 for mark in _marks(log))]
+    for size in range(len(log)):
+        found = loaded({LOG: log[:size], CHECKPOINT: disk.read(CHECKPOINT)})
+        if size < header:
+            assert isinstance(found, RegistryCorrupt)
+            assert (found.file, found.offset) == (LOG, 0)
+        else:
+            assert found == history[sum(end <= size for end in ends) - 1], size
+
+
+def _marks(log: bytes) -> list[int]:
+    return [at for at in range(len(log)) if log.startswith(b'{"group":', at)]
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x04, 0x20, 0x80, 0xFF])
+def test_a_flipped_byte_in_the_log_is_an_error_or_costs_the_last_group_only(flip: int) -> None:
+    disk, history = written()
+    log = disk.read(LOG)
+    assert log is not None
+    last_group = log.index(b"\n", _marks(log)[-2]) + 1
+    for at in range(len(log)):
+        found = loaded({LOG: _flipped(log, at, flip)})
+        if isinstance(found, RegistryCorrupt):
+            assert found.file == LOG
+            assert found.offset <= at
+        else:
+            assert at >= last_group, at
+            assert found == history[-2]
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x04, 0x20, 0x80, 0xFF])
+def test_a_flipped_byte_in_the_checkpoint_is_always_an_error(flip: int) -> None:
+    disk, _ = written(checkpoint=True)
+    checkpoint = disk.read(CHECKPOINT)
+    assert checkpoint is not None
+    for at in range(len(checkpoint)):
+        found = loaded({LOG: disk.read(LOG), CHECKPOINT: _flipped(checkpoint, at, flip)})
+        assert isinstance(found, RegistryCorrupt)
+        assert found.file == CHECKPOINT
+        assert found.offset <= at
+
+
+def _flipped(data: bytes, at: int, flip: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
+
+
+def test_a_checkpoint_cut_at_any_byte_is_an_error() -> None:
+    disk, _ = written(checkpoint=True)
+    checkpoint = disk.read(CHECKPOINT)
+    assert checkpoint is not None
+    for size in range(len(checkpoint)):
+        assert isinstance(loaded({LOG: disk.read(LOG), CHECKPOINT: checkpoint[:size]}), RegistryCorrupt)
+
+
+def test_a_damaged_group_before_a_torn_tail_is_an_error() -> None:
+    disk, _ = written()
+    log = disk.read(LOG)
+    assert log is not None
+    last = _marks(log)[-1]
+    before_last = _marks(log)[-2]
+    for torn in range(last + len(b'{"group":6,'), len(log)):
+        damaged = _flipped(log[:torn], before_last, 0x01)
+        assert isinstance(loaded({LOG: damaged}), RegistryCorrupt)
+
+
+WRITER = """
+import sys, itertools
+from pathlib import Path
+from registry import DiskFiles, FileState, Store
+store = Store.open(Path(sys.argv[1]), DiskFiles(), checkpoint_after=5)
+for position in itertools.count(1):
+    store.append([FileState("a", "/a", 1, 2, position=position), FileState("b", "/b", 1, 3, position=position)])
+    print(position, flush=True)
+"""
+
+
+def test_a_writer_that_is_killed_leaves_a_registry_with_what_it_reported(tmp_path: Path) -> None:
+    for round_ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path / "registry")], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        reported = [process.stdout.readline() for _ in range(20 + 7 * round_)]
+        process.send_signal(signal.SIGKILL)
+        reported += process.stdout.readlines()
+        process.wait()
+        process.stdout.close()
+        complete = [line for line in reported if line.endswith("\n")]
+        found = read(tmp_path / "registry")
+        assert found["a"].position == found["b"].position
+        assert int(complete[-1]) <= found["a"].position <= int(complete[-1]) + 1
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from registry import DiskFiles, FileState, Store
+store = Store.open(Path(sys.argv[1]), DiskFiles())
+store.append([FileState("a", "/a", 1, 2, position=1)])
+resource.setrlimit(resource.RLIMIT_FSIZE, (700, resource.RLIM_INFINITY))
+big = [FileState("b%d" % n, "/b", 1, 3, position=5) for n in range(10)]
+for attempt in range(3):
+    try:
+        store.append(big)
+    except OSError as error:
+        print(error.errno, (Path(sys.argv[1]) / "log.ndjson").stat().st_size)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+store.append([FileState("a", "/a", 1, 2, position=2)])
+"""
+
+
+def test_a_real_file_system_that_takes_only_a_part_of_a_group_does_no_harm(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path / "registry")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [str(errno.EFBIG), "700"] * 3
+    assert positions(read(tmp_path / "registry")) == {"a": 2}
+    store = Store.open(tmp_path / "registry", DiskFiles())
+    store.append([dataclasses.replace(store.states["a"], position=3)])
+    store.close()
+    assert positions(read(tmp_path / "registry")) == {"a": 3}
+    assert os.stat(tmp_path / "registry" / "log.ndjson").st_size > 700

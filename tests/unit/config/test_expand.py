@@ -1,0 +1,51 @@
+import pytest
+from config.expand import expand
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no variable", "no variable"),
+        ("${A}", "1"),
+        ("x${A}y${B}z", "x1y2z"),
+        ("${NO:default}", "default"),
+        ("${NO:}", ""),
+        ("${A:default}", "1"),
+        ("${NO:${A}}", "1"),
+        ("${NO:${NEITHER:deep}}", "deep"),
+        ("${NO:http://h:1}", "http://h:1"),
+        ("${A:?must be set}", "1"),
+        ("$A and $ and {A}", "$A and $ and {A}"),
+        ("^x$", "^x$"),
+    ],
+)
+def test_variables_are_filled_in(text, expected):
+    assert expand(text, {"A": "1", "B": "2"}) == expected
+
+
+def test_two_dollars_keep_the_characters():
+    assert expand("a$${A}b${A}", {"A": "1"}) == "a${A}b1"
+
+
+def test_what_a_variable_holds_is_not_expanded_again():
+    assert expand("${A}", {"A": "${B}", "B": "secret"}) == "${B}"
+
+
+def test_an_empty_variable_is_set():
+    assert expand("${A:default}", {"A": ""}) == ""
+
+
+def test_a_variable_that_is_not_set_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"^variable NO is not set; \$\{NO:value\} would give it a default$"):
+        expand("${NO}", {})
+
+
+def test_a_required_variable_is_refused_with_its_message():
+    with pytest.raises(ValueError, match=r"^variable NO is not set: ask the admin$"):
+        expand("${NO:?ask the admin}", {})
+
+
+@pytest.mark.parametrize("text", ["${A", "${A:${B}", "x${"])
+def test_a_variable_that_is_not_closed_is_refused(text):
+    with pytest.raises(ValueError, match=r"without its '}'"):
+        expand(text, {"A": "1", "B": "2"})

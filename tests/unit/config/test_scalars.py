@@ -1,0 +1,80 @@
+from typing import Literal
+
+import pytest
+from config.document import parse
+from config.scalars import expanded, natural, typed
+from config.units import Duration, Size
+
+
+def scalar(written):
+    return parse(f"a: {written}\n", "a.yml", []).entries[0].node
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("x", "x"),
+        ("5", 5),
+        ("0x1f", 31),
+        ("-2.5", -2.5),
+        ("yes", True),
+        ("off", False),
+        ("~", None),
+        ("'5'", "5"),
+        ("2026-01-31", "2026-01-31"),
+        ("16:9", "16:9"),
+        ("!!int x", "x"),
+    ],
+)
+def test_a_value_without_a_hint_is_typed_as_yaml_does_but_stays_text_where_json_has_no_type(written, value):
+    assert natural(scalar(written)) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "hint", "value"),
+    [
+        ("0123", str, "0123"),
+        ("yes", str, "yes"),
+        ("5", int, 5),
+        ("'5'", int, 5),
+        ("-1", int, -1),
+        ("5", float, 5.0),
+        ("Off", bool, False),
+        ("'true'", bool, True),
+        ("lz4", Literal["none", "lz4"], "lz4"),
+        ("10MiB", Size, 10 * 1024**2),
+        ("5s", Duration, 5.0),
+        ("x", str | None, "x"),
+        ("7", int | None, 7),
+    ],
+)
+def test_a_value_is_read_by_its_hint(written, hint, value):
+    assert typed(scalar(written), hint) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "hint", "message"),
+    [
+        ("1.5", int, "'1.5' must be a whole number"),
+        ("true", int, "'true' must be a whole number"),
+        ("many", float, "'many' must be a number"),
+        ("1", bool, "'1' must be true or false"),
+        ("zip", Literal["none", "lz4"], "'zip' must be one of: none, lz4"),
+    ],
+)
+def test_what_does_not_fit_its_hint_is_refused(written, hint, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        typed(scalar(written), hint)
+
+
+def test_a_filled_in_scalar_is_typed_as_if_it_had_been_written_so():
+    env = {"N": "5", "B": "true", "E": ""}
+    assert natural(expanded(scalar("${N}"), env)) == 5
+    assert natural(expanded(scalar("${B}"), env)) is True
+    assert natural(expanded(scalar("${E}"), env)) is None
+    assert natural(expanded(scalar("${N}0"), env)) == 50
+
+
+@pytest.mark.parametrize("written", ["'${N}'", "!!str ${N}"])
+def test_a_filled_in_scalar_in_quotes_stays_text(written):
+    assert natural(expanded(scalar(written), {"N": "5"})) in ("5", 5 if written.startswith("!!") else "5")

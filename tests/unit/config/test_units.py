@@ -1,0 +1,59 @@
+import pytest
+from config.units import parse_duration, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("123", 123),
+        ("5b", 5),
+        ("1KB", 1000),
+        ("1K", 1000),
+        ("1KiB", 1024),
+        ("1ki", 1024),
+        ("10MiB", 10 * 1024**2),
+        ("10 mib", 10 * 1024**2),
+        ("2GB", 2 * 1000**3),
+        ("1TiB", 1024**4),
+        ("1.5KiB", 1536),
+    ],
+)
+def test_sizes_count_in_1024_with_an_i_and_in_1000_without(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "-1", "ten", "1XB", "1 2", "MiB", "1e3"])
+def test_what_is_no_size_is_refused_with_examples(text):
+    with pytest.raises(ValueError, match="is not a size; write bytes as a number, or 10MiB"):
+        parse_size(text)
+
+
+def test_a_large_size_is_exact():
+    assert parse_size("9007199254740993") == 9007199254740993
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0),
+        ("10", 10.0),
+        ("2.5", 2.5),
+        ("5s", 5.0),
+        ("1m30s", 90.0),
+        ("100ms", 0.1),
+        ("1.5h", 5400.0),
+        ("250us", 0.00025),
+        ("250µs", 0.00025),
+        ("1h0m1s", 3601.0),
+        ("100ns", 1e-7),
+    ],
+)
+def test_durations_are_goes_notation_and_bare_seconds(text, seconds):
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "s", "5 s", "-1s", "1d", "5s!", "1m30", "ms5"])
+def test_what_is_no_duration_is_refused_with_examples(text):
+    with pytest.raises(ValueError, match="is not a duration; write 5s, 1m30s, 100ms or 2h"):
+        parse_duration(text)

@@ -1,0 +1,132 @@
+"""One contract for the real disk and the one that crashes."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from registry.errors import RegistryLocked
+from registry.files import DiskFile, DiskFiles, Files, write_all
+from registry.testing import CrashingFiles
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(params=[DiskFiles, CrashingFiles])
+def files(request: pytest.FixtureRequest) -> Files:
+    made: Files = request.param()
+    return made
+
+
+def test_a_file_that_does_not_exist_reads_as_none(files: Files, tmp_path: Path) -> None:
+    assert files.read(tmp_path / "log") is None
+
+
+def test_opening_a_file_that_does_not_exist_fails_unless_it_is_to_be_fresh(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        files.open(tmp_path / "log")
+    files.open(tmp_path / "log", fresh=True).close()
+    assert files.read(tmp_path / "log") == b""
+
+
+def test_writes_go_to_the_end_also_after_reopening_and_after_a_cut(files: Files, tmp_path: Path) -> None:
+    first = files.open(tmp_path / "log", fresh=True)
+    write_all(first, b"one,")
+    first.close()
+    again = files.open(tmp_path / "log")
+    write_all(again, b"two,three")
+    again.truncate(len(b"one,two,"))
+    write_all(again, b"3")
+    again.fsync()
+    again.close()
+    assert files.read(tmp_path / "log") == b"one,two,3"
+
+
+class NearlyFull(DiskFile):
+    def __init__(self) -> None:
+        self.taken = b""
+
+    def write(self, data: bytes) -> int:
+        self.taken += data[:3]
+        return min(3, len(data))
+
+
+def test_a_file_that_takes_a_part_at_a_time_gets_it_all() -> None:
+    file = NearlyFull()
+    write_all(file, b"0123456789")
+    assert file.taken == b"0123456789"
+
+
+def test_a_fresh_file_is_empty_whatever_was_there(files: Files, tmp_path: Path) -> None:
+    for content in (b"long content", b"short"):
+        file = files.open(tmp_path / "log", fresh=True)
+        write_all(file, content)
+        file.close()
+    assert files.read(tmp_path / "log") == b"short"
+
+
+def test_a_rename_replaces_the_target_and_an_open_file_follows_its_name(files: Files, tmp_path: Path) -> None:
+    write_all(old := files.open(tmp_path / "log", fresh=True), b"old")
+    write_all(new := files.open(tmp_path / "tmp", fresh=True), b"new")
+    files.rename(tmp_path / "tmp", tmp_path / "log")
+    files.fsync_dir(tmp_path)
+    write_all(new, b"er")
+    write_all(old, b"er")
+    assert files.read(tmp_path / "log") == b"newer"
+    assert files.read(tmp_path / "tmp") is None
+    old.close()
+    new.close()
+
+
+def test_a_directory_is_locked_until_the_lock_is_closed(files: Files, tmp_path: Path) -> None:
+    lock = files.lock(tmp_path / "registry")
+    with pytest.raises(RegistryLocked):
+        files.lock(tmp_path / "registry")
+    lock.close()
+    files.lock(tmp_path / "registry").close()
+
+
+def test_the_lock_makes_a_directory_and_files_that_only_the_owner_reads(tmp_path: Path) -> None:
+    files = DiskFiles()
+    lock = files.lock(tmp_path / "data" / "registry")
+    files.open(tmp_path / "data" / "registry" / "log", fresh=True).close()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "data").rglob("*")}
+    assert modes == {"registry": 0o750, "lock": 0o600, "log": 0o600}
+    lock.close()
+
+
+def test_the_modes_can_be_configured(tmp_path: Path) -> None:
+    files = DiskFiles(file_mode=0o640, directory_mode=0o700)
+    files.lock(tmp_path / "registry").close()
+    assert stat.S_IMODE((tmp_path / "registry").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "registry" / "lock").stat().st_mode) == 0o640
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from registry import DiskFiles, Store
+store = Store.open(Path(sys.argv[1]), DiskFiles())
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_told_who_holds_the_registry_until_the_holder_is_gone(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-c", HOLDER, str(tmp_path / "registry")]
+    with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(RegistryLocked) as caught:
+            DiskFiles().lock(tmp_path / "registry")
+        assert caught.value.pid == holder.pid
+        assert str(caught.value) == (
+            f"registry {tmp_path / 'registry'} is in use by process {holder.pid}; stop it or use another path.data"
+        )
+        holder.kill()
+        holder.wait()
+    DiskFiles().lock(tmp_path / "registry").close()

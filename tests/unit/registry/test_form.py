@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from registry import form
+from registry.state import FileState
+
+FULL = FileState(
+    id="9f3c",
+    path=os.fsdecode(b'/logs/\xff "quoted"\n{"group":1,\xc3\xa9.log'),
+    device=2049,
+    inode=811,
+    fingerprint=(1024, "ab" * 16),
+    tail_hash="cd" * 16,
+    position=2**53 + 1,
+    size_seen=2**53 + 7,
+    updated=1763717400.123456,
+    ttl=3600.5,
+    cuts=(10, 2**53),
+    ended="truncated",
+    continues_in="77aa",
+    input="app",
+)
+
+
+def applied(data: bytes, number: int = 1) -> dict[str, FileState]:
+    states: dict[str, FileState] = {}
+    for found in form.groups(data, 0, number):
+        form.apply(found, states)
+    return states
+
+
+def test_every_field_of_an_entry_survives_also_a_path_that_is_not_utf_8() -> None:
+    assert applied(form.group(1, [form.entry(FULL)])) == {"9f3c": FULL}
+
+
+def test_an_entry_is_one_line_of_ascii_json() -> None:
+    line = form.entry(FULL)
+    assert line.isascii()
+    assert line.count(b"\n") == 1
+    assert json.loads(line)["position"] == 2**53 + 1
+
+
+def test_a_field_that_an_older_release_did_not_write_gets_its_default() -> None:
+    line = b'{"id":"a","path":"/a","device":1,"inode":2}\n'
+    assert applied(form.group(1, [line])) == {"a": FileState("a", "/a", 1, 2)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id":"a","path":"/a","device":1,"inode":2,"colour":"red"}\n',
+        b'{"id":"a"}\n',
+        b"[1,2]\n",
+        b"7\n",
+        b"not json\n",
+        b'{"id":"a","path":"/a","device":1,"inode":2,"fingerprint":5}\n',
+        b'{"removed":["a"]}\n',
+    ],
+)
+def test_a_line_that_is_no_entry_is_damage_at_its_own_offset(line: bytes) -> None:
+    good = form.entry(FULL)
+    with pytest.raises(form.Damaged) as caught:
+        applied(form.group(1, [good, line]))
+    assert caught.value.offset == len(good)
+
+
+def test_a_removal_takes_an_entry_away_and_one_of_an_unknown_id_does_nothing() -> None:
+    assert applied(form.group(1, [form.entry(FULL), form.removal("9f3c"), form.removal("nobody")])) == {}
+
+
+def test_groups_must_follow_each_other_by_number() -> None:
+    data = form.group(1, [form.entry(FULL)]) + form.group(3, [form.removal("9f3c")])
+    assert applied(data) == {"9f3c": FULL}
+    with pytest.raises(form.Damaged):
+        form.check_tail(data, len(form.group(1, [form.entry(FULL)])), 2)
+
+
+def test_a_header_tells_the_group_and_where_it_ends() -> None:
+    line = form.header("log", 12)
+    assert form.read_header(line + b"more", "log") == (12, len(line))
+
+
+def test_a_file_of_the_other_kind_is_not_taken() -> None:
+    with pytest.raises(form.Damaged, match="this is a checkpoint, not a log"):
+        form.read_header(form.header("checkpoint", 12), "log")
+
+
+def test_a_newer_version_is_told_apart_from_damage() -> None:
+    newer = form.sealed(b'{"registry":"log","version":2,"group":0,"more":true')
+    with pytest.raises(form.TooNew) as caught:
+        form.read_header(newer, "log")
+    assert caught.value.version == 2
+    with pytest.raises(form.Damaged):
+        form.read_header(newer.replace(b'"version":2', b'"version":3'), "log")

@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+import errno
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from registry.registrar import Registrar
+from registry.state import FileState
+from registry.store import Store, read
+from registry.testing import CrashingFiles
+
+HERE = Path("/registry")
+A = FileState("a", "/logs/a", 1, 2)
+B = FileState("b", "/logs/b", 1, 3)
+FOREVER = 10.0  # seconds; a test that waits so long has failed
+
+
+class Desk:
+    """A registrar without its thread, on a disk in memory, at a time that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.saved = 0
+        self.disk = CrashingFiles()
+        self.store = Store.open(HERE, self.disk)
+        self.registrar = Registrar(self.store, 1.0, self._on_saved, clock=lambda: self.now)
+
+    def _on_saved(self) -> None:
+        self.saved += 1
+
+    def pass_time(self, seconds: float) -> bool:
+        self.now += seconds
+        return self.registrar.step()
+
+    def on_disk(self) -> dict[str, int]:
+        return {file_id: state.position for file_id, state in read(HERE, self.disk).items()}
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def at(state: FileState, position: int) -> FileState:
+    return replace(state, position=position)
+
+
+def test_nothing_is_written_when_nothing_changed(desk: Desk) -> None:
+    before = len(desk.disk.trace)
+    assert not desk.pass_time(3600)
+    assert len(desk.disk.trace) == before
+
+
+def test_notes_are_written_together_one_interval_after_the_first(desk: Desk) -> None:
+    desk.registrar.note(at(A, 1))
+    assert not desk.pass_time(0.9)
+    desk.registrar.note(at(A, 2))
+    desk.registrar.note(at(B, 3))
+    assert desk.on_disk() == {}
+    assert desk.pass_time(0.1)
+    assert desk.on_disk() == {"a": 2, "b": 3}
+    assert (desk.registrar.flushes, desk.registrar.entries, desk.registrar.errors) == (1, 2, 0)
+    assert desk.saved == 0
+
+
+def test_a_note_after_a_flush_waits_for_an_interval_of_its_own(desk: Desk) -> None:
+    desk.registrar.note(at(A, 1))
+    desk.pass_time(1)
+    desk.registrar.note(at(A, 2))
+    assert not desk.pass_time(0.9)
+    assert desk.pass_time(0.1)
+    assert desk.on_disk() == {"a": 2}
+
+
+def test_the_last_call_for_an_id_wins_whatever_it_was(desk: Desk) -> None:
+    desk.registrar.note(at(A, 1))
+    desk.registrar.remove("a")
+    desk.registrar.remove("b")
+    desk.registrar.note(at(B, 2))
+    desk.pass_time(1)
+    assert desk.on_disk() == {"b": 2}
+    desk.registrar.remove("b")
+    desk.pass_time(1)
+    assert desk.on_disk() == {}
+
+
+def test_an_urgent_save_is_written_at_once_with_all_that_waits_by_one_fsync(desk: Desk) -> None:
+    desk.registrar.note(at(A, 1))
+    first = desk.registrar.save([at(B, 2)])
+    second = desk.registrar.save([])
+    assert not first.done
+    before = len(desk.disk.trace)
+    assert desk.registrar.step()
+    assert desk.disk.trace[before:] == ["write", "fsync"]
+    assert first.done
+    assert second.wait(0)
+    assert desk.on_disk() == {"a": 1, "b": 2}
+    assert desk.saved == 1
+
+
+def test_a_save_of_nothing_new_is_done_as_well(desk: Desk) -> None:
+    ticket = desk.registrar.save([])
+    desk.registrar.step()
+    assert ticket.done
+
+
+def test_a_disk_that_refuses_is_asked_again_each_second_and_then_gets_the_newest(desk: Desk) -> None:
+    desk.disk.room = 0
+    ticket = desk.registrar.save([at(A, 1), at(B, 1)])
+    assert desk.registrar.step()
+    assert not desk.registrar.step()
+    desk.registrar.note(at(A, 2))
+    second = desk.registrar.save([])
+    assert not desk.pass_time(0.9)
+    assert desk.pass_time(0.1)
+    assert desk.registrar.errors == 2
+    assert not ticket.done
+    desk.disk.room = None
+    assert desk.pass_time(1)
+    assert ticket.done
+    assert second.done
+    assert desk.on_disk() == {"a": 2, "b": 1}
+    assert desk.saved == 1
+
+
+def test_a_removal_that_failed_is_repeated_but_not_over_a_newer_note(desk: Desk) -> None:
+    desk.registrar.save([at(A, 1), at(B, 1)])
+    desk.registrar.step()
+    desk.registrar.remove("a")
+    desk.registrar.remove("b")
+    desk.disk.room = 0
+    desk.pass_time(1)
+    desk.registrar.note(at(B, 2))
+    desk.disk.room = None
+    desk.pass_time(1)
+    assert desk.on_disk() == {"b": 2}
+
+
+def test_a_disk_that_refuses_is_told_in_words_at_most_once_a_minute(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    desk.disk.room = 0
+    desk.registrar.note(A)
+    for _ in range(61):
+        desk.pass_time(1)
+    assert desk.registrar.errors == 61
+    first, second = caplog.messages
+    assert first == second
+    assert "/registry" in first
+    assert "No space left on device (ENOSPC); free some space there" in first
+    desk.disk.room = None
+    desk.pass_time(1)
+    assert caplog.messages[2:] == ["registry /registry: saved again"]
+    desk.disk.room = 0
+    desk.registrar.note(A)
+    desk.pass_time(1)
+    assert len(caplog.messages) == 4  # a new trouble is told at once
+
+
+def test_what_waits_is_bounded_by_the_number_of_files(desk: Desk) -> None:
+    desk.disk.room = 0
+    for position in range(1000):
+        desk.registrar.note(at(A, position))
+        desk.pass_time(1)
+    desk.disk.room = None
+    desk.pass_time(1)
+    assert desk.registrar.entries == 1
+
+
+def test_the_states_are_those_that_were_loaded(desk: Desk) -> None:
+    desk.registrar.save([at(A, 1)])
+    desk.registrar.step()
+    assert desk.registrar.states == {}
+    assert Registrar(desk.store).states == {"a": at(A, 1)}
+
+
+class Gate(CrashingFiles):
+    """A disk that tells when a write is tried, and hangs in it while the gate is shut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tried = threading.Event()
+        self.opened = threading.Event()
+        self.opened.set()
+
+    def take_room(self, size: int) -> int:
+        self.tried.set()
+        self.opened.wait(FOREVER)
+        return super().take_room(size)
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    gate = Gate()
+    yield gate
+    gate.opened.set()
+
+
+def started(gate: Gate, flush_interval: float = FOREVER, on_saved: threading.Event | None = None) -> Registrar:
+    wake = (on_saved or threading.Event()).set
+    registrar = Registrar(Store.open(HERE, gate), flush_interval, wake, retry_interval=0.001)
+    gate.tried.clear()
+    registrar.start()
+    return registrar
+
+
+def test_the_thread_saves_an_urgent_ticket_without_waiting_for_the_interval(gate: Gate) -> None:
+    told = threading.Event()
+    registrar = started(gate, on_saved=told)
+    registrar.note(at(B, 1))
+    assert registrar.save([at(A, 1)]).wait(FOREVER)
+    assert told.wait(FOREVER)
+    assert set(read(HERE, gate)) == {"a", "b"}
+    assert registrar.close(FOREVER)
+
+
+def test_the_thread_flushes_notes_when_their_interval_is_over(gate: Gate) -> None:
+    registrar = started(gate, flush_interval=0.001)
+    registrar.note(at(A, 1))
+    assert gate.tried.wait(FOREVER)
+    assert registrar.close(FOREVER)
+    assert registrar.flushes == 1
+
+
+def test_saves_that_arrive_while_the_disk_is_busy_share_the_next_fsync(gate: Gate) -> None:
+    registrar = started(gate)
+    gate.opened.clear()
+    tickets = [registrar.save([at(A, 0)])]
+    assert gate.tried.wait(FOREVER)
+    tickets += [registrar.save([at(A, position)]) for position in range(1, 50)]
+    gate.opened.set()
+    assert all(ticket.wait(FOREVER) for ticket in tickets)
+    assert registrar.flushes == 2
+    assert registrar.close(FOREVER)
+    assert read(HERE, gate)["a"].position == 49
+
+
+def test_closing_writes_what_waits(gate: Gate) -> None:
+    registrar = started(gate)
+    registrar.note(at(A, 5))
+    assert registrar.close(FOREVER)
+    assert read(HERE, gate) == {"a": at(A, 5)}
+
+
+def test_closing_a_registrar_that_was_never_started_writes_what_waits() -> None:
+    desk = Desk()
+    desk.registrar.note(at(A, 5))
+    assert desk.registrar.close(FOREVER)
+    assert desk.on_disk() == {"a": 5}
+
+
+def test_closing_with_a_disk_that_refuses_ends_in_time_and_says_so(gate: Gate) -> None:
+    registrar = started(gate)
+    gate.room = 0
+    registrar.note(at(A, 5))
+    assert not registrar.close(0.02)
+    assert gate.tried.wait(FOREVER)
+    assert read(HERE, gate) == {}
+
+
+def test_closing_keeps_asking_until_the_disk_takes_it(gate: Gate) -> None:
+    registrar = started(gate)
+    registrar.note(at(A, 5))
+    gate.fail_next(errno.ENOSPC)
+    assert registrar.close(FOREVER)
+    assert registrar.errors == 1
+    assert read(HERE, gate) == {"a": at(A, 5)}
+
+
+def test_closing_while_the_disk_hangs_does_not_hang(gate: Gate) -> None:
+    registrar = started(gate)
+    gate.opened.clear()
+    registrar.save([A])
+    assert gate.tried.wait(FOREVER)
+    assert not registrar.close(0.01)
+
+
+class Faulty(Store):
+    def append(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
+        raise ZeroDivisionError
+
+
+def test_a_fault_of_the_thread_itself_wakes_the_reading_loop_and_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    told = threading.Event()
+    registrar = Registrar(Faulty.open(HERE, CrashingFiles()), on_saved=told.set)
+    registrar.start()
+    ticket = registrar.save([A])
+    assert told.wait(FOREVER)
+    assert isinstance(registrar.failure, ZeroDivisionError)
+    assert not ticket.done
+    assert not registrar.close(FOREVER)
+    assert "fault of its own" in caplog.text
+
+
+def test_the_line_about_a_disk_that_refuses_says_what_to_do(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.disk.fail_next(errno.EROFS)
+    desk.registrar.note(A)
+    desk.pass_time(1)
+    assert "(EROFS); make the file system writable again" in caplog.text

@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from registry import form
+from registry.errors import RegistryCorrupt, RegistryLocked, RegistryTooNew
+from registry.state import FileState
+from registry.store import Store, read
+from registry.testing import CrashingFiles
+
+HERE = Path("/registry")
+LOG = HERE / "log.ndjson"
+CHECKPOINT = HERE / "checkpoint.ndjson"
+
+A = FileState("a", "/logs/a", 1, 2, position=10)
+B = FileState("b", "/logs/b", 1, 3, position=20)
+
+
+def reopened(disk: CrashingFiles, checkpoint_after: int = 1000) -> Store:
+    return Store.open(HERE, disk.killed(), checkpoint_after)
+
+
+def content(disk: CrashingFiles, path: Path) -> bytes:
+    data = disk.read(path)
+    assert data is not None
+    return data
+
+
+def test_where_there_is_no_registry_nothing_is_read_and_a_new_one_is_empty() -> None:
+    disk = CrashingFiles()
+    assert read(HERE, disk) == {}
+    assert disk.trace == []
+    assert Store.open(HERE, disk).states == {}
+
+
+def test_what_is_appended_is_there_after_opening_again() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    store.append([A, B])
+    store.append([replace(A, position=11)], removed=["b"])
+    expected = {"a": replace(A, position=11)}
+    assert store.states == expected
+    assert reopened(disk).states == expected
+    assert read(HERE, disk) == expected
+
+
+def test_a_group_is_one_write_and_one_fsync() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    before = len(disk.trace)
+    store.append([A, B], removed=["c"])
+    assert disk.trace[before:] == ["write", "fsync"]
+
+
+def test_an_append_of_nothing_does_not_touch_the_disk() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    before = len(disk.trace)
+    store.append([])
+    assert len(disk.trace) == before
+
+
+def test_a_group_that_found_no_room_counts_for_nothing() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    disk.room = 100
+    with pytest.raises(OSError, match="No space left") as caught:
+        store.append([A])
+    assert caught.value.errno == errno.ENOSPC
+    assert store.states == {}
+    disk.room = None
+    store.append([B])
+    assert reopened(disk).states == {"b": B}
+
+
+def test_a_full_disk_leaves_no_part_of_a_group_before_the_next() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    empty = content(disk, LOG)
+    for room in range(0, 200, 20):
+        disk.room = room
+        with pytest.raises(OSError, match="No space left"):
+            store.append([A, B])
+    disk.room = None
+    store.append([A, B])
+    assert content(disk, LOG) == empty + form.group(1, [form.entry(A), form.entry(B)])
+
+
+def test_a_log_that_has_outgrown_the_live_entries_is_folded_into_a_checkpoint() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk, checkpoint_after=3)
+    for position in range(4):
+        store.append([replace(A, position=position)])
+    assert content(disk, LOG) == form.header("log", 4)
+    assert content(disk, CHECKPOINT).count(b"\n") == 3  # header, one live entry, closing line
+    store.append([B])
+    assert reopened(disk).states == {"a": replace(A, position=3), "b": B}
+
+
+def test_the_log_may_grow_as_long_as_the_live_entries_so_that_cost_follows_change() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk, checkpoint_after=3)
+    store.append([replace(A, id=str(number)) for number in range(10)])
+    assert disk.read(CHECKPOINT) is None
+    store.append([replace(A, id="0", position=11)])
+    assert disk.read(CHECKPOINT) is not None
+
+
+def test_a_checkpoint_that_fails_is_no_failure_of_the_append_and_is_not_tried_at_each_group(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk, checkpoint_after=3)
+    store.append([A, A, A])
+    disk.room = len(form.group(2, [form.entry(B)])) + 10
+    store.append([B])
+    assert "no checkpoint" in caplog.text
+    assert content(disk, HERE / "checkpoint.tmp") == b""  # the space was given back
+    disk.room = None
+    before = len(disk.trace)
+    for _ in range(3):
+        store.append([B])
+    assert disk.trace[before:] == ["write", "fsync"] * 3
+    store.append([B])
+    assert content(disk, LOG) == form.header("log", 6)
+
+
+def test_a_torn_tail_is_cut_with_a_warning_that_names_file_offset_and_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    store.append([A])
+    whole = content(disk, LOG)
+    disk.put(LOG, whole + form.group(2, [form.entry(B)])[:50])
+    again = disk.killed()
+    assert Store.open(HERE, again).states == {"a": A}
+    assert caplog.messages == [f"{LOG}: cut an unfinished group of 50 bytes at byte {len(whole)}"]
+    assert content(again, LOG) == whole
+
+
+def test_reading_without_the_lock_leaves_a_torn_tail_to_the_writer() -> None:
+    disk = CrashingFiles()
+    Store.open(HERE, disk).append([A])
+    torn = content(disk, LOG) + b'{"id":"b"'
+    disk.put(LOG, torn)
+    assert read(HERE, disk) == {"a": A}
+    assert content(disk, LOG) == torn
+
+
+def checkpointed() -> CrashingFiles:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk, checkpoint_after=1)
+    store.append([A, B])
+    store.append([A, A, B])
+    store.append([replace(A, position=99)])
+    assert disk.read(CHECKPOINT) is not None
+    return disk
+
+
+@pytest.mark.parametrize("missing", [LOG, CHECKPOINT])
+def test_a_missing_file_is_an_error_and_never_a_start_at_zero(missing: Path) -> None:
+    whole = checkpointed()
+    disk = CrashingFiles()
+    for path in {LOG, CHECKPOINT} - {missing}:
+        disk.put(path, content(whole, path))
+    with pytest.raises(RegistryCorrupt, match="missing") as caught:
+        Store.open(HERE, disk)
+    assert caught.value.file == missing
+    assert "restore /registry from a backup" in str(caught.value)
+
+
+def test_a_checkpoint_that_is_older_than_the_log_is_an_error() -> None:
+    disk = checkpointed()
+    disk.put(CHECKPOINT, form.header("checkpoint", 1) + form.group(1, [form.entry(A)]))
+    with pytest.raises(RegistryCorrupt) as caught:
+        Store.open(HERE, disk.killed())
+    assert caught.value.file == CHECKPOINT
+
+
+def test_bytes_behind_a_checkpoint_are_an_error() -> None:
+    disk = checkpointed()
+    size = len(content(disk, CHECKPOINT))
+    disk.put(CHECKPOINT, content(disk, CHECKPOINT) + b"\n")
+    with pytest.raises(RegistryCorrupt) as caught:
+        Store.open(HERE, disk.killed())
+    assert (caught.value.file, caught.value.offset) == (CHECKPOINT, size)
+
+
+def test_a_log_that_ends_before_its_checkpoint_is_started_anew() -> None:
+    disk = CrashingFiles()
+    disk.put(CHECKPOINT, form.header("checkpoint", 5) + form.group(5, [form.entry(A)]))
+    disk.put(LOG, form.header("log", 3) + form.group(4, [form.entry(B)]) + b'{"id":')
+    store = Store.open(HERE, disk)
+    assert store.states == {"a": A}
+    store.append([B])
+    assert reopened(disk).states == {"a": A, "b": B}
+
+
+@pytest.mark.parametrize(("path", "kind"), [(LOG, b"log"), (CHECKPOINT, b"checkpoint")])
+def test_a_registry_of_a_later_release_is_refused_and_left_as_it_is(path: Path, kind: bytes) -> None:
+    disk = checkpointed().killed()
+    newer = form.sealed(b'{"registry":"%s","version":2,"group":3' % kind)
+    disk.put(path, newer)
+    with pytest.raises(RegistryTooNew, match="format version 2, this release knows up to 1") as caught:
+        Store.open(HERE, disk)
+    assert caught.value.file == path
+    assert content(disk, path) == newer
+    assert not disk.locked
+
+
+def test_a_store_that_could_not_be_opened_gives_the_lock_back() -> None:
+    disk = CrashingFiles()
+    disk.put(LOG, b"rubbish")
+    with pytest.raises(RegistryCorrupt):
+        Store.open(HERE, disk)
+    assert not disk.locked
+
+
+def test_a_store_holds_the_lock_until_it_is_closed() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    with pytest.raises(RegistryLocked):
+        Store.open(HERE, disk)
+    store.close()
+    Store.open(HERE, disk).close()
+
+
+class Passing(CrashingFiles):
+    """A writer passes by between the reads: each read of the log sees the next of `logs`."""
+
+    def __init__(self, logs: list[bytes]) -> None:
+        super().__init__()
+        self.logs = logs
+
+    def read(self, path: Path) -> bytes | None:
+        if path == LOG and len(self.logs) > 1:
+            return self.logs.pop(0)
+        return self.logs[0] if path == LOG else super().read(path)
+
+
+def test_a_reader_reads_again_when_a_writer_swapped_the_files_between_its_reads() -> None:
+    whole = form.header("log", 0) + form.group(1, [form.entry(A)])
+    disk = Passing([form.header("log", 7), b"", whole])
+    assert read(HERE, disk) == {"a": A}
+
+
+def test_a_reader_reports_damage_that_stays() -> None:
+    with pytest.raises(RegistryCorrupt):
+        read(HERE, Passing([form.header("log", 7)]))

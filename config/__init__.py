@@ -5,6 +5,7 @@ tree        what a file says, with places; dotted and nested keys are one
 document    YAML text and -E overrides -> tree
 expand      ${VAR}, ${VAR:default}, ${VAR:?message}
 units       sizes and durations
+patterns    regular expressions
 scalars     one scalar -> the type that a hint asks for
 schema      a model's options, read from its dataclasses
 report      problems, notes, and the places of values

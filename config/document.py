@@ -75,8 +75,7 @@ def _compose(text: str, name: str) -> yaml.Node | None:
 
 
 def _line(error: yaml.MarkedYAMLError) -> int:
-    mark = error.problem_mark or error.context_mark
-    return mark.line + 1 if mark else 1
+    return error.problem_mark.line + 1 if error.problem_mark else 1
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:

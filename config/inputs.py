@@ -1,22 +1,14 @@
 """What the shipper reads: `shipper.inputs` or `filebeat.inputs`."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from config import filebeat
+from config.patterns import Pattern
 from config.units import Duration, Size
 
 Finding = tuple[str, str]
-
-
-def compiles(pattern: str) -> Iterator[Finding]:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        where = f" at character {error.pos + 1}" if error.pos is not None else ""
-        yield "", f"is not a regular expression: {error.msg}{where}"
 
 
 def not_empty(items: tuple[Any, ...]) -> Iterator[Finding]:
@@ -38,9 +30,7 @@ def not_blank(text: str) -> Iterator[Finding]:
 class MultilineConfig:
     not_yet: ClassVar = filebeat.MULTILINE_NOT_YET
     type: Literal["pattern"] = field(default="pattern", metadata={"doc": "How lines are joined."})
-    pattern: str = field(
-        metadata={"doc": "A regular expression (Python's), searched for in each line.", "check": compiles}
-    )
+    pattern: Pattern = field(metadata={"doc": "A regular expression, searched for in each line."})
     negate: bool = field(
         default=False, metadata={"doc": "Lines that do not match are those that belong to a neighbour."}
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 from config import document, scalars
-from config.errors import ConfigError
+from config.errors import ConfigError, Problem
 from config.raw import RawMaps
 from config.report import FAILED, Report, Spot, dotted
 from config.schema import Names, Option, options
@@ -34,13 +34,16 @@ def load(file: Path, model: type[T], overrides: Sequence[str] = (), env: Mapping
     root = document.override(document.read(file, report.problems), overrides, report.problems)
     value: Any = _Walk(env, report).section(model, root, Spot("", "", root.place))
     if report.problems:
-        raise ConfigError(
-            sorted(report.problems, key=lambda problem: (problem.file == document.OVERRIDE, problem.line))
-        )
+        raise ConfigError(_in_order(report.problems))
     if any(field.name == "notes" for field in dataclasses.fields(value)):
-        value = replace(value, notes=tuple(report.notes))
+        value = replace(value, notes=tuple(note.message for note in _in_order(report.notes)))
     loaded: T = value
     return loaded
+
+
+def _in_order(told: list[Problem]) -> list[Problem]:
+    """As the file goes, overrides last."""
+    return sorted(told, key=lambda problem: (problem.file == document.OVERRIDE, problem.line))
 
 
 class _Walk:
@@ -103,7 +106,7 @@ class _Walk:
             return FAILED
         if option.always and (node is not None or "missing" not in option.about):
             return self.section(option.hint, node or Table((), spot.place), spot)
-        if node is None or (is_null(node) and option.section is None):
+        if node is None or (is_null(node) and (option.section is None or option.many)):
             if option.required:
                 return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
             return option.default

@@ -13,15 +13,16 @@ def check_permissions(file: Path) -> None:
         status = file.stat()
     except OSError as error:
         raise ConfigError([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
-    wrong = _wrong(file, stat.S_IMODE(status.st_mode), status.st_uid, os.geteuid())
-    if wrong:
-        raise ConfigError(Problem(str(file), 0, "", message) for message in wrong)
+    messages = wrong(file, stat.S_IMODE(status.st_mode), status.st_uid, os.geteuid())
+    if messages:
+        raise ConfigError(Problem(str(file), 0, "", message) for message in messages)
 
 
-def _wrong(file: Path, mode: int, owner: int, user: int) -> list[str]:
-    wrong = []
+def wrong(file: Path, mode: int, owner: int, user: int) -> list[str]:
+    """What is wrong with a mode and an owner, for a user of that id."""
+    found = []
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        wrong.append(f"may be written by others (mode {mode:04o}); chmod go-w {file}, or --strict.perms=false")
+        found.append(f"may be written by others (mode {mode:04o}); chmod go-w {file}, or --strict.perms=false")
     if owner not in (0, user):
-        wrong.append(f"belongs to user {owner}, not to root or user {user}; chown it, or --strict.perms=false")
-    return wrong
+        found.append(f"belongs to user {owner}, not to root or user {user}; chown it, or --strict.perms=false")
+    return found

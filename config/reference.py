@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from config.model import ShipperConfig
+from config.patterns import parse_pattern
 from config.report import dotted
 from config.schema import Option, options
 from config.sink import SinkConfig
 from config.units import Duration, Size, parse_duration, parse_size
 
 _MODELS = {"shipper": ShipperConfig, "sink": SinkConfig}
-_UNITS: dict[Any, str] = {parse_size: "size", parse_duration: "duration"}
+_UNITS: dict[Any, str] = {parse_size: "size", parse_duration: "duration", parse_pattern: "pattern"}
 _TITLE = "| option | type | default | |\n|---|---|---|---|\n"
 
 
@@ -24,11 +25,10 @@ def reference(model: Any) -> str:
 def _rows(model: Any, above: str) -> Iterator[tuple[str, str, str, str]]:
     for option in options(model):
         path = dotted(above, option.keys[0])
-        many = get_origin(option.hint) is tuple
         if not option.section or "doc" in option.about:
             yield f"`{path}`", _type(option.hint) + _unit(option), _default(option), _meaning(option, above)
         if option.section:
-            yield from _rows(option.section, path + "[]" if many else path)
+            yield from _rows(option.section, path + "[]" if option.many else path)
 
 
 def _meaning(option: Option, above: str) -> str:

@@ -37,7 +37,7 @@ def dotted(above: str, name: str) -> str:
 @dataclass(slots=True)
 class Report:
     problems: list[Problem]
-    notes: list[str] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
     # By attribute path: checks speak of attributes, problems of what was written.
     spots: dict[str, Spot] = field(default_factory=dict)
 
@@ -46,7 +46,8 @@ class Report:
         return FAILED
 
     def note(self, spot: Spot, why: str) -> None:
-        self.notes.append(f"ignored: {spot.path} ({spot.place}): {why}")
+        message = f"ignored: {spot.path} ({spot.place}): {why}"
+        self.notes.append(Problem(spot.place.file, spot.place.line, spot.path, message))
 
     def clash(self, path: str) -> Clash:
         """What tables below `path` call when a key was given twice."""

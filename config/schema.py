@@ -41,6 +41,10 @@ class Option:
         return next((hint for hint in (self.hint, *typing.get_args(self.hint)) if dataclasses.is_dataclass(hint)), None)
 
     @property
+    def many(self) -> bool:
+        return typing.get_origin(self.hint) is tuple
+
+    @property
     def always(self) -> bool:
         """Whether the section is there also when nothing is written of it."""
         return dataclasses.is_dataclass(self.hint)

@@ -22,8 +22,8 @@ from demo.process import end, last_lines, spawn
 from spark_sink.jars import broker_class_path
 from spark_sink.java import find_java
 
-# The JVM lives for minutes: the first compiler is enough, and archived classes save most of a second.
-JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.awt.headless=true")
+# It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.
+JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -34,10 +34,18 @@ class BrokerFailed(Exception):
 class Broker:
     """Start, stop, kill, freeze: its port and its data stay the same until the object goes away.
 
-    Not for several threads. Raises JarsMissing or NoJava (spark_sink) where the machine lacks what it needs.
+    With `outlives` it goes on when this process ends (the demo's `--keep`). Not for several threads.
+    Raises JarsMissing or NoJava (spark_sink) where the machine lacks what it needs.
     """
 
-    def __init__(self, directory: Path, heap: str = "512m", properties: Mapping[str, str] = NO_PROPERTIES) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        heap: str = "512m",
+        properties: Mapping[str, str] = NO_PROPERTIES,
+        outlives: bool = False,
+    ) -> None:
+        self._outlives = outlives
         self._directory = directory.absolute()
         self.log_file = self._directory / "server.log"
         self._output = self._directory / "output.log"
@@ -51,6 +59,10 @@ class Broker:
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
 
     @property
     def running(self) -> bool:
@@ -71,8 +83,9 @@ class Broker:
     def start(self, timeout: float = 60) -> None:
         """Start it, and return when it answers. Raises BrokerFailed; then nothing is left running."""
         self._format()
-        atexit.register(self.kill)
-        self._process = spawn(self._jvm("kafka.Kafka", self._settings), self._output)
+        if not self._outlives:
+            atexit.register(self.kill)
+        self._process = spawn(self._jvm("kafka.Kafka", self._settings), self._output, outlives=self._outlives)
         try:
             self._await_answer(time.monotonic() + timeout)
         except BaseException:  # also Ctrl-C while waiting must not leave it running
@@ -91,6 +104,10 @@ class Broker:
             self._process.kill()
             self._process.wait()
             self._forget()
+
+    def leave(self) -> None:
+        """It is not ours any more: `stop` does nothing."""
+        self._forget()
 
     def restart(self) -> None:
         self.stop()
@@ -118,7 +135,7 @@ class Broker:
         return AdminClient(settings | {"log_level": 0, "error_cb": lambda error: None})
 
     def _configure(self, controller_port: int, properties: Mapping[str, str]) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
+        (self._directory / "tmp").mkdir(parents=True, exist_ok=True)
         self._data = self._directory / "data"
         self._settings = self._directory / "server.properties"
         self._settings.write_text(server_properties(self._data, self._port, controller_port, properties))
@@ -126,15 +143,17 @@ class Broker:
         self._log4j.write_text(log4j(self.log_file))
 
     def _jvm(self, main: str, *arguments: str | Path) -> list[str | Path]:
-        options = [*JVM_OPTIONS, f"-Xmx{self._heap}", f"-Dlog4j2.configurationFile={self._log4j}"]
-        return [self._java, *options, "-cp", self._class_path, main, *arguments]
+        options = [f"-Xmx{self._heap}", f"-Dlog4j2.configurationFile={self._log4j}"]
+        options.append(f"-Djava.io.tmpdir={self._directory / 'tmp'}")
+        return [self._java, *JVM_OPTIONS, *options, "-cp", self._class_path, main, *arguments]
 
     def _format(self) -> None:
         """Give the data directory its cluster id, once."""
         if (self._data / "meta.properties").is_file():
             return
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-        command = self._jvm("kafka.tools.StorageTool", "format", "-t", cluster, "-c", self._settings)
+        # One argument: an id may begin with a dash.
+        command = self._jvm("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", self._settings)
         process = spawn(command, self._output)
         try:
             status = process.wait(60)

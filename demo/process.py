@@ -1,23 +1,28 @@
-"""Child processes that never outlive this one.
+"""Child processes that never outlive this one, unless they are meant to.
 
 Each child is a session of its own, so that Ctrl-C at the terminal reaches only the parent, which then stops the
 children in order. Should the parent be killed and never get to that, the kernel kills them (`setpriv --pdeathsig`, part
 of Debian's base system). The kernel does so when the starting *thread* ends: start children from the main thread.
 """
 
+import os
 import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 
-def spawn(command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start `command` with both outputs appended to the file `log`. Raises OSError when it cannot be started."""
-    setpriv = shutil.which("setpriv")
-    guard = (
-        [setpriv, "--pdeathsig", "KILL"] if setpriv else []
-    )  # it execs the command: the process id is the command's own
+def spawn(
+    command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None, outlives: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start `command` with both outputs appended to the file `log`. Raises OSError when it cannot be started.
+
+    With `outlives` it is one to be left running, and the kernel does nothing.
+    """
+    setpriv = None if outlives else shutil.which("setpriv")
+    guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []  # it execs the command, and the process id stays
     with log.open("ab") as output:
         return subprocess.Popen(
             [*guard, *map(str, command)],
@@ -38,6 +43,9 @@ def end(process: subprocess.Popen[bytes], timeout: float) -> int:
     except subprocess.TimeoutExpired:
         process.kill()
         return process.wait()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # what it started and did not end: its group has its number
 
 
 def last_lines(log: Path, count: int = 15) -> str:

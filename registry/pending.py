@@ -98,9 +98,6 @@ class Pending:
         self._entries, self._tickets, self._due = {}, [], None
         return taken
 
-    def succeeded(self) -> None:
-        self._retry_at = None
-
     def failed(self, taken: Taken, now: float) -> None:
         """Puts back what was taken; what was noted meanwhile is newer and stays."""
         self._entries = taken.entries | self._entries

@@ -127,8 +127,6 @@ class Registrar:
                 self._pending.failed(taken, self._clock())
             self._tell(error)
             return True
-        with self._changed:
-            self._pending.succeeded()
         self._confirm(taken)
         return True
 

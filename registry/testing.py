@@ -3,7 +3,7 @@
 What a power failure may do to bytes and names that were not fsynced (POSIX promises no more):
 
 - appended bytes are lost, kept, or torn: a part of them, zeros, zeros before the end;
-- bytes that were cut off are back;
+- bytes that were cut off are back, whether they had been fsynced or the kernel wrote them by itself;
 - each new name or rename is there or not, independent of the others;
 - bytes of an fsync that failed are taken for written: a later fsync does not write them.
 """
@@ -35,23 +35,31 @@ class _Node:
     def __init__(self, durable: bytes = b"", cached: bytes = b"") -> None:
         self.durable = durable
         self.cached = cached
+        self.cut: bytes | None = None  # the content before a truncate that was not fsynced
         self.forgotten = (0, 0)  # bytes from, to: a failed fsync marked them as written
 
     def fsync(self) -> None:
         start, end = self.forgotten
         self.durable = self.cached[:start] + b"\0" * (end - start) + self.cached[end:]
+        self.cut = None
 
     def fail_fsync(self) -> None:
         self.forgotten = (_common(self.durable, self.cached), len(self.cached))
 
     def truncate(self, size: int) -> None:
+        self.cut = self.cached
         self.cached = self.cached[:size]
         start, end = self.forgotten
         self.forgotten = (min(start, size), min(end, size))  # what is written behind is new, and will be written out
 
     def outcomes(self) -> list[bytes]:
         """What a power failure may leave, the worst case first."""
-        old, new = self.durable, self.cached
+        if self.cut is None:
+            return self._outcomes(self.durable)
+        return [*self._outcomes(self.durable), *self._outcomes(self.cut)]
+
+    def _outcomes(self, old: bytes) -> list[bytes]:
+        new = self.cached
         if old == new:
             return [old]
         start = _common(old, new)

@@ -5,9 +5,6 @@ Two busy Python threads pass the interpreter lock to and fro; one thread that do
 hold no lock: the registrar's and librdkafka's.
 """
 
-import logging
-import os
-
 from registry.registrar import Registrar
 from shipper.clock import Clock
 from shipper.errors import Truncated
@@ -21,11 +18,11 @@ from shipper.source.harvester import Harvester
 from shipper.source.scheduler import Scheduler
 from shipper.wake import Wake
 
-logger = logging.getLogger(__name__)
-
 READS_A_STEP = 4  # so that acknowledgements are taken in between, and the queue's bound is looked at
 LONGEST_WAIT = 1.0
-POLL_IN_FLIGHT = 0.002  # while a report is awaited, hints from other threads are seen this often
+# How late an acknowledgement is taken in while nothing waits for it: the client sends on its own, and each wake-up
+# costs more than the report.
+REPORTS_INTERVAL = 0.02
 
 
 class Loop:
@@ -56,7 +53,7 @@ class Loop:
             self._read()
         self._publisher.step(self._output)
         self._output.poll(0)
-        if reading and self._scheduler.busy and self._queue.has_room:
+        if self.finished or (reading and self._scheduler.busy and self._queue.has_room):
             return
         self._wait(wait, reading=reading)
 
@@ -76,10 +73,10 @@ class Loop:
     def _wait(self, longest: float, *, reading: bool) -> None:
         if reading:
             longest = min(longest, self._scheduler.idle_for, max(self.crawler.next_scan - self._clock.monotonic(), 0))
-        if self._output.in_flight:
-            self._output.poll(min(longest, POLL_IN_FLIGHT))
+        if self._output.in_flight and not (reading and self._queue.has_room):
+            self._output.poll(min(longest, REPORTS_INTERVAL))
         elif longest > 0:
-            self._wake.wait(longest)
+            self._wake.wait(min(longest, REPORTS_INTERVAL) if self._output.in_flight else longest)
 
     def _read(self) -> None:
         for _, held in self._scheduler.released():
@@ -100,11 +97,7 @@ class Loop:
             self.crawler.truncated(harvester, error)
             return
         except OSError as error:
-            logger.error(
-                "%s (file id %s) cannot be read at offset %d: %s; trying again at the next scan",
-                harvester.state.path, harvester.state.id, harvester.offset, os.strerror(error.errno or 0),
-            )  # fmt: skip
-            self.crawler.problems[harvester.state.path] = "cannot be read"
+            self.crawler.failed(harvester, error)
             return
         if batch is None:
             self._scheduler.rest(harvester)

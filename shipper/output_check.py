@@ -62,7 +62,9 @@ def _ask(config: KafkaOutput) -> bool:
     """TLS and authentication show only when something is asked: so the topic's metadata stand for all three."""
     problems: list[KafkaError] = []
     client = new_client(AdminClient, {**_client_settings(config), "error_cb": problems.append})
-    step = f"{'TLS, ' if config.ssl.enabled else ''}{'authenticate, ' if config.username else ''}metadata of topic {config.topic}"
+    step = "TLS, " if config.ssl.enabled else ""
+    step += "authenticate, " if config.username else ""
+    step += f"metadata of topic {config.topic}"
     try:
         topic = client.list_topics(config.topic, timeout=TIMEOUT).topics[config.topic]
     except KafkaException as error:

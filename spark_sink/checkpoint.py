@@ -7,10 +7,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_sink.errors import translate
+from spark_sink.errors import SPARK_ERRORS, translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Checkpoint:
                 return None
             text = self.spark.read.text(f"{self.path}/metadata", wholetext=True).collect()[0][0]
             return str(json.loads(text)["id"])
-        except Py4JJavaError as error:
+        except SPARK_ERRORS as error:
             raise translate(str(error), f"cannot read the checkpoint {self.path}") from error
         except (ValueError, KeyError, IndexError) as error:
             raise translate(f"its file metadata is damaged: {error}", f"cannot read {self.path}") from error

@@ -8,6 +8,12 @@ Spark reports everything as one kind of exception with a long text. It is transl
 
 import re
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
+from pyspark.errors import PySparkException
+
+# What a call into the JVM raises: the first what Spark's Python side knows, the second everything else.
+SPARK_ERRORS = (PySparkException, Py4JError)
+
 
 class SinkError(Exception):
     """The job cannot go on."""

@@ -25,9 +25,10 @@ def _check_new(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence
     for table in tables:
         if table.holds(topics):
             raise Refused(
-                f"the table {table.path} has rows of {', '.join(topics)} already, but the checkpoint {checkpoint.path} is "
-                "gone or new: starting would land them a second time. Either bring the checkpoint back (a backup, or the "
-                "path it had before); or name a new table.path, or move the old tables away, and land everything again"
+                f"the table {table.path} has rows of {', '.join(topics)} already, but the checkpoint {checkpoint.path} "
+                "is gone or new: starting would land them a second time. Either bring the checkpoint back (a backup, "
+                "or the path it had before); or name a new table.path, or move the old tables away, and land everything "
+                "again"
             )
 
 
@@ -37,7 +38,8 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[Table], query_id: str)
         landed = table.last_batch(query_id)
         if landed > planned:
             raise Refused(
-                f"the table {table.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows no batch after "
-                f"{planned}: it was set back, and what it would read now would be taken for landed and skipped. Either bring "
-                "back the whole checkpoint; or name a new checkpoint.path and table.path, and land everything again"
+                f"the table {table.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows no batch "
+                f"after {planned}: it was set back, and what it would read now would be taken for landed and skipped. "
+                "Either bring back the whole checkpoint; or name a new checkpoint.path and table.path, and land "
+                "everything again"
             )

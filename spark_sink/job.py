@@ -10,24 +10,21 @@ Runs as a plain process (`spark-sink run -c sink.yml`), or on whatever `spark-su
         --packages io.delta:delta-spark_2.13:4.0.1,org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 \\
         --py-files sink.zip spark_sink/__main__.py run -c sink.yml --available-now
 
-(the versions are those of `versions.py`; the driver's Python needs pyspark and PyYAML, the executors need no Python at all).
+The versions are those of `versions.py`. The driver's Python needs pyspark and PyYAML, the executors need no Python.
 """
 
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from config.sink import SinkConfig
 from spark_sink import guard, source
 from spark_sink.checkpoint import Checkpoint
-from spark_sink.errors import translate
+from spark_sink.errors import SPARK_ERRORS, translate
 from spark_sink.progress import Progress, Report
 from spark_sink.schema import BAD_RECORDS, LINES
 from spark_sink.session import open_session
@@ -36,15 +33,15 @@ from spark_sink.stop import StopSignals
 from spark_sink.tables import Table
 from spark_sink.topics import Admin, wait_for
 
-LOOK_SECONDS = 0.2
+LOOK_SECONDS = 0.2  # between two looks at the stop signal
 TOPIC_SECONDS = 2.0
-# After the batch's last append Spark still writes its commit. It may be cut short (the batch is then skipped at the next
-# start), so this is only a courtesy.
+# After the batch's last append Spark still writes its commit. It may be cut short (the batch is then skipped at the
+# next start), so this is only a courtesy. The same for the last report.
 COMMIT_SECONDS = 5.0
 
 
 def run(config: SinkConfig, available_now: bool, report: Report) -> None:
-    """Blocks until a signal, or with `available_now` until all that is in the topics now is landed. Raises SinkError."""
+    """Blocks until a signal, or with `available_now` until what is in the topics now is landed. Raises SinkError."""
     spark = open_session(config)
     stopping = threading.Event()
     try:
@@ -55,15 +52,16 @@ def run(config: SinkConfig, available_now: bool, report: Report) -> None:
 
 
 class Stopped(Exception):
-    """Ends the query before a batch that is not wanted any more; a batch that did nothing and returned would be committed."""
+    """Ends the query before a batch that is not wanted any more; one that returned undone would be committed."""
 
 
 @dataclass
 class Batches:
-    """Called by Spark for each batch, on a thread of Spark's. The query's id is known only when the first one is there."""
+    """Called by Spark for each batch, on a thread of Spark's. A new query has its id only when the first one comes."""
 
     checkpoint: Checkpoint
-    tables: Sequence[Table]
+    lines: Table
+    dead_letter: Table
     progress: Progress
     stopping: threading.Event
     idle: threading.Event = field(default_factory=threading.Event)
@@ -85,7 +83,7 @@ class Batches:
         query_id = self.checkpoint.query_id()
         if query_id is None:
             raise translate("its file metadata is gone", f"cannot go on with the checkpoint {self.checkpoint.path}")
-        return Sink(*self.tables, query_id)
+        return Sink(self.lines, self.dead_letter, query_id)
 
 
 class Job:
@@ -121,17 +119,19 @@ class Job:
         self._dead_letter.create(BAD_RECORDS, "Kafka records that are no lines, as they came")
 
     def _land(self, available_now: bool) -> None:
-        batches = Batches(self._checkpoint, (self._lines, self._dead_letter), self._progress, self._stopping)
+        batches = Batches(self._checkpoint, self._lines, self._dead_letter, self._progress, self._stopping)
         doing = f"landing {', '.join(self._config.kafka.topics)} in {self._config.table.path}"
         self._spark.streams.addListener(self._progress)
         try:
             query = self._start(batches, available_now)
             self._report.say(doing)
             while not self._stopping.is_set():
-                if query.awaitTermination(LOOK_SECONDS):
-                    return
+                # Its type says whole seconds, but it is made for parts of one.
+                if query.awaitTermination(LOOK_SECONDS):  # type: ignore[arg-type]
+                    break
             _stop(query, batches.idle)
-        except (PySparkException, Py4JError) as error:
+            self._progress.ended.wait(COMMIT_SECONDS)
+        except SPARK_ERRORS as error:
             raise translate(str(error), doing) from error
         finally:
             self._spark.streams.removeListener(self._progress)

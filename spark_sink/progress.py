@@ -1,11 +1,11 @@
 """What the job says on stderr: one line that is written over at a terminal, one JSON object a line otherwise.
 
 The counts come from the sink, batch by batch; times and lag from Spark's progress events, which come later, on a thread of
-their own, and not at all for the last batch before a stop. So a batch is reported when its event comes, and the totals are
-kept apart from it. A JSON line of a batch:
+their own, and perhaps not at all for the last batch before a stop. So a batch is reported when its event comes, and the
+totals are kept apart from it. A JSON line of a batch:
 
-    {"@timestamp":"…","log.level":"info","message":"batch","batch":7,"rows_in":1200,"landed":1199,"bad":1,"seconds":0.8,"lag":0,
-     "landed_total":90210,"bad_total":3}
+    {"@timestamp":"…","log.level":"info","message":"batch","batch":7,"rows_in":1200,"landed":1199,"bad":1,
+     "seconds":0.8,"lag":0,"landed_total":90210,"bad_total":3}
 
 `lag` is the number of offsets between the batch's end and the topics' end as it was then.
 """
@@ -16,12 +16,12 @@ import threading
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
-from pyspark.sql.streaming import StreamingQueryListener
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
+    StreamingQueryListener,
     StreamingQueryProgress,
 )
 
@@ -55,7 +55,7 @@ class Report:
                 self._write(_encoded("batch", "info", fields))
 
     def failure(self, message: str, details: str) -> None:
-        """What ended the job. Spark's own long text only where it disturbs nobody: in JSON, or when it was asked for."""
+        """What ended the job. Spark's own long text only where it disturbs nobody: in JSON, or when asked for."""
         self.say(message, "error", **{"error.stack_trace": details})
         if self._text and self._least == LEVELS.index("debug"):
             self._write(details)
@@ -81,6 +81,7 @@ class Progress(StreamingQueryListener):
         self._report = report
         self._lock = threading.Lock()
         self._waiting: dict[int, Landed] = {}
+        self.ended = threading.Event()  # the query's last event has come
         self.rows = 0
         self.bad = 0
 
@@ -105,7 +106,7 @@ class Progress(StreamingQueryListener):
         pass
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        pass
+        self.ended.set()
 
     def summary(self) -> str:
         return f"{self.rows:,} rows landed, {self.bad:,} bad records"

@@ -32,6 +32,7 @@ def submitted(env: Mapping[str, str] = os.environ) -> bool:
 
 def local_options(cores: int) -> dict[str, str]:
     """For a session of one process: the defaults are made for a cluster, and cost seconds a batch here."""
+    log_settings = Path(__file__).with_name("log4j2.properties")
     return {
         "spark.master": f"local[{cores}]",
         "spark.driver.memory": "1g",
@@ -41,7 +42,7 @@ def local_options(cores: int) -> dict[str, str]:
         "spark.databricks.delta.snapshotPartitions": str(cores),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_settings.as_uri()}",
     }
 
 

@@ -7,8 +7,8 @@ done before the kill is not done again.
     offsets/N written │ append good │ append bad │ commits/N written
                       └ killed here: both run    └ here: both are skipped
 
-Bad records are rare. They are counted while the good rows are written, and the batch is read a second time only when there
-are some. A batch whose good rows were landed before cannot be counted that way, so it is always read again.
+Bad records are rare. They are counted while the good rows are written, and the batch is read a second time only when
+there are some. A batch whose good rows were landed before cannot be counted that way, so it is always read again.
 """
 
 from dataclasses import dataclass

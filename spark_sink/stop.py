@@ -1,4 +1,4 @@
-"""Signals as a context manager: the first asks the job to stop, the next one ends the process as it would have before."""
+"""Signals as a context manager: the first asks the job to stop, the next one ends the process."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignals:
-    """Sets the event on the first SIGTERM or SIGINT. Main thread only. Enter it after the session: Spark takes SIGINT itself."""
+    """Sets the event on the first SIGTERM or SIGINT. Main thread only. Enter it after the session: Spark takes SIGINT."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping

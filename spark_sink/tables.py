@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_sink.errors import translate
+from spark_sink.errors import SPARK_ERRORS, translate
 from spark_sink.schema import Column
 
 NEVER = -1  # below every batch id
@@ -32,7 +30,7 @@ class Table:
                     f"CREATE TABLE IF NOT EXISTS {self._name} ({definitions}) USING DELTA {partitioning} "
                     f"COMMENT {_text(comment)}"
                 )
-        except (PySparkException, Py4JJavaError) as error:
+        except SPARK_ERRORS as error:
             raise translate(str(error), f"cannot make the table {self.path}") from error
 
     def exists(self) -> bool:
@@ -62,7 +60,7 @@ class Table:
         return "delta.`" + self.path.replace("`", "``") + "`"
 
     def _log(self) -> Any:
-        # Delta's own interface tells a batch number only by reading the whole log as text; this is what it reads itself.
+        # Delta's public interface tells no batch numbers; this is where its own writes look them up.
         assert self.spark._jvm is not None
         log = self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.spark._jsparkSession, self.path)
         none = self.spark._jvm.scala.Option.empty()

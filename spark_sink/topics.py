@@ -1,16 +1,15 @@
-"""Whether the topics are there, asked of the broker through the client that Spark brings (so that it has Spark's options).
+"""Whether the topics are there. Asked through the client that Spark brings, so that the same options count.
 
-Spark's source fails at once on a topic that does not exist. But a topic is often made by the first record, and the order in
-which the parts of a pipeline are started should not matter: so the job waits for it, and says so.
+Spark's source fails at once on a topic that does not exist. But a topic is often made by the first record, and the order
+in which the parts of a pipeline are started should not matter: so the job waits for it, and says so.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from spark_sink.errors import translate
+from spark_sink.errors import SPARK_ERRORS, translate
 
 ANSWER_SECONDS = 20
 
@@ -44,12 +43,12 @@ class Admin:
         self._servers = options.get("bootstrap.servers", "")
 
     def __enter__(self) -> "Admin":
-        assert self._spark._jvm is not None
-        properties = self._spark._jvm.java.util.Properties()
-        for key, value in (self._options | {"default.api.timeout.ms": str(ANSWER_SECONDS * 1000)}).items():
-            properties.setProperty(key, value)
-        properties.setProperty("request.timeout.ms", str(ANSWER_SECONDS * 500))
-        self._client = self._ask(lambda: self._spark._jvm.org.apache.kafka.clients.admin.Admin.create(properties))
+        jvm: Any = self._spark._jvm
+        properties = jvm.java.util.Properties()
+        timeouts = {"default.api.timeout.ms": ANSWER_SECONDS * 1000, "request.timeout.ms": ANSWER_SECONDS * 500}
+        for key, value in {**self._options, **timeouts}.items():
+            properties.setProperty(key, str(value))
+        self._client = self._ask(lambda: jvm.org.apache.kafka.clients.admin.Admin.create(properties))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,5 +61,5 @@ class Admin:
     def _ask(self, question: Callable[[], Any]) -> Any:
         try:
             return question()
-        except Py4JJavaError as error:
+        except SPARK_ERRORS as error:
             raise translate(str(error), f"cannot read from Kafka at {self._servers}") from error

@@ -18,7 +18,7 @@ from spark_sink.schema import BAD_RECORDS, FIELDS, LINES, PARENTS, TIME, Field, 
 REASON = "reason"
 RAW = ("key", "value", "topic", "partition", "kafka_offset", "kafka_ts")
 
-# JSON kinds as schema_of_variant names them -> whether they fit. An array's kind comes from its elements, VOID if it has none.
+# Whether a JSON kind fits, as schema_of_variant names it. A list's kind comes from its elements, VOID if it has none.
 _FITS: dict[Kind, str] = {
     "timestamp": "{kind} = 'STRING'",
     "string": "{kind} = 'STRING'",
@@ -36,7 +36,7 @@ _WORDS: dict[Kind, str] = {
 
 
 def parse(records: DataFrame) -> DataFrame:
-    """Records of Spark's Kafka source -> all columns of both tables, and `reason`, NULL in a good row. Keeps every record."""
+    """Records of Spark's Kafka source -> all columns of both tables. Keeps every record; `reason` is NULL in a good row."""
     raw = records.selectExpr(
         "key", "value", "topic", "partition", "offset AS kafka_offset", "timestamp AS kafka_ts",
         "try_parse_json(concat('[', CAST(value AS STRING), ']')) AS parsed",

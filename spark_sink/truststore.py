@@ -1,11 +1,11 @@
 """The machine's certificate authorities in a form that Java reads.
 
-The runtime of the wheel trusts a list of its own. A machine behind a proxy that opens TLS trusts one authority more, and
-says so in the system's bundle: pip reads that, so Java has to as well, or the jars cannot be fetched.
+The runtime of the wheel trusts a list of its own. A machine behind a proxy that opens TLS trusts one authority more,
+and says so in the system's bundle: pip reads that, so Java has to as well, or the jars cannot be fetched.
 
-The format is Java's "JKS", of which only the part for trusted certificates is needed (sun.security.provider.JavaKeyStore):
-magic, version 2, count; for each its kind (2), alias, time in ms, "X.509", length, DER; at the end SHA-1 over the password
-in UTF-16, the words "Mighty Aphrodite" and all that came before.
+The format is Java's "JKS", of which only trusted certificates are needed (sun.security.provider.JavaKeyStore): magic,
+version 2, count; for each its kind (2), alias, time in ms, "X.509", length, DER; at the end SHA-1 over the password in
+UTF-16, the words "Mighty Aphrodite" and all that came before.
 """
 
 import hashlib

@@ -58,10 +58,10 @@ class Encoder:
         return records
 
     def _flagged(self, head: str, text: str, batch: Batch, index: int, flags: tuple[str, ...]) -> str:
-        messages = batch.messages
+        offset, length = batch.messages.offsets[index], batch.messages.lengths[index]
         file, tail = constant_parts(batch.source, self._agent)
         marks = orjson.dumps(flags).decode()
-        return f'{head}{text}","log":{{"offset":{messages.offsets[index]},"length":{messages.lengths[index]},{file},"flags":{marks}}}{tail}'
+        return f'{head}{text}","log":{{"offset":{offset},"length":{length},{file},"flags":{marks}}}{tail}'
 
     def _fit(self, records: list[str], head: str, batch: Batch) -> None:
         for index, record in enumerate(records):

@@ -19,20 +19,24 @@ POISON = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
 # What our own purge reports when a producer is replaced.
 PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 
+_CREDENTIALS = "the broker refuses the credentials; check username, password and sasl.mechanism"
+_NO_TOPIC = "the topic does not exist; create it, or let the broker create topics"
+_REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the brokers back"
+
 # What to do about it, for the person who reads the log at night.
 ADVICE = {
     KafkaError._ALL_BROKERS_DOWN: "no broker answers; check output.kafka.hosts, the network and the brokers",
     KafkaError._TRANSPORT: "the connection broke or is refused; check output.kafka.hosts, the network and the broker",
     KafkaError._RESOLVE: "a host name cannot be resolved; check output.kafka.hosts and DNS",
-    KafkaError._AUTHENTICATION: "the broker refuses the credentials; check username, password and sasl.mechanism",
-    KafkaError.SASL_AUTHENTICATION_FAILED: "the broker refuses the credentials; check username, password and sasl.mechanism",
+    KafkaError._AUTHENTICATION: _CREDENTIALS,
+    KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,
     KafkaError._SSL: "the TLS handshake failed; check ssl.certificate_authorities, and that the port speaks TLS",
-    KafkaError._UNKNOWN_TOPIC: "the topic does not exist; create it, or let the broker create topics",
-    KafkaError.UNKNOWN_TOPIC_OR_PART: "the topic does not exist; create it, or let the broker create topics",
+    KafkaError._UNKNOWN_TOPIC: _NO_TOPIC,
+    KafkaError.UNKNOWN_TOPIC_OR_PART: _NO_TOPIC,
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "the broker forbids writing to the topic; give the user the right to write",
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the user the right IdempotentWrite",
-    KafkaError.NOT_ENOUGH_REPLICAS: "too few replicas are in sync (min.insync.replicas); bring the brokers back",
-    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few replicas are in sync (min.insync.replicas); bring the brokers back",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the right IdempotentWrite",
+    KafkaError.NOT_ENOUGH_REPLICAS: _REPLICAS,
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
 }
 
 

@@ -46,7 +46,8 @@ def settings(config: KafkaOutput) -> dict[str, Setting]:
     for name, value in config.librdkafka.items():
         if name in FIXED and str(value).lower() not in _same_as(FIXED[name]):
             raise StartError(
-                f"output.kafka.librdkafka.{name}: {value} would lose or reorder lines; it is always {FIXED[name]}: remove it"
+                f"output.kafka.librdkafka.{name}: {value} would lose or reorder lines; "
+                f"it is always {FIXED[name]}: remove it"
             )
     return made | config.librdkafka | FIXED
 

@@ -56,8 +56,8 @@ class Publisher:
             except OSError as error:
                 self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
                 logger.error(
-                    "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with them; "
-                    "free some space or make the path writable; trying again every %d s",
+                    "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with "
+                    "them; free some space or make the path writable; trying again every %d s",
                     self._dead_letter.path, error.strerror, len(rejected), batch.source.path, RETRY_INTERVAL,
                 )  # fmt: skip
                 return
@@ -70,8 +70,8 @@ class Publisher:
         for rejection in rejected:
             logger.warning(
                 "an event of %s (file id %s, offset %d) went to %s: %s",
-                batch.source.path, batch.source.file_id, batch.messages.offsets[rejection.index], self._dead_letter.path,
-                rejection.reason,
+                batch.source.path, batch.source.file_id, batch.messages.offsets[rejection.index],
+                self._dead_letter.path, rejection.reason,
             )  # fmt: skip
 
     def _resolve(self, batch: Batch) -> None:

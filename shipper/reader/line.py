@@ -93,10 +93,7 @@ def _lines(block: bytes, start: int, end: int) -> Messages:
     """The lines of a block that has lost its last terminator."""
     text = _decode(block)
     texts = text.split("\n")
-    if text.isascii():
-        lengths = [len(line) + 1 for line in texts]
-    else:
-        lengths = [len(line) + 1 for line in block.split(b"\n")]
+    lengths = [len(line) + 1 for line in (texts if text.isascii() else block.split(b"\n"))]
     offsets = list(accumulate(lengths, initial=start))
     offsets.pop()
     if "\r" in text:

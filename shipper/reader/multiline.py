@@ -16,7 +16,8 @@ from shipper.reader.base import Reader
 
 @dataclass(frozen=True, slots=True)
 class MultilineRule:
-    """Lines for which (`pattern` found) != `negate` is joined `after` the line before, or `before` the line that follows."""
+    """A line for which (`pattern` found) != `negate` is joined after the line before it, or, with `before`, before the
+    line that follows. Of a message at most `max_lines` lines, and about `max_bytes` bytes, are kept."""
 
     pattern: Pattern[str]
     negate: bool = False

@@ -1,43 +1,43 @@
 """Finds the files of the inputs and decides which harvesters run.
 
-`plan` decides, from a listing and from what is known, without touching a file; the crawler carries it out. What the
-registry remembers of a file is confirmed by its bytes before reading goes on at its position.
+`plan` decides, from a listing and from what is known, without touching a file; the crawler carries it out.
 """
 
 import logging
 import os
-import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from registry.registrar import Registrar
-from registry.state import FileState
 from shipper.clock import Clock
 from shipper.errors import Truncated
 from shipper.metrics import Metrics
 from shipper.source.discover import FileKey, Found, Listing, scan
+from shipper.source.entries import Entries
 from shipper.source.harvester import Harvester
-from shipper.source.identity import same_life
 from shipper.source.input import Input
 from shipper.source.scheduler import Scheduler
 from shipper.source.watch import Watcher
 
 logger = logging.getLogger(__name__)
 
-Open = Callable[[Input, int, FileState], Harvester]
+# A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
+# event asks for waits ten times as long as it took, and this at least.
+SHORTEST_PAUSE = 0.02  # seconds
+NEVER = float("inf")
+
+Settled = dict[FileKey, tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a scan leads to: files to open, running harvesters to wake, and those whose file has a new path."""
+    """What a scan leads to: files to open, and those of running harvesters that have a new path."""
 
     open: list[Found]
-    wake: list[FileKey]
     renamed: list[Found]
 
 
-def plan(listing: Listing, running: dict[FileKey, Harvester], settled: dict[FileKey, tuple[int, float]]) -> Plan:
-    """`settled` has size and time of change of files that were closed at their end: they are opened when one differs."""
+def plan(listing: Listing, running: dict[FileKey, Harvester], settled: Settled) -> Plan:
+    """`settled`: size and time of change of files that were closed at their end; they are opened when one differs."""
     to_open = []
     renamed = []
     for key, found in listing.files.items():
@@ -46,27 +46,26 @@ def plan(listing: Listing, running: dict[FileKey, Harvester], settled: dict[File
                 renamed.append(found)
         elif settled.get(key) != (found.size, found.modified):
             to_open.append(found)
-    return Plan(to_open, [key for key in listing.files if key in running], renamed)
+    return Plan(to_open, renamed)
 
 
 class Crawler:
-    """Used by the reading thread only."""
+    """Used by the reading thread only. `problems` has what is wrong with a path now, in words."""
 
     def __init__(
         self, inputs: list[Input], registrar: Registrar, scheduler: Scheduler, watcher: Watcher, clock: Clock,
         metrics: Metrics, *, once: bool = False,
     ) -> None:  # fmt: skip
-        self._inputs = inputs
         self._registrar = registrar
         self._scheduler = scheduler
         self._watcher = watcher
         self._clock = clock
         self._metrics = metrics
         self._once = once
-        self._known = {(s.device, s.inode): s for s in registrar.states.values() if s.ended is None}
-        self._settled: dict[FileKey, tuple[int, float]] = {}
+        self._entries = Entries(registrar, clock, metrics)
+        self._settled: Settled = {}
         self._due = dict.fromkeys(inputs, 0.0)
-        self._told: dict[str, str] = {}
+        self._paused_until = 0.0
         self.running: dict[FileKey, Harvester] = {}
         self.problems: dict[str, str] = {}
 
@@ -77,21 +76,27 @@ class Crawler:
             if harvester is not None:
                 self._scheduler.wake(harvester)
         now = self._clock.monotonic()
-        everything, self._watcher.stale = self._watcher.stale, False
-        for source, due in self._due.items():
-            if due <= now or everything:
-                self._due[source] = float("inf") if self._once else now + source.check_interval
-                self._scan(source)
+        asked = self._watcher.stale and now >= self._paused_until
+        if asked:
+            self._watcher.stale = False
+        due = [source for source, at in self._due.items() if asked or at <= now]
+        for source in due:
+            self._due[source] = NEVER if self._once else now + source.check_interval
+            self._scan(source)
+        if due:
+            ended = self._clock.monotonic()
+            self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
 
     @property
     def scanned(self) -> bool:
-        """Every input was scanned, and with `once` that was all there is to find."""
-        return self._once and self.next_scan == float("inf")
+        """With `once`: every input was scanned, and that was all there is to find."""
+        return self.next_scan == NEVER
 
     @property
     def next_scan(self) -> float:
         """Monotonic time of the next scan that is due."""
-        return min(self._due.values(), default=float("inf"))
+        due = min(self._due.values(), default=NEVER)
+        return min(due, self._paused_until) if self._watcher.stale else due
 
     @property
     def bytes_behind(self) -> int:
@@ -104,21 +109,26 @@ class Crawler:
         self._metrics.files_truncated += 1
         self._metrics.bytes_lost += lost
         logger.warning(
-            "%s (file id %s) was truncated or rewritten: it has %d bytes now, %d were read; up to %d bytes from offset %d on "
-            "may be lost; it is read again from its start as a new file",
+            "%s (file id %s) was truncated or rewritten: it has %d bytes now, %d were read; up to %d bytes from offset "
+            "%d on may be lost; it is read again from its start as a new file",
             harvester.state.path, harvester.state.id, error.size, harvester.offset, lost, harvester.offset,
         )  # fmt: skip
         self.close(harvester, ended="truncated")
         self._watcher.stale = True
 
+    def failed(self, harvester: Harvester, error: OSError) -> None:
+        """A read was refused. The next scan tries again; with `once` there is none, and the file stays unfinished."""
+        self._tell(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
+        if self._once:
+            self.close(harvester)
+
     def close(self, harvester: Harvester, ended: str | None = None) -> None:
         """Stop reading a file. Batches of it that are under way still move its position when they resolve."""
-        status = os.fstat(harvester.fd)
         if ended is not None:
             harvester.update(ended=ended)
-            self._known.pop(harvester.key, None)
         else:
-            self._known[harvester.key] = harvester.state
+            status = os.fstat(harvester.fd)
+            self._entries.keep(harvester.state)
             self._settled[harvester.key] = (status.st_size, status.st_mtime)
         self._scheduler.forget(harvester)
         self._watcher.unwatch_file(harvester.key)
@@ -132,49 +142,49 @@ class Crawler:
 
     def _scan(self, source: Input) -> None:
         listing = scan(source.paths)
-        for directory in listing.directories:
+        for directory in listing.directories if not self._once else ():
             self._watcher.watch_directory(directory)
         for path, problem in listing.problems.items():
             self._tell(path, problem)
         decided = plan(listing, self.running, self._settled)
         for found in decided.renamed:
             self.running[found.key].update(path=found.path)
-        for key in decided.wake:
-            self._look_after(self.running[key], listing.files[key])
-        opened = [harvester for found in decided.open if (harvester := self._open(source, found)) is not None]
-        if opened:
-            saved = self._registrar.save([harvester.state for harvester in opened])
-            for harvester in opened:
+        for harvester in [h for h in self.running.values() if h.source.input_id == source.id]:
+            self._look_after(harvester, source.close_inactive)
+        self._start([self._open(source, found) for found in decided.open])
+
+    def _start(self, opened: list[Harvester | None]) -> None:
+        """Their ids must be on disk before the first record is sent; one fsync serves all of them."""
+        harvesters = [harvester for harvester in opened if harvester is not None]
+        if harvesters:
+            saved = self._registrar.save([harvester.state for harvester in harvesters])
+            for harvester in harvesters:
                 self._scheduler.hold(saved, harvester)
-        self._close_idle(source)
 
-    def _look_after(self, harvester: Harvester, found: Found) -> None:
-        """The slow stat round: a write whose event was lost is found here."""
-        if found.size != harvester.offset and not self._once:
-            harvester.size = found.size
+    def _look_after(self, harvester: Harvester, close_inactive: float) -> None:
+        """The slow round: a write whose event was lost is found here, and a file that is over is closed."""
+        status = os.fstat(harvester.fd)
+        if status.st_size != harvester.offset and not self._once:
+            harvester.size = max(harvester.size, status.st_size)
             self._scheduler.wake(harvester)
+        if harvester.over and status.st_nlink == 0:
+            self._close_removed(harvester, status.st_size)
+        elif harvester.over and self._clock.monotonic() - harvester.read_at > close_inactive:
+            self.close(harvester)
 
-    def _close_idle(self, source: Input) -> None:
-        now = self._clock.monotonic()
-        for harvester in [h for h in self.running.values() if h.source.input_id == source.id and h.settled]:
-            if os.fstat(harvester.fd).st_nlink == 0 and harvester.at_end:
-                self._give_up_removed(harvester)
-            elif harvester.at_end and now - harvester.read_at > source.close_inactive:
-                self.close(harvester)
-
-    def _give_up_removed(self, harvester: Harvester) -> None:
-        lost = os.fstat(harvester.fd).st_size - harvester.state.position
+    def _close_removed(self, harvester: Harvester, size: int) -> None:
+        lost = size - harvester.state.position
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.warning(
-                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were no complete message and are lost",
+                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were no complete message: lost",
                 harvester.state.path, harvester.state.id, lost, harvester.state.position,
             )  # fmt: skip
         self.close(harvester, ended="removed")
 
     def _open(self, source: Input, found: Found) -> Harvester | None:
         try:
-            fd = os.open(found.path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(found.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             if not isinstance(error, FileNotFoundError):
                 self._tell(found.path, f"cannot be opened: {error.strerror}")
@@ -184,44 +194,19 @@ class Crawler:
             os.close(fd)  # another file took the path since it was listed; the next scan meets it
             self._watcher.stale = True
             return None
-        self._told.pop(found.path, None)
-        harvester = source.open(fd, self._state_of(source, fd, found, status.st_size), once=self._once)
+        self.problems.pop(found.path, None)
+        state = self._entries.claim(fd, found, status.st_size, source.id)
+        if self._once and status.st_size > state.position:
+            # What is unterminated there is sent as it is; a second reading must end a message at the same place.
+            state = replace(state, cuts=(*state.cuts, status.st_size))
+        harvester = source.open(fd, state, once=self._once)
         self.running[found.key] = harvester
         self._settled.pop(found.key, None)
         self._metrics.harvesters_started += 1
         return harvester
 
-    def _state_of(self, source: Input, fd: int, found: Found, size: int) -> FileState:
-        """The registry's entry where the bytes confirm it, else the first state of a new life."""
-        known = self._known.get(found.key)
-        if known is not None and same_life(fd, known):
-            state = replace(known, path=found.path, size_seen=size, input=source.id)
-        else:
-            if known is not None:
-                self._end_unseen(known)
-            state = FileState(
-                id=uuid.uuid4().hex, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size,
-                updated=self._clock.time(), input=source.id,
-            )  # fmt: skip
-            logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, size)
-        if self._once and size > state.position:
-            state = replace(state, cuts=(*state.cuts, size))
-        return state
-
-    def _end_unseen(self, known: FileState) -> None:
-        """A file was replaced or truncated while nobody read it: its entry stays, but matches no file any more."""
-        lost = max(known.size_seen - known.position, 0)
-        self._metrics.bytes_lost += lost
-        logger.warning(
-            "%s (file id %s) does not hold what was read of it before: truncated, rewritten, or its inode was used again; up to "
-            "%d bytes from offset %d on may be lost; what is there now is read as a new file",
-            known.path, known.id, lost, known.position,
-        )  # fmt: skip
-        self._registrar.note(replace(known, ended="truncated", updated=self._clock.time()))
-
     def _tell(self, path: str, problem: str) -> None:
         """Say what is wrong with a path once, not at every scan."""
-        self.problems[path] = problem
-        if self._told.get(path) != problem:
-            self._told[path] = problem
+        if self.problems.get(path) != problem:
+            self.problems[path] = problem
             logger.warning("%s: %s", path, problem)

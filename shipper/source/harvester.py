@@ -13,8 +13,8 @@ from shipper.reader.base import Reader
 from shipper.source.discover import FileKey
 from shipper.source.identity import HEAD_SIZE, fingerprint, tail_hash
 
-HOT_AFTER = 0.05  # a file is hot when data comes again within this many seconds,
-QUIET_AFTER = 0.25  # and quiet when none came for this long
+HOT_AFTER = 0.008  # a file is hot when data comes again within this many seconds,
+QUIET_AFTER = 0.05  # and quiet when none came for this long
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,11 @@ class Harvester:
     def is_hot(self) -> bool:
         """Data comes so often that looking costs less than being told."""
         return self._hot and self._clock.monotonic() - self.read_at < QUIET_AFTER
+
+    @property
+    def over(self) -> bool:
+        """At its end, with nothing under way: neither batches nor a message that the timeout will end."""
+        return self.at_end and self.settled and self.message_deadline is None
 
     @property
     def finished(self) -> bool:

@@ -40,7 +40,7 @@ PROGRAM: tuple[Step | None, ...] = (
 
 
 def state(file_id: str, position: int) -> FileState:
-    return FileState(id=file_id, path=f"/logs/{file_id}\udcff", device=1, inode=2, position=position)
+    return FileState(id=file_id, path=f"/logs/{file_id}" + 8 * "\udcff", device=1, inode=2, position=position)
 
 
 def positions(states: dict[str, FileState]) -> dict[str, int]:
@@ -86,6 +86,8 @@ class Run:
             try:
                 store.append(changed, removed)
             except OSError:
+                # The group that is tried again is shorter: what is left of the first one would show behind it.
+                changed = [dataclasses.replace(found, path="/short") for found in changed]
                 continue
             break
         self.returned = len(self.history) - 1
@@ -157,7 +159,7 @@ def test_after_any_one_failed_operation_the_program_goes_on_and_any_later_crash_
     whole = CrashingFiles()
     Run(whole).run()
     for fail_at in range(1, len(whole.trace) + 1):
-        for crash_at in range(fail_at + 1, fail_at + 12):  # by then, nothing of the fault is left to go wrong
+        for crash_at in range(fail_at + 1, fail_at + 9):  # by then, nothing of the fault is left to go wrong
             run = crashed(crash_at, {fail_at: code})
             if run is None:
                 break
@@ -225,7 +227,7 @@ def _marks(log: bytes) -> list[int]:
     return [at for at in range(len(log)) if log.startswith(b'{"group":', at)]
 
 
-@pytest.mark.parametrize("flip", [0x01, 0x04, 0x20, 0x80, 0xFF])
+@pytest.mark.parametrize("flip", [0x01, 0x20, 0xFF])
 def test_a_flipped_byte_in_the_log_is_an_error_or_costs_the_last_group_only(flip: int) -> None:
     disk, history = written()
     log = disk.read(LOG)
@@ -241,7 +243,7 @@ def test_a_flipped_byte_in_the_log_is_an_error_or_costs_the_last_group_only(flip
             assert found == history[-2]
 
 
-@pytest.mark.parametrize("flip", [0x01, 0x04, 0x20, 0x80, 0xFF])
+@pytest.mark.parametrize("flip", [0x01, 0x20, 0xFF])
 def test_a_flipped_byte_in_the_checkpoint_is_always_an_error(flip: int) -> None:
     disk, _ = written(checkpoint=True)
     checkpoint = disk.read(CHECKPOINT)
@@ -302,6 +304,20 @@ def test_a_writer_that_is_killed_leaves_a_registry_with_what_it_reported(tmp_pat
         found = read(tmp_path / "registry")
         assert found["a"].position == found["b"].position
         assert int(complete[-1]) <= found["a"].position <= int(complete[-1]) + 1
+
+
+def test_reading_while_a_writer_appends_and_folds_always_shows_a_state_that_was_saved(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-c", WRITER, str(tmp_path / "registry")]
+    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        last = 1
+        while last < 100:
+            found = positions(read(tmp_path / "registry"))
+            assert found["a"] == found["b"]
+            assert found["a"] >= last
+            last = found["a"]
+        writer.kill()
 
 
 LIMITED = """

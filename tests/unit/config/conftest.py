@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from config.errors import ConfigError
 from config.load import load
 from config.model import ShipperConfig

@@ -1,4 +1,5 @@
 import pytest
+
 from config.document import override, parse, read
 from config.errors import ConfigError, Place
 from config.tree import Listing, Scalar, Table
@@ -51,6 +52,10 @@ def test_broken_yaml_is_named_with_its_line():
     assert refused("a: 1\nb: [1\nc: 2\n").startswith("a.yml:3: is not YAML: while parsing a flow sequence expected ','")
 
 
+def test_yaml_that_says_no_more_than_its_problem_is_named_so():
+    assert refused("a: b: c\n") == "a.yml:1: is not YAML: mapping values are not allowed here"
+
+
 def test_a_character_that_yaml_forbids_is_named_with_its_line():
     assert refused("a: 1\nb: \x07\n") == "a.yml:2: is not YAML: character 7 is not allowed"
 
@@ -75,7 +80,7 @@ def test_a_key_that_is_no_name_is_refused(text):
 
 def test_an_anchor_can_be_merged_and_what_is_written_beside_it_wins():
     root, problems = parsed("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n")
-    assert {entry.key: entry.node.text for entry in root.entries[1].node.entries} == {"b": "1", "c": "3"}
+    assert [(entry.key, entry.node.text) for entry in root.entries[1].node.entries] == [("b", "1"), ("c", "3")]
     assert problems == []
 
 
@@ -89,7 +94,13 @@ def test_an_alias_to_its_own_section_is_refused():
 
 @pytest.mark.parametrize(
     ("written", "kind", "plain"),
-    [("5", "int", True), ("'5'", "str", False), ("!!str 5", "str", False), ("!!int x", "str", True), ("", "null", True)],
+    [
+        ("5", "int", True),
+        ("'5'", "str", False),
+        ("!!str 5", "str", False),
+        ("!!int x", "str", True),
+        ("", "null", True),
+    ],
 )
 def test_a_scalar_knows_its_kind_and_whether_it_was_quoted(written, kind, plain):
     node = parsed(f"a: {written}\n")[0].entries[0].node

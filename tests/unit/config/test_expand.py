@@ -1,4 +1,5 @@
 import pytest
+
 from config.expand import expand
 
 
@@ -17,6 +18,7 @@ from config.expand import expand
         ("${A:?must be set}", "1"),
         ("$A and $ and {A}", "$A and $ and {A}"),
         ("^x$", "^x$"),
+        ("${A}$", "1$"),
     ],
 )
 def test_variables_are_filled_in(text, expected):

@@ -1,4 +1,5 @@
 import pytest
+
 from config.errors import Place
 from config.tree import Entry, Listing, Scalar, Table, is_null
 

@@ -1,4 +1,5 @@
 import pytest
+
 from config.units import parse_duration, parse_size
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -88,6 +89,23 @@ def test_a_directory_is_locked_until_the_lock_is_closed(files: Files, tmp_path: 
         files.lock(tmp_path / "registry")
     lock.close()
     files.lock(tmp_path / "registry").close()
+
+
+def test_the_pid_in_the_lock_replaces_a_longer_one(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("4194304123\n")
+    lock = DiskFiles().lock(tmp_path)
+    with pytest.raises(RegistryLocked) as caught:
+        DiskFiles().lock(tmp_path)
+    assert caught.value.pid == os.getpid()
+    lock.close()
+
+
+def test_a_lock_without_a_pid_is_held_by_another_process(tmp_path: Path) -> None:
+    lock = DiskFiles().lock(tmp_path)
+    (tmp_path / "lock").write_text("")
+    with pytest.raises(RegistryLocked, match="in use by another process; stop it"):
+        DiskFiles().lock(tmp_path)
+    lock.close()
 
 
 def test_the_lock_makes_a_directory_and_files_that_only_the_owner_reads(tmp_path: Path) -> None:

@@ -1,0 +1,102 @@
+"""What is measured side by side. Each is a command that ships one file to one topic with acks=all and lz4."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run: `log` is the file to ship, `directory` is empty and the contender's own."""
+
+    bootstrap: str
+    topic: str
+    log: Path
+    directory: Path
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """`exits`: it ends by itself; others are stopped when all records are readable. `follows`: it can tail a file."""
+
+    name: str
+    command: Callable[[Job], list[str]]
+    exits: bool
+    follows: bool
+
+
+SHIPPER = """\
+shipper.inputs:
+  - {{type: filestream, id: bench, paths: ["{log}"]}}
+output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}}}
+path.data: {directory}/data
+logging.format: text
+"""
+
+RSYSLOG = """\
+global(workDirectory="{directory}" maxMessageSize="64k")
+module(load="imfile")
+module(load="omkafka")
+template(name="record" type="list" option.jsonf="on") {{
+  property(outname="@timestamp" name="timegenerated" dateFormat="rfc3339" format="jsonf")
+  property(outname="message" name="msg" format="jsonf")
+  property(outname="host" name="hostname" format="jsonf")
+  property(outname="file" name="$!metadata!filename" format="jsonf")
+  property(outname="offset" name="$!metadata!fileoffset" format="jsonf")
+}}
+input(type="imfile" file="{log}" tag="bench" addMetadata="on" ruleset="ship")
+ruleset(name="ship" queue.type="LinkedList" queue.size="100000" queue.dequeueBatchSize="4096") {{
+  action(type="omkafka" broker="{bootstrap}" topic="{topic}" template="record" resubmitOnFailure="on"
+         confParam=["compression.codec=lz4", "acks=all", "queue.buffering.max.messages=200000"])
+}}
+"""
+
+
+def shipper(job: Job) -> list[str]:
+    config = _write(job, "shipper.yml", SHIPPER)
+    return [sys.executable, "-m", "shipper", "run", "-c", config]
+
+
+def shipper_once(job: Job) -> list[str]:
+    return [*shipper(job), "--once"]
+
+
+def floor(job: Job) -> list[str]:
+    return [sys.executable, "-m", "bench.floor", job.bootstrap, job.topic, str(job.count)]
+
+
+def rsyslog(job: Job) -> list[str]:
+    config = _write(job, "rsyslog.conf", RSYSLOG)
+    return ["/usr/sbin/rsyslogd", "-n", "-f", config, "-i", str(job.directory / "rsyslogd.pid")]
+
+
+def kcat(job: Job) -> list[str]:
+    return ["kcat", "-P", "-b", job.bootstrap, "-t", job.topic, "-z", "lz4", "-X", "acks=all", "-l", str(job.log)]
+
+
+def available() -> list[Contender]:
+    """Those that this machine has; the shipper and the floor always."""
+    found = [
+        Contender("shipper --once", shipper_once, exits=True, follows=False),
+        Contender("shipper", shipper, exits=False, follows=True),
+        Contender("floor", floor, exits=True, follows=False),
+    ]
+    omkafka = any(Path("/usr/lib").glob("*/rsyslog/omkafka.so"))
+    if shutil.which("rsyslogd", path="/usr/sbin") and omkafka:
+        found.append(Contender("rsyslog", rsyslog, exits=False, follows=True))
+    if shutil.which("kcat"):
+        found.append(Contender("kcat -P -l", kcat, exits=True, follows=False))
+    return found
+
+
+def _write(job: Job, name: str, template: str) -> str:
+    path = job.directory / name
+    path.write_text(
+        template.format(log=job.log, bootstrap=job.bootstrap, topic=job.topic, directory=job.directory),
+        encoding="utf-8",
+    )
+    path.chmod(0o600)
+    return str(path)

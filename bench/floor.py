@@ -1,0 +1,49 @@
+"""The floor: the same encoded bytes handed to librdkafka in batches, without reading, encoding or tracking anything.
+
+python -m bench.floor BOOTSTRAP TOPIC COUNT
+"""
+
+import sys
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from bench.data import line
+from config.model import KafkaOutput
+from shipper.event import Batch, Messages, Source
+from shipper.output.encode import Agent, Encoder
+from shipper.output.kafka_settings import settings
+
+BATCH = 1600
+IN_FLIGHT = 32_000
+
+
+def records() -> list[str]:
+    texts = [line(number) for number in range(BATCH)]
+    lengths = [len(text) + 1 for text in texts]
+    messages = Messages(0, sum(lengths), texts, [sum(lengths[:index]) for index in range(BATCH)], lengths)
+    source = Source("0" * 32, "/var/log/app/big.log", 1234567, 65024, "bench", "filestream")
+    return Encoder(Agent("host", "host", "0" * 32, "0"), 1_000_000).encode(Batch(source, messages, 0.0, lambda: None))
+
+
+def main(bootstrap: str, topic: str, count: int) -> None:
+    producer = Producer(settings(KafkaOutput(hosts=(bootstrap,), topic=topic)))
+    failed: list[KafkaError] = []
+
+    def report(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            failed.append(error)
+
+    values = records()
+    for start in range(0, count, BATCH):
+        while len(producer) > IN_FLIGHT:
+            producer.poll(0.01)
+        batch = [{"value": value, "key": str(start // BATCH % 64)} for value in values[: count - start]]
+        producer.produce_batch(topic, batch, callback=report)
+        producer.poll(0)
+    producer.flush()
+    if failed:
+        sys.exit(str(failed[0]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

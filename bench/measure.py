@@ -1,0 +1,43 @@
+"""What a process costs."""
+
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of processor time, user and system, and the largest resident memory in MB."""
+
+    cpu_seconds: float
+    memory_mb: float
+
+
+class Child:
+    """A process that is measured, output to a file; `end` waits for it, after a SIGTERM unless it ends by itself."""
+
+    def __init__(self, command: list[str], log: Path, *, exits: bool = False) -> None:
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(command, stdout=output, stderr=output)
+        self._log = log
+        self._exits = exits
+
+    def check(self) -> None:
+        """Raises RuntimeError with what it said if it has failed."""
+        done = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if done is not None and done.si_status != 0:
+            raise RuntimeError(f"{self._process.args!r} failed:\n{self._log.read_text(errors='replace')[-2000:]}")
+
+    def cpu_seconds(self) -> float:
+        """Used so far by all of its threads."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def end(self) -> Cost:
+        if not self._exits:
+            os.kill(self._process.pid, signal.SIGTERM)
+        _, _, usage = os.wait4(self._process.pid, 0)
+        self._process.returncode = 0  # wait4 took it: subprocess must not wait again
+        return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)

@@ -1,0 +1,62 @@
+"""What can be read from a topic, seen by a consumer."""
+
+import time
+from collections.abc import Callable, Iterator
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+PARTITIONS = 4
+LOOK_EVERY = 0.02
+
+
+def wait_for(bootstrap: str, topic: str, count: int, check: Callable[[], None], timeout: float = 300.0) -> float:
+    """The monotonic time at which `count` records were readable; `check` raises when there is no hope."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench-count", "enable.auto.commit": False})
+    deadline = time.monotonic() + timeout
+    try:
+        while readable(consumer, topic) < count:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{readable(consumer, topic)} of {count} records in {topic} after {timeout:.0f} s")
+            check()
+            time.sleep(LOOK_EVERY)
+        return time.monotonic()
+    finally:
+        consumer.close()
+
+
+def readable(consumer: Consumer, topic: str) -> int:
+    """Records in all partitions; 0 while the topic is so young that a partition has no leader."""
+    try:
+        return _readable(consumer, topic)
+    except KafkaException:
+        return 0
+
+
+def _readable(consumer: Consumer, topic: str) -> int:
+    marks = [consumer.get_watermark_offsets(TopicPartition(topic, part), timeout=10) for part in range(PARTITIONS)]
+    return sum(high - low for low, high in marks)
+
+
+def follow(bootstrap: str, topic: str, ready: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
+    """Values and the wall clock at which each came, from the end of the topic on; `ready` is called when it listens."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "bench-follow",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 100,
+            "fetch.min.bytes": 1,
+        }
+    )
+    consumer.assign([TopicPartition(topic, part, 0) for part in range(PARTITIONS)])
+    for part in range(PARTITIONS):
+        consumer.get_watermark_offsets(TopicPartition(topic, part), timeout=10)
+    ready()
+    try:
+        while True:
+            # One at a time: consume() would wait to gather many.
+            message = consumer.poll(0.1)
+            value = message.value() if message is not None and message.error() is None else None
+            yield value or b"", time.time()
+    finally:
+        consumer.close()

@@ -1,0 +1,29 @@
+"""Ask the table of a demo that was kept:  python -m demo.ask FOLDER ["SELECT ... FROM lines"]"""
+
+import sys
+from pathlib import Path
+
+from demo.screen import Screen
+from demo.site import Site
+from demo.table import Table
+
+
+def show(table: Table, screen: Screen, questions: tuple[str, ...]) -> None:
+    """The rows and the aggregate, or the answers to the questions."""
+    for rows in [table.ask(question) for question in questions] or [table.rows(), table.aggregate()]:
+        screen.say()
+        if rows:
+            screen.table(rows[0].__fields__, rows)
+
+
+def main() -> None:
+    site = Site(Path(sys.argv[1]).absolute())
+    table = Table(site)
+    try:
+        show(table, Screen(), tuple(sys.argv[2:]))
+    finally:
+        table.close()
+
+
+if __name__ == "__main__":
+    main()

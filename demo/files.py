@@ -1,0 +1,109 @@
+"""The log files as they are on disk: the truth that topic and table are compared with."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from registry.state import FileState
+
+CHUNK = 1 << 20
+Key = tuple[int, int]  # device, inode: a file's name while it is renamed
+
+
+@dataclass(slots=True)
+class LineCount:
+    """Counts line ends up to a position that only grows: each byte is looked at once."""
+
+    position: int = 0
+    lines: int = 0
+
+    def upto(self, handle: int, position: int) -> int:
+        while self.position < position:
+            data = os.pread(handle, min(CHUNK, position - self.position), self.position)
+            if not data:
+                break
+            self.position += len(data)
+            self.lines += data.count(b"\n")
+        return self.lines
+
+
+@dataclass(slots=True)
+class LogFile:
+    """One file that the shipper reads, held open so that renaming does not matter."""
+
+    path: Path  # its name when last looked at
+    handle: int
+    written: LineCount = field(default_factory=LineCount)
+    read: LineCount = field(default_factory=LineCount)
+    acknowledged: LineCount = field(default_factory=LineCount)
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self.handle).st_size
+
+    def whole_lines(self) -> int:
+        """The bytes up to and with the last line end: a size at which no line is half written."""
+        end = self.size
+        while end > 0:
+            start = max(end - CHUNK, 0)
+            found = os.pread(self.handle, end - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            end = start
+        return 0
+
+    def head(self, size: int) -> bytes:
+        return os.pread(self.handle, size, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Lines of all files together."""
+
+    written: int
+    read: int
+    acknowledged: int
+
+
+class LogFiles:
+    """All files that are found at some paths, by device and inode; one that was seen once is kept."""
+
+    def __init__(self, patterns: Iterable[Path]) -> None:
+        self._patterns = tuple(patterns)
+        self.by_key: dict[Key, LogFile] = {}
+
+    def look(self) -> None:
+        """Find new files, and new names of known ones."""
+        for pattern in self._patterns:
+            for path in sorted(pattern.parent.glob(pattern.name)):
+                self._meet(path)
+
+    def counts(self, registry: Mapping[str, FileState]) -> Counts:
+        """`registry` is the shipper's own word: how far it has looked, and what it has saved as acknowledged."""
+        states = {(state.device, state.inode): state for state in registry.values()}
+        written = read = acknowledged = 0
+        for key, file in self.by_key.items():
+            written += file.written.upto(file.handle, file.size)
+            if (state := states.get(key)) is not None:
+                read += file.read.upto(file.handle, max(state.size_seen, state.position))
+                acknowledged += file.acknowledged.upto(file.handle, state.position)
+        return Counts(written, read, acknowledged)
+
+    def close(self) -> None:
+        for file in self.by_key.values():
+            os.close(file.handle)
+        self.by_key.clear()
+
+    def _meet(self, path: Path) -> None:
+        try:
+            handle = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:  # renamed since it was listed: it will be met under its new name
+            return
+        status = os.fstat(handle)
+        key = (status.st_dev, status.st_ino)
+        if key in self.by_key:
+            os.close(handle)
+            self.by_key[key].path = path
+        else:
+            self.by_key[key] = LogFile(path, handle)

@@ -1,0 +1,64 @@
+"""The three programs that the demo runs beside the broker: started, watched, ended in order."""
+
+import subprocess
+from dataclasses import dataclass
+
+from demo.process import end, last_lines, spawn
+from demo.site import Site
+
+PATIENCE = 30.0  # seconds for a clean end: the sink finishes its batch first
+
+
+class DemoFailed(Exception):
+    """Something that should run or happen did not; the text says what, with the end of its output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    name: str
+    process: subprocess.Popen[bytes]
+
+
+class Programs:
+    """Our own processes by name. Ends all of them, the last started first, with `end_all`."""
+
+    def __init__(self, site: Site, outlive: bool) -> None:
+        self._site = site
+        self._outlive = outlive
+        self._running: list[Program] = []
+
+    @property
+    def pids(self) -> list[int]:
+        return [program.process.pid for program in self._running]
+
+    def start(self, name: str, command: list[str]) -> None:
+        log = self._site.log_of(name)
+        process = spawn(command, log, self._site.environment(), self._outlive)
+        self._running.append(Program(name, process))
+
+    def check(self) -> None:
+        """Raises DemoFailed when one has ended by itself."""
+        for program in self._running:
+            if (status := program.process.poll()) is not None:
+                raise self._failed(program, f"ended by itself with status {status}")
+
+    def end(self, name: str) -> None:
+        """SIGTERM, and wait. Raises DemoFailed when it does not end as it should."""
+        program = next(each for each in self._running if each.name == name)
+        status = end(program.process, PATIENCE)
+        self._running.remove(program)
+        if status != 0:
+            raise self._failed(program, f"was told to stop and ended with status {status}")
+
+    def end_all(self) -> None:
+        while self._running:
+            end(self._running.pop().process, PATIENCE)
+
+    def leave(self) -> None:
+        """They are not ours any more."""
+        self._running.clear()
+
+    def _failed(self, program: Program, what: str) -> DemoFailed:
+        return DemoFailed(
+            f"the {program.name} {what}; the end of what it said:\n{last_lines(self._site.log_of(program.name))}"
+        )

@@ -1,0 +1,38 @@
+"""Malformed requests to a broker: each makes it log a real exception with its stack trace."""
+
+import itertools
+import socket
+import struct
+from collections.abc import Iterator
+
+NO_SUCH_REQUEST = 9999
+PRODUCE = 0
+METADATA = 3
+
+
+def request(api: int, version: int, client_length: int = 4) -> bytes:
+    """The header of a request and nothing behind it (kafka.apache.org/protocol: size, api, version, id, client)."""
+    header = struct.pack(">hhih", api, version, 1, client_length) + b"demo"
+    return struct.pack(">i", len(header)) + header
+
+
+REQUESTS = (
+    struct.pack(">i", 2**31 - 1) + bytes(16),  # InvalidReceiveException: larger than it accepts
+    request(NO_SUCH_REQUEST, 0),  # InvalidRequestException: Unexpected api key
+    request(PRODUCE, 7),  # InvalidRequestException, BufferUnderflowException: the body is missing
+    request(METADATA, 12, client_length=200),  # InvalidRequestException: the header is cut short
+)
+
+
+def provocations() -> Iterator[bytes]:
+    """The requests in turn, for ever."""
+    return itertools.cycle(REQUESTS)
+
+
+def send(address: str, malformed: bytes, timeout: float = 2) -> None:
+    """Returns when the broker has hung up, which it does after it has logged. Raises OSError where nobody listens."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout) as connection:
+        connection.sendall(malformed)
+        while connection.recv(1024):
+            pass

@@ -1,0 +1,61 @@
+"""What the demo shows: one line of progress, and tables."""
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+EVERY = 5.0  # seconds between progress lines where they cannot overwrite each other
+
+
+class Screen:
+    """Progress goes over itself at a terminal; elsewhere it is a line now and then."""
+
+    def __init__(self, out: TextIO = sys.stdout) -> None:
+        self._out = out
+        self._live = out.isatty()
+        self._open = False  # a progress line is on the screen, without its line end
+        self._shown = float("-inf")
+
+    def say(self, text: str = "") -> None:
+        if self._open:
+            self._out.write("\n")
+            self._open = False
+        print(text, file=self._out, flush=True)
+
+    def progress(self, text: str) -> None:
+        if self._live:
+            self._out.write(f"\r\x1b[K{text}")
+            self._out.flush()
+            self._open = True
+        elif time.monotonic() - self._shown >= EVERY:
+            self._shown = time.monotonic()
+            print(text, file=self._out, flush=True)
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 60) -> None:
+        for line in table(head, rows, width):
+            self.say(line)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 60) -> list[str]:
+    """Lines of a plain table: numbers to the right, texts cut to `width`, nothing for None."""
+    cells = [list(head), *([_cell(value, width) for value in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    right = [all(isinstance(row[column], int | float) for row in rows) for column in range(len(head))]
+    cells.insert(1, ["-" * each for each in widths])
+    return [
+        "  ".join(
+            cell.rjust(size) if to_right else cell.ljust(size)
+            for cell, size, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def _cell(value: Any, width: int) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    text = str(value)
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,130 @@
+"""The demo's folder: where each thing is, and the configurations that shipper and sink are started with."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+TOPIC = "logs"
+PARTITIONS = 4
+PACKAGE_LOG = Path("/var/log/dpkg.log")
+
+SHIPPER = """\
+shipper.inputs:
+  - type: filestream
+    id: app
+    paths: ["{app}*"]
+    fields: {{service: checkout}}
+  - type: filestream
+    id: packages
+    enabled: {packages}
+    paths: ["{package_log}"]
+  - type: filestream
+    id: kafka
+    paths: ["{broker_log}"]
+    tags: ["java"]
+    parsers:
+      - multiline: {{type: pattern, pattern: '^\\[', negate: true, match: after, timeout: 1s}}
+
+output.kafka:
+  hosts: ["{bootstrap}"]
+  topic: {topic}
+"""
+
+SINK = """\
+kafka: {{hosts: ["{bootstrap}"], topics: [{topic}]}}
+table.path: {table}
+checkpoint.path: {checkpoint}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """All paths of the demo, below one folder."""
+
+    folder: Path
+
+    @property
+    def kafka(self) -> Path:
+        return self.folder / "kafka"
+
+    @property
+    def broker_log(self) -> Path:
+        return self.kafka / "server.log"
+
+    @property
+    def app_log(self) -> Path:
+        return self.folder / "app" / "app.log"
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "shipper"
+
+    @property
+    def registry(self) -> Path:
+        return self.data / "registry"
+
+    @property
+    def table(self) -> Path:
+        return self.folder / "lines"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    @property
+    def shipper_config(self) -> Path:
+        return self.folder / "shipper.yml"
+
+    @property
+    def sink_config(self) -> Path:
+        return self.folder / "sink.yml"
+
+    @property
+    def temporary(self) -> Path:
+        return self.folder / "tmp"
+
+    @property
+    def logs(self) -> list[Path]:
+        """What the shipper reads, as patterns."""
+        packages = [PACKAGE_LOG] if has_package_log() else []
+        return [self.app_log.with_name("app.log*"), *packages, self.broker_log]
+
+    def log_of(self, name: str) -> Path:
+        """Where the output of one of our programs goes."""
+        return self.folder / f"{name}.out"
+
+    def make(self, bootstrap: str) -> None:
+        """Folders and configurations."""
+        for folder in (self.app_log.parent, self.data, self.temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+        values = {"bootstrap": bootstrap, "topic": TOPIC, "table": self.table, "checkpoint": self.checkpoint}
+        logs = {"app": self.app_log, "package_log": PACKAGE_LOG, "broker_log": self.broker_log}
+        packages = str(has_package_log()).lower()
+        self.shipper_config.write_text(SHIPPER.format(**values, **logs, packages=packages))
+        self.sink_config.write_text(SINK.format(**values))
+
+    def shipper_command(self) -> list[str]:
+        return [*_python("shipper"), "run", "-c", str(self.shipper_config), "--path.data", str(self.data)]
+
+    def sink_command(self) -> list[str]:
+        return [*_python("spark_sink"), "run", "-c", str(self.sink_config)]
+
+    def writer_command(self, rate: float, rotations: int, every: float) -> list[str]:
+        numbers = ["--rate", str(rate), "--rotations", str(rotations), "--every", str(every)]
+        return [*_python("demo.writer"), str(self.app_log), *numbers]
+
+    def environment(self, base: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Keeps what Spark and Java put aside in the folder, so that it goes away with it, whatever happens to them."""
+        java = f"-Djava.io.tmpdir={self.temporary} -XX:-UsePerfData"
+        here = str(self.temporary)
+        return {**base, "TMPDIR": here, "SPARK_LOCAL_DIRS": here, "SPARK_SUBMIT_OPTS": java}
+
+
+def has_package_log() -> bool:
+    return os.access(PACKAGE_LOG, os.R_OK)
+
+
+def _python(module: str) -> list[str]:
+    return [sys.executable, "-m", module]

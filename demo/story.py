@@ -1,0 +1,199 @@
+"""The demo from start to end, read top to bottom: `Story.tell`."""
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+from demo.ask import show
+from demo.broker import Broker
+from demo.compare import Compared, lines_arrived, lines_on_disk
+from demo.files import Key, LogFiles
+from demo.keep import HOW, write_stop
+from demo.landed import landed
+from demo.programs import DemoFailed, Programs
+from demo.provoke import provocations, send
+from demo.screen import Screen
+from demo.site import PARTITIONS, TOPIC, Site
+from demo.table import Table
+from demo.topic import Topic
+from registry.store import read as read_registry
+
+LIVE = 20.0  # seconds the writers write
+RATE = 5_000.0  # lines a second
+ROTATE_EVERY = 6.0
+LATEST = 90.0  # seconds until all has landed
+TICK = 0.2
+
+
+@dataclass(slots=True)
+class Times:
+    """Moments on the monotonic clock."""
+
+    started: float = 0.0
+    stopped: float = 0.0
+    acknowledged: float = 0.0
+    landed: float = 0.0
+
+
+class Story:
+    """One run. `stop` ends whatever runs, at any moment, and may be called twice."""
+
+    def __init__(self, site: Site, screen: Screen, keep: bool) -> None:
+        self._site = site
+        self._screen = screen
+        self._keep = keep
+        self._broker = Broker(site.kafka, heap="384m", outlives=keep)
+        self._programs = Programs(site, outlive=keep)
+        self._files = LogFiles(site.logs)
+        self._times = Times()
+        self._open = ExitStack()
+        self._provocations = provocations()
+        self._provoked = 0.0
+
+    def tell(self) -> bool:
+        """True when disk, topic and table agree. Raises DemoFailed, BrokerFailed, KafkaException."""
+        self._start()
+        self._live()
+        sizes = self._stop_writers()
+        self._until(lambda: self._acknowledged(sizes), "the shipper has not acknowledged all")
+        self._times.acknowledged = time.monotonic()
+        self._end_unless_kept("shipper")
+        ends = self._topic.read_to_end()
+        self._until(lambda: self._landed(ends), "the sink has not landed all")
+        self._times.landed = time.monotonic()
+        self._end_unless_kept("sink")
+        equal = self._compare(sizes, ends)
+        if self._keep:
+            self._leave()
+        return equal
+
+    def stop(self) -> None:
+        self._open.close()
+        self._programs.end_all()
+        self._broker.stop()
+        self._files.close()
+
+    def _start(self) -> None:
+        self._screen.say(f"Starting Apache Kafka (one node, KRaft) in {self._site.folder}")
+        self._broker.start()
+        self._broker.create_topic(TOPIC, PARTITIONS)
+        self._site.make(self._broker.bootstrap)
+        self._topic = Topic(self._broker.bootstrap, TOPIC, PARTITIONS)
+        self._open.callback(self._topic.close)
+        self._screen.say(f"Kafka answers at {self._broker.bootstrap}; starting sink, shipper, and a program that logs")
+        self._programs.start("sink", self._site.sink_command())
+        self._programs.start("shipper", self._site.shipper_command())
+        self._programs.start("writer", self._site.writer_command(RATE, 2, ROTATE_EVERY))
+        self._times.started = time.monotonic()
+
+    def _live(self) -> None:
+        while time.monotonic() - self._times.started < LIVE:
+            self._provoke()
+            self._step()
+
+    def _step(self) -> None:
+        self._programs.check()
+        self._files.look()
+        self._topic.read(TICK)
+        counts = self._files.counts(read_registry(self._site.registry))
+        landed_lines = self._topic.lines(landed(self._site.checkpoint, TOPIC))
+        elapsed = time.monotonic() - self._times.started
+        self._screen.progress(
+            f"{elapsed:4.0f} s   lines written {counts.written:,}  read {counts.read:,}  "
+            f"acknowledged {counts.acknowledged:,}  landed {landed_lines:,}  lag {counts.written - landed_lines:,}"
+        )
+
+    def _provoke(self) -> None:
+        """Once a second the broker has something to complain about."""
+        if time.monotonic() - self._provoked >= 1:
+            self._provoked = time.monotonic()
+            with suppress(TimeoutError):
+                send(self._broker.bootstrap, next(self._provocations))
+
+    def _stop_writers(self) -> dict[Key, int]:
+        """The sizes that count from here on: the broker goes on logging."""
+        self._programs.end("writer")
+        self._times.stopped = time.monotonic()
+        self._files.look()
+        return {key: file.whole_lines() for key, file in self._files.by_key.items()}
+
+    def _until(self, reached: Callable[[], bool], otherwise: str) -> None:
+        deadline = time.monotonic() + LATEST
+        while not reached():
+            if time.monotonic() > deadline:
+                raise DemoFailed(f"{otherwise} within {LATEST:.0f} s")
+            self._step()
+
+    def _acknowledged(self, sizes: dict[Key, int]) -> bool:
+        states = read_registry(self._site.registry).values()
+        positions = {(state.device, state.inode): state.position for state in states}
+        return all(positions.get(key, 0) >= size for key, size in sizes.items())
+
+    def _landed(self, ends: dict[int, int]) -> bool:
+        done = landed(self._site.checkpoint, TOPIC)
+        return all(done.get(number, 0) >= end for number, end in ends.items())
+
+    def _end_unless_kept(self, name: str) -> None:
+        if not self._keep:
+            self._programs.end(name)
+
+    def _compare(self, sizes: dict[Key, int], ends: dict[int, int]) -> bool:
+        self._screen.say("All has landed; comparing line by line, and asking the table with Spark SQL")
+        table = Table(self._site)
+        self._open.callback(table.close)
+        in_kafka = lines_arrived(self._topic.messages(ends), sizes)
+        in_delta = lines_arrived(table.messages(ends), sizes)
+        files = sorted(self._files.by_key.items(), key=lambda item: str(item[1].path))
+        compared = [
+            Compared(file.path.name, lines_on_disk(file.head(sizes[key])), in_kafka[key], in_delta[key])
+            for key, file in files
+        ]
+        self._show(compared)
+        show(table, self._screen, ())
+        self._rates(sum(each.on_disk.total() for each in compared), sum(ends.values()))
+        return all(each.equal for each in compared)
+
+    def _show(self, compared: list[Compared]) -> None:
+        rows = [
+            (
+                each.name,
+                each.on_disk.total(),
+                each.in_kafka.total(),
+                each.in_delta.total(),
+                "equal" if each.equal else "DIFFERS",
+            )
+            for each in compared
+        ]
+        self._screen.say()
+        self._screen.table(("file", "lines on disk", "in Kafka", "in Delta", "content"), rows)
+        for each in compared:
+            for difference in each.differences():
+                self._screen.say(difference)
+
+    def _rates(self, lines: int, messages: int) -> None:
+        times = self._times
+        wrote = times.stopped - times.started
+        self._screen.say()
+        self._screen.say(
+            f"{lines:,} lines in {messages:,} messages; {lines / wrote:,.0f} lines/s for {wrote:.0f} s; "
+            f"after the last line all was acknowledged within {times.acknowledged - times.stopped:.1f} s "
+            f"and landed within {times.landed - times.stopped:.1f} s."
+        )
+
+    def _leave(self) -> None:
+        """Something to look at goes on, slowly, and a script that ends it all is left."""
+        self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0))
+        broker = [self._broker.pid] if self._broker.pid is not None else []
+        write_stop(self._site.folder, [*reversed(self._programs.pids), *broker])
+        self._programs.leave()
+        self._broker.leave()
+        how = {
+            "folder": self._site.folder,
+            "python": sys.executable,
+            "bootstrap": self._broker.bootstrap,
+            "topic": TOPIC,
+        }
+        self._screen.say()
+        self._screen.say(HOW.format(**how))

@@ -1,0 +1,90 @@
+"""The Delta table, asked with Spark SQL in one session."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from config.load import load
+from config.sink import SinkConfig
+from demo.compare import Arrived
+from demo.site import Site
+from spark_sink.session import open_session
+
+MESSAGES = """
+SELECT CAST(variant_get(doc, '$.log.file.device_id', 'string') AS BIGINT) AS device,
+       CAST(variant_get(doc, '$.log.file.inode', 'string') AS BIGINT) AS inode,
+       offset, length, message, partition, kafka_offset
+FROM lines
+"""
+
+ROWS = """
+SELECT date_format(ts, 'HH:mm:ss.SSS') AS ts, split_part(path, '/', -1) AS file, offset,
+       element_at(flags, 1) AS flag, replace(message, '\\n', ' ⏎ ') AS message
+FROM (SELECT *, row_number() OVER (PARTITION BY split_part(path, '/', -1), flags IS NULL ORDER BY offset) AS place
+      FROM lines)
+WHERE place = 3 ORDER BY file, flag
+"""
+
+AGGREGATE = """
+SELECT split_part(path, '/', -1) AS file, count(*) AS messages,
+       sum(size(split(message, '\\n'))) AS lines,
+       count_if(array_contains(flags, 'multiline')) AS multiline,
+       count_if(message RLIKE ' ERROR ') AS errors,
+       max(variant_get(doc, '$.fields.service', 'string')) AS service,
+       round(percentile(unix_micros(kafka_ts) - unix_micros(ts), 0.5) / 1000, 1) AS ms_read_to_sent
+FROM lines GROUP BY 1 ORDER BY messages DESC
+"""
+
+
+class Table:
+    """Blocks some seconds while the JVM starts; `close` ends it."""
+
+    def __init__(self, site: Site) -> None:
+        os.environ.update(site.environment())
+        self._path: Path = site.table
+        config = load(site.sink_config, SinkConfig)
+        with _stderr_to(site.log_of("table")):
+            self._spark: SparkSession = open_session(config)
+
+    def ask(self, question: str) -> list[Any]:
+        """Spark SQL, in which the table is named `lines`."""
+        self._spark.read.format("delta").load(str(self._path)).createOrReplaceTempView("lines")
+        return self._spark.sql(question).collect()
+
+    def messages(self, upto: dict[int, int]) -> list[Arrived]:
+        """Each row that came from before these offsets of the topic."""
+        rows = self.ask(MESSAGES)
+        return [
+            Arrived((row.device, row.inode), row.offset, row.length, row.message)
+            for row in rows
+            if row.kafka_offset < upto.get(row.partition, 0)
+        ]
+
+    def rows(self) -> list[Any]:
+        """A few rows: of each file the third line, and the third message of several lines."""
+        return self.ask(ROWS)
+
+    def aggregate(self) -> list[Any]:
+        return self.ask(AGGREGATE)
+
+    def close(self) -> None:
+        with suppress(Py4JError, OSError):  # Ctrl-C in the middle of a question may have ended the JVM already
+            self._spark.stop()
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """What is started inside keeps writing its stderr to `log`: a JVM has much to say that nobody asked for."""
+    saved = os.dup(2)
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)

@@ -1,0 +1,82 @@
+"""What is in the topic, read along while the demo runs."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from demo.compare import Arrived
+
+AT_ONCE = 10_000
+
+
+@dataclass(slots=True)
+class Partition:
+    """The messages of one partition, and how many lines they have up to each offset."""
+
+    messages: list[Arrived] = field(default_factory=list)
+    lines_upto: list[int] = field(default_factory=lambda: [0])
+
+    def add(self, message: Arrived) -> None:
+        self.messages.append(message)
+        self.lines_upto.append(self.lines_upto[-1] + sum(map(bool, message.text.split("\n"))))
+
+
+class Topic:
+    """A consumer of all partitions from their first record on. Closes with `close`."""
+
+    def __init__(self, bootstrap: str, name: str, partitions: int) -> None:
+        self.name = name
+        self.partitions = {number: Partition() for number in range(partitions)}
+        settings = {"bootstrap.servers": bootstrap, "group.id": "demo", "enable.auto.commit": False}
+        self._consumer = Consumer(settings)
+        self._consumer.assign([TopicPartition(name, number, 0) for number in self.partitions])
+
+    def read(self, timeout: float = 0.0) -> int:
+        """Take what has come since; returns how many records. Raises KafkaException."""
+        records = self._consumer.consume(AT_ONCE, timeout)
+        for record in records:
+            if (error := record.error()) is not None:
+                raise KafkaException(error)
+            number, value = record.partition(), record.value()
+            assert number is not None  # only a message that is yet to be sent has none
+            assert value is not None
+            partition = self.partitions[number]
+            # Numbered without gaps: a producer without transactions writes nothing else into the partition.
+            assert record.offset() == len(partition.messages)
+            partition.add(parse(orjson.loads(value)))
+        return len(records)
+
+    def read_to_end(self) -> dict[int, int]:
+        """Read up to what is there now; returns that end by partition."""
+        ends = self.ends()
+        while any(len(self.partitions[number].messages) < end for number, end in ends.items()):
+            self.read(0.5)
+        return ends
+
+    def ends(self) -> dict[int, int]:
+        return {
+            number: self._consumer.get_watermark_offsets(TopicPartition(self.name, number), timeout=10)[1]
+            for number in self.partitions
+        }
+
+    def lines(self, upto: dict[int, int]) -> int:
+        """How many lines lie before these offsets, as far as they were read here."""
+        return sum(
+            partition.lines_upto[min(upto.get(number, 0), len(partition.messages))]
+            for number, partition in self.partitions.items()
+        )
+
+    def messages(self, upto: dict[int, int]) -> list[Arrived]:
+        return [each for number, one in self.partitions.items() for each in one.messages[: upto.get(number, 0)]]
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def parse(record: dict[str, Any]) -> Arrived:
+    """From the record's contract (ARCHITECTURE.md)."""
+    log = record["log"]
+    key = (int(log["file"]["device_id"]), int(log["file"]["inode"]))
+    return Arrived(key, log["offset"], log["length"], record["message"])

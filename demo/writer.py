@@ -1,0 +1,103 @@
+"""A program that writes a log, as the demo's live source: it rotates its own file by renaming, as logrotate does.
+
+    python -m demo.writer FILE --rate 5000 --rotations 2 --every 6
+
+Ends on SIGTERM after it has written out what it holds. Run as a process of its own, because that is what loggers are.
+"""
+
+import argparse
+import random
+import signal
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+# A program goes on writing to the renamed file until it is told to open the new one.
+LATE = 0.2
+TICK = 0.02
+CUSTOMERS = ("Zoë Müller", "Ana Souza", "王小明", "O'Brien", "Łukasz Żak")
+
+
+def line(number: int, now: datetime, dice: random.Random) -> str:
+    """Of about 160 bytes; now and then an empty one, or one that ends as on Windows."""
+    if number % 997 == 0:
+        return "\n"
+    level = "ERROR" if dice.random() < 0.01 else "WARN" if dice.random() < 0.05 else "INFO"
+    at = now.isoformat(timespec="milliseconds")
+    customer = dice.choice(CUSTOMERS)
+    text = (
+        f"{at} {level:5} [worker-{dice.randrange(16)}] checkout.OrderService - "
+        f"order={number} {customer=} amount={dice.random() * 500:.2f} took={dice.randrange(900)}ms"
+    )
+    return text + ("\r\n" if number % 499 == 0 else "\n")
+
+
+def rotate(path: Path) -> None:
+    """app.log -> app.log.1 -> app.log.2 ..., the oldest first."""
+    numbered = [int(old.name.rpartition(".")[2]) for old in path.parent.glob(f"{path.name}.*")]
+    for number in sorted(numbered, reverse=True):
+        path.with_name(f"{path.name}.{number}").rename(path.with_name(f"{path.name}.{number + 1}"))
+    path.rename(path.with_name(f"{path.name}.1"))
+
+
+class Writer:
+    """One open log; `write` catches up with the clock, `rotate` renames and goes on in the old file for a moment."""
+
+    def __init__(self, path: Path, rate: float, dice: random.Random) -> None:
+        self._path = path
+        self._rate = rate
+        self._dice = dice
+        self._written = 0
+        self._file = self._open()
+
+    def write(self, elapsed: float) -> None:
+        now = datetime.now(UTC)
+        while self._written < elapsed * self._rate:
+            self._written += 1
+            self._file.write(line(self._written, now, self._dice))
+
+    def rename(self) -> None:
+        rotate(self._path)
+
+    def reopen(self) -> None:
+        self._file.close()
+        self._file = self._open()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _open(self) -> TextIO:
+        # A small buffer that is not cut at lines: the reader sees half lines, as it does with real programs.
+        return self._path.open("a", buffering=8192, encoding="utf-8", newline="")
+
+
+def run(path: Path, rate: float, rotations: int, every: float) -> None:
+    """Write until SIGTERM."""
+    stopped: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
+    begin = time.monotonic()
+    writer = Writer(path, rate, random.Random(1))
+    moments = [(every * (n + 1) + late, n, late) for n in range(rotations) for late in (0.0, LATE)]
+    while not stopped:
+        elapsed = time.monotonic() - begin
+        writer.write(elapsed)
+        while moments and elapsed >= moments[0][0]:
+            _, _, late = moments.pop(0)
+            writer.reopen() if late else writer.rename()
+        time.sleep(TICK)
+    writer.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Writes a log that rotates by renaming.")
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--rate", type=float, default=5000, help="lines a second")
+    parser.add_argument("--rotations", type=int, default=2)
+    parser.add_argument("--every", type=float, default=6, help="seconds between rotations")
+    options = parser.parse_args()
+    run(options.path, options.rate, options.rotations, options.every)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""The other implementations: a clock, an output and a Kafka client that a test drives.
+
+They are small and real, and ship with the product, so that whoever builds on a part can test it as we do. MemoryOutput
+passes the contract tests of every output (tests/contract); KafkaOutput passes them on MemoryKafka.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaError, Message
+
+from shipper.event import Batch, Rejection
+from shipper.output.base import Deliveries
+from shipper.output.encode import Encoder
+from shipper.output.kafka import Report
+
+
+class ManualClock:
+    """Stands still until it is advanced. Wall and monotonic time differ, so that a mix-up shows."""
+
+    def __init__(self, monotonic: float = 1000.0, time: float = 1_763_000_000.0) -> None:
+        self._monotonic = monotonic
+        self._time = time
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def time(self) -> float:
+        return self._time
+
+    def advance(self, seconds: float) -> None:
+        self._monotonic += seconds
+        self._time += seconds
+
+
+class MemoryOutput:
+    """Keeps records in `records`. While `holding`, the test decides what becomes of the batches that were taken.
+
+    A batch arrives (its records are in `records`) before it is acknowledged (the pipeline learns of it), as with a
+    real destination: a crash in between makes a repeat. `refuse` gives the reason why a message will never be taken.
+    """
+
+    def __init__(self, encoder: Encoder, deliveries: Deliveries, *, holding: bool = False) -> None:
+        self.records: list[str] = []
+        self.holding = holding
+        self.room: int | None = None  # batches that may be in flight
+        self.refuse: Callable[[str], str | None] = lambda message: None
+        self._encoder = encoder
+        self._deliveries = deliveries
+        self._on_the_way: deque[Batch] = deque()
+        self._arrived: deque[tuple[Batch, list[Rejection]]] = deque()
+
+    def publish(self, batch: Batch) -> bool:
+        if self.room is not None and self.in_flight >= self.room:
+            return False
+        self._on_the_way.append(batch)
+        return True
+
+    def poll(self, timeout: float) -> None:
+        if not self.holding:
+            self.arrive()
+            self.acknowledge()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._on_the_way) + len(self._arrived)
+
+    def close(self) -> None:
+        self._on_the_way.clear()
+        self._arrived.clear()
+
+    def arrive(self, batches: int | None = None) -> None:
+        """The next batches that are on the way (None: all) reach the destination."""
+        for _ in range(len(self._on_the_way) if batches is None else batches):
+            batch = self._on_the_way.popleft()
+            reasons = {
+                index: reason for index, text in enumerate(batch.messages.texts) if (reason := self.refuse(text))
+            }
+            records = self._encoder.encode(batch)
+            self.records += [record for index, record in enumerate(records) if index not in reasons]
+            self._arrived.append((batch, [Rejection(index, reason) for index, reason in reasons.items()]))
+
+    def acknowledge(self, order: Sequence[int] | None = None) -> None:
+        """Tell the pipeline of the batches that arrived: those with these indices, in this order (None: all)."""
+        chosen = range(len(self._arrived)) if order is None else order
+        told = [self._arrived[index] for index in chosen]
+        for entry in told:
+            self._arrived.remove(entry)
+        for batch, rejected in told:
+            self._deliveries.delivered(batch, rejected)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A record that waits in the client; `report` is called once with what became of it."""
+
+    value: str
+    key: str
+    report: Report
+
+
+Verdict = Callable[[Sequence[Sent]], Sequence[int | None]]
+
+
+def accept(request: Sequence[Sent]) -> list[int | None]:
+    return [None] * len(request)
+
+
+def refuse_above(request_bytes: int) -> Verdict:
+    """The limit of a broker, which is on the whole request: it refuses all records of one that is too large."""
+
+    def verdict(request: Sequence[Sent]) -> list[int | None]:
+        too_large = sum(len(sent.value.encode()) for sent in request) > request_bytes
+        return [KafkaError.MSG_SIZE_TOO_LARGE if too_large else None] * len(request)
+
+    return verdict
+
+
+@dataclass
+class MemoryKafka:
+    """A cluster: what was delivered, and what it says to the next requests.
+
+    `verdict` gets the records of a request and returns for each the code of its error, or None for a delivery.
+    `produced` is what was handed to a client, `landed` what was delivered, both as (key, value) in that order.
+    """
+
+    verdict: Verdict = accept
+    request_records: int = 100
+    queue_records: int = 100_000  # that a client may hold; more are marked with _QUEUE_FULL
+    record_bytes: int = 1_000_000  # a client refuses a longer one at once
+    produced: list[tuple[str, str]] = field(default_factory=list)
+    landed: list[tuple[str, str]] = field(default_factory=list)
+    clients: list[FakeProducer] = field(default_factory=list)
+
+    def connect(self, on_error: Callable[[KafkaError], None]) -> FakeProducer:
+        self.clients.append(FakeProducer(self, on_error))
+        return self.clients[-1]
+
+
+class FakeProducer:
+    """The `Producer` of output/kafka.py, with the habits of librdkafka: on a full queue it takes a prefix and marks the
+    rest with `_error`; reports come in from `poll` and `flush` only; after a request that failed it goes on with the
+    next. `paused` keeps everything in the queue, as while no broker answers.
+    """
+
+    def __init__(self, kafka: MemoryKafka, on_error: Callable[[KafkaError], None]) -> None:
+        self.paused = False
+        self.stubborn_flushes = 0  # so many calls of `flush` return before everything was reported
+        self._kafka = kafka
+        self._on_error = on_error
+        self._queue: deque[Sent] = deque()
+        self._reports: deque[tuple[Sent, int | None]] = deque()
+        self._errors: deque[KafkaError] = deque()
+        self._failed_for_good = False
+
+    def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int:
+        taken = 0
+        for message in messages:
+            code = self._refusal(message["value"])
+            if code is not None:
+                message["_error"] = KafkaError(code)
+                continue
+            self._queue.append(Sent(message["value"], message["key"], callback))
+            self._kafka.produced.append((message["key"], message["value"]))
+            taken += 1
+        return taken
+
+    def _refusal(self, value: str) -> int | None:
+        if self._failed_for_good:
+            return int(KafkaError._FATAL)
+        if len(value.encode()) > self._kafka.record_bytes:
+            return int(KafkaError.MSG_SIZE_TOO_LARGE)
+        full = len(self._queue) + len(self._reports) >= self._kafka.queue_records
+        return int(KafkaError._QUEUE_FULL) if full else None
+
+    def poll(self, timeout: float) -> int:
+        if not self.paused and not self._failed_for_good:
+            self._send_request()
+        return self._serve()
+
+    def _send_request(self) -> None:
+        request = [self._queue.popleft() for _ in range(min(len(self._queue), self._kafka.request_records))]
+        if request:
+            codes = self._kafka.verdict(request)
+            self._kafka.landed += [
+                (sent.key, sent.value) for sent, code in zip(request, codes, strict=True) if code is None
+            ]
+            self._reports += zip(request, codes, strict=True)
+
+    def _serve(self) -> int:
+        served = 0
+        while self._errors:
+            self._on_error(self._errors.popleft())
+        while self._reports:
+            sent, code = self._reports.popleft()
+            served += 1
+            sent.report(
+                None if code is None else KafkaError(code), Message(value=sent.value.encode(), key=sent.key.encode())
+            )
+        return served
+
+    def purge(self) -> None:
+        self._reports += [(sent, int(KafkaError._PURGE_QUEUE)) for sent in self._queue]
+        self._queue.clear()
+
+    def flush(self, timeout: float) -> int:
+        if self.stubborn_flushes:
+            self.stubborn_flushes -= 1
+            return len(self._queue) + len(self._reports)
+        while self._queue and not self.paused and not self._failed_for_good:
+            self._send_request()
+        self._serve()
+        return len(self._queue)
+
+    def fail_for_good(self) -> None:
+        """An idempotent producer that lost its place: nothing is sent or taken any more, and `on_error` is told."""
+        self._failed_for_good = True
+        self._errors.append(KafkaError(KafkaError._FATAL, "the producer's epoch is gone", True))
+
+    def lose_connection(self) -> None:
+        """An error that belongs to no record, told at the next `poll`."""
+        self._errors.append(KafkaError(KafkaError._ALL_BROKERS_DOWN))

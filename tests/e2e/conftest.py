@@ -1,0 +1,36 @@
+"""One broker for all tests; a topic and an agent for each."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from demo.broker import Broker
+from tests.e2e.running import Agent, Topic
+
+
+@pytest.fixture
+def topic_name() -> str:
+    return f"t{uuid.uuid4().hex[:10]}"
+
+
+@pytest.fixture
+def topic(kafka_broker: Broker, topic_name: str) -> Iterator[Topic]:
+    kafka_broker.create_topic(topic_name, 4)
+    topic = Topic(kafka_broker, topic_name)
+    yield topic
+    topic.close()
+
+
+@pytest.fixture
+def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[Agent]:
+    agent = Agent(tmp_path, kafka_broker.bootstrap, topic_name)
+    yield agent
+    agent.end()
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with Broker(tmp_path_factory.mktemp("broker"), heap="256m") as broker:
+        yield broker

@@ -1,0 +1,218 @@
+"""The real process and the real topic: what the tests in this directory tell their stories with."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from demo.broker import Broker
+
+REPOSITORY = Path(__file__).parents[2]
+PATIENCE = 60.0  # seconds that a slow machine may take for what takes one here
+
+
+def await_true(what: Callable[[], bool], why: str, timeout: float = PATIENCE) -> None:
+    deadline = time.monotonic() + timeout
+    while not what():
+        assert time.monotonic() < deadline, f"not within {timeout} s: {why}"
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    key: str
+    raw: bytes
+    partition: int
+
+    @property
+    def value(self) -> dict[str, Any]:
+        return orjson.loads(self.raw)  # type: ignore[no-any-return]
+
+
+class Topic:
+    """All records of a topic from its first one on, in the order of each partition."""
+
+    def __init__(self, broker: Broker, name: str) -> None:
+        self.name = name
+        self.records: list[Record] = []
+        self._consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": name, "log_level": 0})
+        partitions = broker.admin().list_topics(name, timeout=10).topics[name].partitions
+        self._consumer.assign([TopicPartition(name, number, 0) for number in partitions])
+
+    def read(self, timeout: float = 0.1) -> None:
+        for message in self._consumer.consume(10_000, timeout):
+            if (error := message.error()) is None:
+                self.records.append(Record(message.key().decode(), message.value(), message.partition()))
+            elif not error.retriable():
+                raise KafkaException(error)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def await_records(self, count: int, timeout: float = PATIENCE) -> None:
+        def enough() -> bool:
+            self.read()
+            return len(self.records) >= count
+
+        await_true(enough, f"{count} records in {self.name}", timeout)
+
+    def await_message(self, text: str, timeout: float = PATIENCE) -> None:
+        def arrived() -> bool:
+            self.read()
+            return any(record.value["message"] == text for record in self.records)
+
+        await_true(arrived, f"{text!r} in {self.name}", timeout)
+
+    def lives(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """By file id and offset, in the order of their first arrival. A repeat must say what was said before."""
+        found: dict[str, dict[int, dict[str, Any]]] = {}
+        for record in self.records:
+            value = record.value
+            life = found.setdefault(record.key, {})
+            before = life.setdefault(value["log"]["offset"], value)
+            assert (before["message"], before["log"]) == (value["message"], value["log"]), "one offset, two records"
+            assert record.key == value["log"]["file"]["id"]
+        return found
+
+    def life_of(self, inode: int) -> dict[int, dict[str, Any]]:
+        """The one life of the file with this inode; {} when nothing of it has arrived."""
+        lives = [life for life in self.lives().values() if next(iter(life.values()))["log"]["file"]["inode"] == str(inode)]
+        assert len(lives) <= 1, "one file has two ids"
+        return lives[0] if lives else {}
+
+    def expect(self, path: Path, timeout: float = PATIENCE) -> None:
+        """Wait until all lines of the file are there: none missing, in order, offsets and lengths as on disk."""
+        inode, wanted = path.stat().st_ino, lines_of(path.read_bytes())
+        deadline = time.monotonic() + timeout
+        while True:
+            self.read()
+            got = [(o, v["log"]["length"], v["message"]) for o, v in self.life_of(inode).items()]
+            if len(got) >= len(wanted) or time.monotonic() > deadline:
+                break
+        assert got == wanted, f"{len(got)} of {len(wanted)} lines of {path}, first difference {difference(got, wanted)}"
+
+
+def difference(got: list[Any], wanted: list[Any]) -> Any:
+    return next((pair for pair in zip(got, wanted, strict=False) if pair[0] != pair[1]), "at the end")
+
+
+def lines_of(content: bytes) -> list[tuple[int, int, str]]:
+    """Offset, raw length and text of each line that is not empty: the naive model of what is to be delivered."""
+    found, offset = [], 0
+    for line in content.split(b"\n")[:-1]:
+        if text := line.decode("utf-8", "replace").removesuffix("\r"):
+            found.append((offset, len(line) + 1, text))
+        offset += len(line) + 1
+    return found
+
+
+class Agent:
+    """One `shipper run` and its files: `logs` is what it reads, `data` its path.data, `log` what it said."""
+
+    def __init__(self, directory: Path, bootstrap: str, topic: str) -> None:
+        self.logs = directory / "logs"
+        self.logs.mkdir(parents=True)
+        self.data = directory / "data"
+        self.topic = topic
+        self.path = self.logs / "app.log"
+        self._bootstrap = bootstrap
+        self._file = directory / "shipper.yml"
+        self._stderr = directory / "stderr.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.configure()
+
+    def configure(self, paths: list[str] | None = None, **input_options: Any) -> None:
+        config = {
+            "shipper.inputs": [{
+                "type": "filestream", "id": "app", "paths": paths or [str(self.logs / "*.log")],
+                "prospector.scanner.check_interval": "1s", **input_options,
+            }],
+            "output.kafka": {"hosts": [self._bootstrap], "topic": self.topic, "backoff.max": "2s"},
+            "path.data": str(self.data),
+        }  # fmt: skip
+        self._file.write_bytes(orjson.dumps(config))
+        self._file.chmod(0o600)
+
+    def append(self, *lines: str, path: Path | None = None) -> None:
+        with (path or self.path).open("a") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+
+    def start(self, *arguments: str, before: tuple[str, ...] = ()) -> None:
+        command = [*before, sys.executable, "-m", "shipper", "run", "-c", str(self._file), *arguments]
+        with self._stderr.open("ab") as stderr:
+            self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
+
+    def once(self, *arguments: str, before: tuple[str, ...] = ()) -> int:
+        """Run with --once; the exit code."""
+        self.start("--once", *arguments, before=before)
+        return self.wait()
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
+
+    @property
+    def log(self) -> str:
+        return self._stderr.read_text()
+
+    def await_log(self, text: str, timeout: float = PATIENCE) -> None:
+        await_true(lambda: text in self.log, f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        return self.process.wait(timeout)
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+
+
+class LiveWriter:
+    """A program that logs: whole and half lines, some empty, some not ASCII, at a steady rate until it is stopped."""
+
+    def __init__(self, path: Path, rate: int = 3000) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._rate = rate
+        self._written = 0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> "LiveWriter":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._file.close()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(0.01):
+            block = b"".join(self._line() for _ in range(self._rate // 100))
+            middle = len(block) // 2
+            for half in (block[:middle], block[middle:]):
+                os.write(self._file.fileno(), half)
+
+    def _line(self) -> bytes:
+        self._written += 1
+        if self._written % 97 == 0:
+            return b"\n"
+        ending = "\r\n" if self._written % 89 == 0 else "\n"
+        return f"{self._written:08d} Łukasz ordered {'x' * (self._written % 200)}{ending}".encode()

@@ -1,0 +1,134 @@
+"""How a run ends: exit codes, signals, and what is said about it."""
+
+import os
+import random
+import signal
+import time
+
+import orjson
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+
+from demo.broker import Broker
+from registry.store import read
+from tests.e2e.running import Agent, LiveWriter, Topic
+
+pytestmark = pytest.mark.kafka
+
+# Root may read everything: run without the capabilities that allow it.
+MERE_MORTAL = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all") if os.geteuid() == 0 else ()
+
+
+def test_once_exits_0_after_all_is_delivered_a_last_line_without_end_included(agent: Agent, topic: Topic) -> None:
+    agent.path.write_bytes(b"whole\nno line end")
+
+    assert agent.once() == 0
+
+    topic.await_records(2)
+    assert [record.value["message"] for record in topic.records] == ["whole", "no line end"]
+
+
+def test_once_exits_1_for_a_glob_that_matches_nothing_and_delivers_the_rest(agent: Agent, topic: Topic) -> None:
+    agent.append("delivered all the same")
+    nothing = str(agent.logs / "*.nothing")
+    agent.configure(paths=[str(agent.path), nothing])
+
+    assert agent.once() == 1
+
+    topic.expect(agent.path)
+    assert f"not finished: {nothing}: no file matches it" in agent.log
+
+
+def test_once_exits_1_for_a_file_that_may_not_be_read_and_delivers_the_rest(agent: Agent, topic: Topic) -> None:
+    agent.append("delivered all the same")
+    secret = agent.logs / "secret.log"
+    agent.append("not for us", path=secret)
+    secret.chmod(0)
+
+    assert agent.once(before=MERE_MORTAL) == 1
+
+    topic.expect(agent.path)
+    assert f"not finished: {secret}: cannot be opened: Permission denied" in agent.log
+    assert len(topic.records) == 1
+
+
+def test_an_event_the_topic_refuses_is_dead_lettered_alone_and_once_exits_3(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    limit = ConfigEntry("max.message.bytes", "20000", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[limit])
+    kafka_broker.admin().incremental_alter_configs([resource])[resource].result(10)
+    random_text = random.Random(1).randbytes(30_000).hex()  # it does not compress below the limit
+    agent.append(*(f"before {n}" for n in range(500)), random_text, *(f"after {n}" for n in range(500)))
+
+    assert agent.once() == 3
+
+    wanted = [f"before {n}" for n in range(500)] + [f"after {n}" for n in range(500)]
+    topic.await_records(len(wanted))
+    assert [value["message"] for value in topic.life_of(agent.path.stat().st_ino).values()] == wanted
+    (letter,) = map(orjson.loads, (agent.data / "dead_letter.ndjson").read_bytes().splitlines())
+    assert letter["message"] == random_text
+    assert (letter["topic"], letter["path"]) == (topic.name, str(agent.path))
+    (state,) = read(agent.data / "registry").values()
+    assert state.position == agent.path.stat().st_size
+
+
+def test_sigterm_delivers_what_was_read_saves_and_exits_0(agent: Agent, topic: Topic) -> None:
+    agent.start()
+    with LiveWriter(agent.path):
+        topic.await_records(100)
+        assert agent.stop() == 0
+    (state,) = read(agent.data / "registry").values()
+    topic.read(1)
+    last = topic.records[-1].value["log"]
+
+    assert state.position == last["offset"] + last["length"], "acknowledged, but not saved"
+    assert "stopped: " in agent.log
+
+
+def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_says_what_waits(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    agent.append("cannot be delivered now")
+    kafka_broker.freeze()
+    try:
+        agent.start("-E", "shipper.shutdown_timeout=1s")
+        agent.await_log("new file")
+        time.sleep(1)
+        began = time.monotonic()
+        assert agent.stop() == 0
+        assert time.monotonic() - began < 4
+    finally:
+        kafka_broker.thaw()
+    assert "stopped before everything was acknowledged: the rest is sent at the next start" in agent.log
+
+    assert agent.once() == 0
+    topic.expect(agent.path)
+
+
+def test_a_second_signal_ends_at_once(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
+    agent.append("cannot be delivered now")
+    kafka_broker.freeze()
+    try:
+        agent.start("-E", "shipper.shutdown_timeout=60s")
+        agent.await_log("new file")
+        time.sleep(1)
+        agent.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        assert agent.process.poll() is None, "it should still be waiting for the broker"
+        agent.process.send_signal(signal.SIGTERM)
+        assert agent.wait(2) == 128 + signal.SIGTERM
+    finally:
+        kafka_broker.thaw()
+
+
+def test_credentials_that_the_broker_does_not_take_are_said_in_words_within_seconds(
+    agent: Agent, topic: Topic
+) -> None:
+    agent.append("held")
+    agent.start("-E", "output.kafka.username=us", "-E", "output.kafka.password=wrong")
+
+    agent.await_log("Events are held and sent when it is mended; nothing is lost", timeout=10)
+
+    assert topic.name in agent.log
+    assert agent.stop() == 0

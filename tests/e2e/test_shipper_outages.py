@@ -1,0 +1,110 @@
+"""What is left when the shipper or the broker goes away under load: every line, in order, repeats equal."""
+
+import random
+import time
+
+import pytest
+
+from demo.broker import Broker
+from tests.e2e.running import Agent, LiveWriter, Topic
+
+pytestmark = pytest.mark.kafka
+
+SEED = 20261121
+
+
+def test_a_shipper_that_is_killed_again_and_again_loses_no_line(agent: Agent, topic: Topic) -> None:
+    dice = random.Random(SEED)
+    second = agent.logs / "other.log"
+    with LiveWriter(agent.path), LiveWriter(second):
+        for _ in range(8):
+            agent.start()
+            time.sleep(dice.uniform(0.2, 1.6))  # from before the first read to after the first saved position
+            agent.kill()
+    agent.start()
+
+    topic.expect(agent.path)
+    topic.expect(second)
+    assert len(topic.lives()) == 2
+    assert agent.stop() == 0
+
+
+def test_a_kill_while_the_broker_hangs_loses_no_line(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
+    with LiveWriter(agent.path):
+        agent.start()
+        topic.await_records(1)
+        kafka_broker.freeze()
+        try:
+            time.sleep(1)
+            agent.kill()
+            agent.start()
+            time.sleep(1)
+        finally:
+            kafka_broker.thaw()
+
+    topic.expect(agent.path)
+    assert agent.stop() == 0
+
+
+def test_a_broker_that_is_stopped_for_20_s_costs_nothing_but_time(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    with LiveWriter(agent.path):
+        agent.start()
+        topic.await_records(1)
+        kafka_broker.stop()
+        try:
+            time.sleep(20)
+        finally:
+            kafka_broker.start()
+        assert "Events are held and sent when it is mended; nothing is lost" in agent.log
+
+    topic.expect(agent.path)
+    agent.await_log("events are delivered again")
+    assert agent.stop() == 0
+
+
+def test_a_broker_that_is_killed_under_load_loses_no_line_and_no_order(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    with LiveWriter(agent.path, rate=20_000):
+        agent.start()
+        topic.await_records(1)
+        kafka_broker.kill()
+        kafka_broker.start()
+
+    topic.expect(agent.path)
+    assert agent.stop() == 0
+
+
+def test_a_broker_that_hangs_for_some_seconds_costs_nothing_but_time(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    with LiveWriter(agent.path):
+        agent.start()
+        topic.await_records(1)
+        kafka_broker.freeze()
+        try:
+            time.sleep(6)
+        finally:
+            kafka_broker.thaw()
+
+    topic.expect(agent.path)
+    assert agent.stop() == 0
+
+
+def test_an_unknown_topic_is_said_in_words_and_waited_for(
+    agent: Agent, topic_name: str, kafka_broker: Broker
+) -> None:
+    agent.append("waiting", "for the topic")
+    agent.start()
+    agent.await_log(f"(topic {topic_name} at {kafka_broker.bootstrap}): the topic does not exist; create it")
+
+    kafka_broker.create_topic(topic_name, 2)
+
+    topic = Topic(kafka_broker, topic_name)
+    try:
+        topic.expect(agent.path, timeout=30)
+    finally:
+        topic.close()
+    assert agent.stop() == 0

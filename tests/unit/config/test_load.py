@@ -1,0 +1,209 @@
+"""The loader, on a model of its own: it knows no option by name."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import pytest
+
+from config.units import Duration, Size
+
+
+def not_odd(value):
+    if value % 2:
+        yield "", f"{value} is odd"
+
+
+def distinct(items):
+    for index, item in enumerate(items):
+        if item.name in [other.name for other in items[:index]]:
+            yield f"[{index}].name", f"{item.name!r} again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wheel:
+    name: str = field(metadata={"missing": "each wheel has one"})
+    size: Size = field(default=5, metadata={"min": 2, "max": 10})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    not_yet: ClassVar = {"turbo": "", "fuel.gas": "only fuel.oil"}
+    ignored: ClassVar = {"colour": "paint drives nothing"}
+    even: int = field(default=2, metadata={"check": not_odd})
+    low: int = 0
+    high: int = 9
+    raw: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+    def check(self):
+        if self.high < self.low:
+            yield "high", f"must be at least {self.low}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Car:
+    wheels: tuple[Wheel, ...] = field(default=(), metadata={"key": ("car.wheels", "old.wheels"), "check": distinct})
+    engine: Engine = field(default_factory=Engine)
+    spare: Engine | None = None
+    drive: Literal["left", "right"] = "left"
+    wait: Duration = 1.0
+    seats: tuple[str, ...] = field(default=(), metadata={"split": ","})
+    labels: dict[str, Any] = field(default_factory=dict)
+    owner: str | None = None
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
+
+
+@pytest.fixture
+def car(lab):
+    return lambda text, *overrides, **env: lab.load(text, Car, overrides, env)
+
+
+@pytest.fixture
+def wrong(lab):
+    return lambda text, *overrides, **env: lab.problems(text, Car, overrides, env)
+
+
+def test_an_empty_file_is_a_model_of_defaults(car):
+    assert car("") == Car()
+
+
+def test_dotted_and_nested_keys_load_alike(car):
+    nested = car("car:\n  wheels:\n    - name: a\nengine:\n  even: 4\n  high: 12\n")
+    dotted = car("car.wheels: [{name: a}]\nengine.even: 4\nengine.high: 12\n")
+    mixed = car("engine:\n  even: 4\ncar.wheels:\n  - name: a\nengine.high: 12\n")
+    assert nested == dotted == mixed == Car(wheels=(Wheel(name="a"),), engine=Engine(even=4, high=12))
+
+
+def test_units_lists_and_maps_are_read_by_their_hints(car):
+    read = car("wait: 1m30s\ncar.wheels: [{name: a, size: 0.008KB}]\nseats: front\nlabels: {a.b: 1, c: [x, {d: ~}]}\n")
+    assert (read.wait, read.wheels[0].size, read.seats) == (90.0, 8, ("front",))
+    assert read.labels == {"a": {"b": 1}, "c": ["x", {"d": None}]}
+
+
+def test_a_map_of_scalars_keeps_dotted_keys_and_forgets_nothings(car):
+    read = car("engine.raw:\n  api.version: true\n  api.version.timeout.ms: 5\n  gone:\n  deep: {er: x}\n")
+    assert read.engine.raw == {"api.version": True, "api.version.timeout.ms": 5, "deep.er": "x"}
+
+
+def test_a_list_may_be_written_as_one_scalar_where_the_model_says_so(car):
+    assert car("seats: ['a, b', '${MORE}']\n", MORE="c,,d").seats == ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize("text", ["engine:\nwait:\nspare.low: 0\n", "engine: {}\nspare:\n"])
+def test_a_section_with_nothing_below_it_is_one_of_defaults(car, text):
+    assert car(text) == Car(spare=Engine())
+
+
+def test_the_environment_fills_in_and_is_typed(car):
+    assert car("engine.even: ${N}\nowner: ${NO:}\nseats: ['${S}']\n", N="8", S="x") == Car(
+        engine=Engine(even=8), seats=("x",)
+    )
+
+
+def test_overrides_win_over_the_file_and_the_last_over_the_first(car):
+    read = car(
+        "engine: {even: 4, low: 1}\nseats: [a]\n",
+        "engine.even=6",
+        "engine={even: 8, high: 3}",
+        "seats=[b, c]",
+        "owner=${X}",
+        X="me",
+    )
+    assert read == Car(engine=Engine(even=8, low=1, high=3), seats=("b", "c"), owner="me")
+
+
+def test_an_override_without_a_value_brings_the_default_back(car):
+    assert car("drive: right\n", "drive=").drive == "left"
+
+
+def test_the_environment_of_the_process_is_the_default(tmp_path):
+    from config.load import load
+
+    file = tmp_path / "car.yml"
+    file.write_text("owner: ${PATH}\n")
+    assert load(file, Car).owner
+
+
+@pytest.mark.parametrize("size", [2, 10])
+def test_bounds_are_allowed_themselves(car, size):
+    assert car(f"car.wheels: [{{name: a, size: {size}}}]\n").wheels[0].size == size
+
+
+def test_what_is_ignored_or_not_enabled_becomes_a_note(car, lab):
+    notes = car("engine.colour: red\nengine:\n  turbo: {enabled: false, x: 1}\n").notes
+    assert notes == (
+        f"ignored: engine.colour ({lab.file}:1): paint drives nothing",
+        f"ignored: engine.turbo ({lab.file}:3): not enabled",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("ownr: x\n", "shipper.yml:1: ownr: unknown option; did you mean 'owner'?"),
+        ("\nengine:\n  evn: 1\n", "shipper.yml:3: engine.evn: unknown option; did you mean 'even'?"),
+        ("cra.wheels: []\n", "shipper.yml:1: cra: unknown option; did you mean 'car'?"),
+        ("car.wheel: []\n", "shipper.yml:1: car.wheel: unknown option; did you mean 'car.wheels'?"),
+        ("engine.qq: 1\n", "shipper.yml:1: engine.qq: unknown option; known here: even, low, high, raw"),
+        ("engine.turbo: 1\n", "shipper.yml:1: engine.turbo: not supported (yet)"),
+        ("engine:\n  fuel:\n    gas: 1\n", "shipper.yml:3: engine.fuel.gas: not supported (yet); only fuel.oil"),
+        ("engine.turbo.enabled: maybe\n", "shipper.yml:1: engine.turbo: not supported (yet)"),
+        ("car: 5\n", "shipper.yml:1: car: must be a section of options (key: value)"),
+        ("engine: 5\n", "shipper.yml:1: engine: must be a section of options (key: value)"),
+        ("engine:\n- even: 5\n", "shipper.yml:1: engine: must be a section of options (key: value)"),
+        ("labels: 5\n", "shipper.yml:1: labels: must be a section of options (key: value)"),
+        ("owner: [x]\n", "shipper.yml:1: owner: must be a single value, not a list"),
+        ("owner: {x: 1}\n", "shipper.yml:1: owner: must be a single value, not a section"),
+        ("seats: {x: 1}\n", "shipper.yml:1: seats: must be a list (- item)"),
+        ("seats:\n  - a\n  -\n", "shipper.yml:3: seats[1]: is empty"),
+        ("seats:\n  - a\n  - [b]\n", "shipper.yml:3: seats[1]: must be a single value, not a list"),
+        ("engine.raw.a: [1]\n", "shipper.yml:1: engine.raw.a: must be a single value, not a list"),
+        ("engine:\n  even: 3\n", "shipper.yml:2: engine.even: 3 is odd"),
+        ("engine.low: x\n", "shipper.yml:1: engine.low: 'x' must be a whole number"),
+        ("wait: soon\n", "shipper.yml:1: wait: 'soon' is not a duration; write 5s, 1m30s, 100ms or 2h"),
+        ("drive: up\n", "shipper.yml:1: drive: 'up' must be one of: left, right"),
+        ("car.wheels:\n  - size: 5\n", "shipper.yml:2: car.wheels[0].name: missing; each wheel has one"),
+        ("old.wheels:\n  - name:\n", "shipper.yml:2: old.wheels[0].name: missing; each wheel has one"),
+        ("car.wheels:\n  - name: a\n    size: 1\n", "shipper.yml:3: car.wheels[0].size: must be at least 2"),
+        ("car.wheels:\n  - name: a\n    size: 11\n", "shipper.yml:3: car.wheels[0].size: must be at most 10"),
+        ("old.wheels:\n  - name: a\n  - name: a\n", "shipper.yml:3: old.wheels[1].name: 'a' again"),
+        ("spare:\n  low: 5\n  high: 4\n", "shipper.yml:3: spare.high: must be at least 5"),
+        ("spare:\n  low: 10\n", "shipper.yml:1: spare.high: must be at least 10"),
+        ("engine:\n  low: 1\nengine.low: 2\n", "shipper.yml:3: engine.low: given twice, first in line 2; keep one"),
+        (
+            "engine.raw:\n  a.b: 1\n  a: {b: 2}\n",
+            "shipper.yml:3: engine.raw.a.b: given twice, first in line 2; keep one",
+        ),
+        ("labels:\n  a.b: 1\n  a: {b: 2}\n", "shipper.yml:3: labels.a.b: given twice, first in line 2; keep one"),
+        ("labels:\n  a: [0x_]\n", "shipper.yml:2: labels.a[0]: invalid literal for int() with base 16: ''"),
+        ("owner: ${NO}\n", "shipper.yml:1: owner: variable NO is not set; ${NO:value} would give it a default"),
+        ("\nengine.even: ${NO:?say it}\n", "shipper.yml:2: engine.even: variable NO is not set: say it"),
+        ("seats: [a, '${NO:?say it}']\n", "shipper.yml:1: seats[1]: variable NO is not set: say it"),
+        ("labels.x: ${NO:?say it}\n", "shipper.yml:1: labels.x: variable NO is not set: say it"),
+        ("labels.x: ['${NO:?say it}']\n", "shipper.yml:1: labels.x[0]: variable NO is not set: say it"),
+        ("engine.raw.x: ${NO:?say it}\n", "shipper.yml:1: engine.raw.x: variable NO is not set: say it"),
+    ],
+)
+def test_a_mistake_is_named_with_file_line_and_path(wrong, text, problem):
+    assert wrong(text) == [problem]
+
+
+def test_two_names_of_one_option_are_not_given_together(wrong):
+    (problem,) = wrong("car.wheels: []\nold.wheels: []\n")
+    assert problem.startswith("shipper.yml:2: old.wheels: means the same as car.wheels (")
+    assert problem.endswith("shipper.yml:1); keep one")
+
+
+def test_a_mistake_in_an_override_is_named_by_its_path(wrong):
+    assert wrong("", "engine.evn=1") == ["-E: engine.evn: unknown option; did you mean 'even'?"]
+    assert wrong("engine.even: 4\n", "engine.even=x") == ["-E: engine.even: 'x' must be a whole number"]
+
+
+def test_all_mistakes_are_told_in_the_order_of_the_file_and_overrides_last(wrong):
+    assert wrong("drive: up\nengine:\n  even: x\nwaits: 1\ncar.wheels: [{size: 1}]\n", "seat=x") == [
+        "shipper.yml:1: drive: 'up' must be one of: left, right",
+        "shipper.yml:3: engine.even: 'x' must be a whole number",
+        "shipper.yml:4: waits: unknown option; did you mean 'wait'?",
+        "shipper.yml:5: car.wheels[0].name: missing; each wheel has one",
+        "shipper.yml:5: car.wheels[0].size: must be at least 2",
+        "-E: seat: unknown option; did you mean 'seats'?",
+    ]

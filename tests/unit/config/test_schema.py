@@ -1,0 +1,64 @@
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from config.schema import Names, options
+
+
+@dataclass(frozen=True)
+class Inner:
+    depth: int = 1
+
+
+@dataclass(frozen=True)
+class Model:
+    not_yet: ClassVar = {"later": "", "far.away": "soon"}
+    ignored: ClassVar = {"noise": "of no use"}
+    first: str
+    inner: Inner = field(default_factory=Inner)
+    maybe: Inner | None = None
+    many: tuple[Inner, ...] = ()
+    renamed: int = field(default=3, metadata={"key": ("new.name", "old.name")})
+    told: str = field(default="", metadata={"key": None})
+
+
+def test_fields_are_options_in_their_order_unless_no_yaml_sets_them():
+    assert [option.name for option in options(Model)] == ["first", "inner", "maybe", "many", "renamed"]
+
+
+def test_an_option_without_a_default_is_required():
+    assert [option.name for option in options(Model) if option.required] == ["first"]
+
+
+def test_an_option_knows_its_section_and_whether_it_is_always_there():
+    by_name = {option.name: option for option in options(Model)}
+    assert [name for name, option in by_name.items() if option.section is Inner] == ["inner", "maybe", "many"]
+    assert [name for name, option in by_name.items() if option.always] == ["inner"]
+    assert [name for name, option in by_name.items() if option.many] == ["many"]
+    assert by_name["inner"].default == Inner()
+
+
+def test_every_name_of_an_option_is_known():
+    assert {key: option.name for key, option in Names.of(Model).options.items() if "." in key} == {
+        "new.name": "renamed",
+        "old.name": "renamed",
+    }
+
+
+def test_the_beginning_of_a_dotted_name_is_known_as_such():
+    names = Names.of(Model)
+    assert (names.beneath("new"), names.beneath("far"), names.beneath("first"), names.beneath("ne")) == (
+        True,
+        True,
+        False,
+        False,
+    )
+
+
+def test_a_misspelled_name_gets_the_nearest_one():
+    names = Names.of(Model)
+    assert names.unknown("frist") == "unknown option; did you mean 'first'?"
+    assert names.unknown("new.nam") == "unknown option; did you mean 'new.name'?"
+
+
+def test_a_name_near_to_nothing_gets_the_list():
+    assert Names.of(Model).unknown("zzz") == "unknown option; known here: first, inner, maybe, many, new.name"

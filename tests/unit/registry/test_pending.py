@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from registry.pending import Pending
+from registry.state import FileState
+
+A = FileState("a", "/logs/a", 1, 2)
+NEWER = replace(A, position=9)
+
+
+def failing(retry_interval: float = 60.0) -> Pending:
+    """At time 100, the disk refused an urgent save of A."""
+    pending = Pending(1.0, retry_interval)
+    pending.urge([A], 100.0)
+    pending.failed(pending.take(), 100.0)
+    return pending
+
+
+def test_nothing_is_due_until_something_is_noted() -> None:
+    pending = Pending(1.0, 1.0)
+    assert pending.empty
+    assert pending.wait(100.0) is None
+
+
+def test_only_the_first_note_has_to_wake_the_thread() -> None:
+    pending = Pending(1.0, 1.0)
+    assert pending.note({"a": A}, 100.0)
+    assert not pending.note({"a": NEWER}, 100.5)
+    assert pending.wait(100.5) == 0.5
+    assert pending.wait(200.0) == 0
+    assert pending.take().entries == {"a": NEWER}
+    assert pending.note({"a": A}, 300.0)
+
+
+def test_what_was_noted_while_the_disk_refused_is_newer_than_what_is_put_back() -> None:
+    pending = Pending(1.0, 1.0)
+    pending.note({"a": A, "b": None}, 100.0)
+    taken = pending.take()
+    pending.note({"a": NEWER}, 100.1)
+    pending.failed(taken, 100.2)
+    assert pending.take().entries == {"a": NEWER, "b": None}
+
+
+def test_tickets_are_put_back_before_later_ones() -> None:
+    pending = Pending(1.0, 1.0)
+    first = pending.urge([A], 100.0)
+    taken = pending.take()
+    second = pending.urge([A], 100.0)
+    pending.failed(taken, 100.0)
+    assert pending.take().tickets == [first, second]
+
+
+def test_an_urgent_save_does_not_hurry_a_disk_that_refuses() -> None:
+    pending = failing()
+    pending.urge([A], 101.0)
+    assert pending.wait(101.0) == 59.0
+
+
+def test_closing_asks_a_disk_that_refused_once_more_at_once_and_ends_at_the_deadline() -> None:
+    pending = failing()
+    pending.close(103.0, 101.0)
+    assert not pending.finished(104.0)
+    assert pending.wait(101.0) == 0
+    pending.failed(pending.take(), 101.5)
+    assert pending.wait(101.5) == 1.5
+    assert not pending.finished(102.9)
+    assert pending.finished(103.0)
+
+
+def test_closing_with_nothing_left_is_finished() -> None:
+    pending = Pending(1.0, 1.0)
+    assert not pending.finished(100.0)
+    pending.close(103.0, 100.0)
+    assert pending.finished(100.0)

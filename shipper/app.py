@@ -48,6 +48,7 @@ EXIT_OK = 0
 EXIT_UNFINISHED = 1
 EXIT_DEAD_LETTER = 3
 UNLIMITED = 2**31
+NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def build(config: ShipperConfig, data: Path, wake: Wake, stack: ExitStack, *, on
     registrar.start()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
-    topic = config.output.kafka.topic if config.output.kafka else ""
+    chosen = config.output.chosen
+    topic = chosen.topic if isinstance(chosen, KafkaConfig) else ""
     publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic, metrics, clock)
     output = build_output(config, _agent(config, data), publisher, metrics, clock)
     stack.callback(output.close)
@@ -131,28 +133,34 @@ def _agent(config: ShipperConfig, data: Path) -> Agent:
     return Agent(name, name, kept.read_text(encoding="ascii").strip(), version("log-shipper"))
 
 
-def run(config: ShipperConfig, data: Path, *, once: bool, stopping: Callable[[], bool], wake: Wake) -> int:
-    """Run until told to stop, or with `once` until every file is delivered; returns the exit code."""
+def run(
+    config: ShipperConfig, data: Path, *, stopping: Callable[[], bool], wake: Wake, once: bool = False,
+    once_timeout: float = NEVER,
+) -> int:  # fmt: skip
+    """Run until told to stop, or with `once` until every file is delivered, for at most `once_timeout` seconds.
+    Returns the exit code."""
     clock = SystemClock()
+    give_up = clock.monotonic() + once_timeout
     with ExitStack() as stack:
         app = build(config, data, wake, stack, once=once, clock=clock)
         logger.info("started: %d inputs, data in %s", len(config.inputs), data)
         # The collector would look again and again at millions of short-lived objects that reference counts free.
         gc.freeze()
         gc.set_threshold(200_000, 20, 50)
-        while not stopping() and not (once and app.loop.finished):
+        while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
             app.loop.step()
             app.summary.step()
-        return _end(app, config, once=once, interrupted=stopping(), clock=clock)
+        return _end(app, config, once=once, clock=clock)
 
 
-def _end(app: App, config: ShipperConfig, *, once: bool, interrupted: bool, clock: Clock) -> int:
+def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
     """close, join, terminate: no more input; wait for acknowledgements; give up the rest, which is read again."""
+    finished = app.loop.finished
     deadline = clock.monotonic() + config.shutdown_timeout
     while not app.loop.drained and clock.monotonic() < deadline:
         app.loop.step(reading=False, wait=0.05)
     drained = app.loop.drained
-    problems = dict(app.loop.crawler.problems)
+    problems, behind = dict(app.loop.crawler.problems), app.loop.crawler.bytes_behind
     app.summary.last()
     app.loop.crawler.stop()
     saved = app.registrar.close(max(config.shutdown_timeout, 1.0))
@@ -164,7 +172,9 @@ def _end(app: App, config: ShipperConfig, *, once: bool, interrupted: bool, cloc
         return EXIT_OK
     for path, problem in problems.items():
         logger.error("not finished: %s: %s", path, problem)
-    if interrupted or problems or not saved:
+    if not finished:
+        logger.error("not finished: %d bytes of the files found are not delivered; run it again to go on", behind)
+    if not finished or problems or not saved:
         return EXIT_UNFINISHED
     return EXIT_DEAD_LETTER if app.metrics.events_dead_lettered else EXIT_OK
 

@@ -11,6 +11,7 @@ from config.errors import ConfigError
 from config.load import load
 from config.model import ShipperConfig
 from config.permissions import check_permissions
+from config.units import parse_duration
 from registry.errors import RegistryError
 from shipper import app, logs
 from shipper.errors import StartError
@@ -42,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="read files and ship them")
     run.add_argument(
         "--once", action="store_true", help="read every file to its end, wait for all acknowledgements, exit"
+    )
+    run.add_argument(
+        "--once-timeout", type=_duration, default=float("inf"), metavar="TIME", help="give up --once after this, as 10m"
     )
     _add_common(run, _run)
     test = commands.add_parser("test", help="check the configuration or the output").add_subparsers(
@@ -80,6 +84,13 @@ def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
     parser.set_defaults(command=command)
 
 
+def _duration(text: str) -> float:
+    try:
+        return float(parse_duration(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _load(options: argparse.Namespace) -> ShipperConfig:
     if options.strict == "true":
         check_permissions(options.config)
@@ -99,7 +110,14 @@ def _run(options: argparse.Namespace) -> int:
         logger.info("%s", note)
     wake = Wake()
     with StopSignals(wake.set) as signals:
-        return app.run(config, _data(options, config), once=options.once, stopping=lambda: signals.stopping, wake=wake)
+        return app.run(
+            config,
+            _data(options, config),
+            stopping=lambda: signals.stopping,
+            wake=wake,
+            once=options.once,
+            once_timeout=options.once_timeout,
+        )
 
 
 def _test_config(options: argparse.Namespace) -> int:

@@ -45,7 +45,8 @@ class Messages:
 
 
 def add_flag(flags: tuple[str, ...], flag: str) -> tuple[str, ...]:
-    return flags if flag in flags else (*flags, flag)
+    """In one order, whichever was found first: a second reading must give the same record."""
+    return flags if flag in flags else tuple(sorted((*flags, flag)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import os
 import select
+from contextlib import suppress
 
 
 class Wake:
@@ -11,18 +12,15 @@ class Wake:
         self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
-        self._set = False
 
     def set(self) -> None:
-        if not self._set:
-            self._set = True
-            os.eventfd_write(self._fd, 1)
+        # No flag that says it is set already: between the flag and the write, the other thread could clear.
+        os.eventfd_write(self._fd, 1)
 
     def clear(self) -> None:
         """Called by the loop before it looks at what the others left for it: a `set` meanwhile may go unnoticed."""
-        if self._set:
+        with suppress(BlockingIOError):  # it was not set
             os.eventfd_read(self._fd)
-            self._set = False
 
     def wait(self, timeout: float) -> None:
         """Until it is set, or `timeout` seconds are over."""

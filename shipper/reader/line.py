@@ -53,7 +53,7 @@ class LineReader:
         if self._skipped:
             messages = self._end_long_line(data, start, end)
         else:
-            messages = _lines(self._head + data[:newline] if self._head else data[:newline], start, end)
+            messages = self._lines(self._head + data[:newline] if self._head else data[:newline], start, end)
         self._head, self._skipped = b"", 0
         self._keep(data[newline + 1 :])
         return messages
@@ -65,11 +65,22 @@ class LineReader:
         messages = Messages(start, end)
         messages.append(_decode(self._head), start, data_start + first - start)
         if data_start + first < end:
-            rest = _lines(data[first : end - data_start - 1], data_start + first, end)
+            rest = self._lines(data[first : end - data_start - 1], data_start + first, end)
             messages.texts += rest.texts
             messages.offsets += rest.offsets
             messages.lengths += rest.lengths
         return messages
+
+    def _lines(self, block: bytes, start: int, end: int) -> Messages:
+        """Of a line that came in one piece no more is kept than if it had come in several, because a pattern that
+        looks at it must see the same."""
+        lines = _lines(block, start, end)
+        if len(block) > self._keep_bytes:
+            for index, length in enumerate(lines.lengths):
+                if length - 1 > self._keep_bytes:
+                    begin = lines.offsets[index] - start
+                    lines.texts[index] = _decode(block[begin : begin + self._keep_bytes])
+        return lines
 
     def _keep(self, data: bytes) -> None:
         kept = data[: self._keep_bytes - len(self._head)]

@@ -22,7 +22,7 @@ class LogFile:
     def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread = os.pread) -> None:
         self.fd = fd
         self.offset = offset
-        self._cuts = sorted(cut for cut in cuts if cut > offset)
+        self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._pread = pread
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 

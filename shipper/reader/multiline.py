@@ -32,7 +32,13 @@ class MultilineReader:
         self._rule = rule
         self._clock = clock
         self._open = _Open()
-        self.pending_since: float | None = None
+        self._pending_since: float | None = None
+
+    @property
+    def pending_since(self) -> float | None:
+        inner = self._reader.pending_since
+        own = self._pending_since
+        return own if inner is None else inner if own is None else max(inner, own)
 
     def next(self) -> Messages | None:
         lines = self._reader.next()
@@ -56,14 +62,14 @@ class MultilineReader:
         joined = Messages(self._open.start if self._open.lines else rest.start, rest.end)
         self._join(rest, joined)
         self._close(joined)
-        self.pending_since = None
+        self._pending_since = None
         return joined
 
     def _note_pending(self, new_lines: bool) -> None:
         if not self._open.lines:
-            self.pending_since = None
+            self._pending_since = None
         elif new_lines:
-            self.pending_since = self._clock.monotonic()
+            self._pending_since = self._clock.monotonic()
 
     def _join(self, lines: Messages, joined: Messages) -> None:
         search, negate, before = self._rule.pattern.search, self._rule.negate, self._rule.before

@@ -53,7 +53,7 @@ class Scheduler:
 
     def next_ready(self) -> Harvester | None:
         """The harvester whose turn it is; the caller reads it once and says `again` or `rest`."""
-        if not self._ready and self._hot:
+        if self._hot:  # also beside a backlog: hot files have no watch
             self._look_at_hot()
         return self._ready.popitem(last=False)[0] if self._ready else None
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from confluent_kafka import KafkaException
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 
 from demo.broker import BrokerFailed
 from demo.programs import DemoFailed
@@ -25,6 +26,7 @@ from spark_sink.jars import JarsMissing
 from spark_sink.java import NoJava
 
 EXPECTED = (DemoFailed, BrokerFailed, KafkaException, JarsMissing, NoJava)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = 130
 
 
@@ -33,14 +35,22 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="leave it running, and say how to look and how to stop")
     logging.getLogger().addHandler(logging.NullHandler())  # py4j logs a stack trace of its own for Ctrl-C
     keep = parser.parse_args().keep
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    heard: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    for number in SIGNALS:
+        signal.signal(number, interrupt)
     folder = Path(tempfile.mkdtemp(prefix="shipper-demo-"))
     kept = False
     try:
         equal = _run(Site(folder), keep)
         kept = keep
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Py4JError):  # py4j makes the second of the first where it was waiting for the JVM
+        if not heard:
+            raise
         return STOPPED
     except EXPECTED as error:
         print(f"\n{error}", file=sys.stderr)  # noqa: T201 - a command's last word
@@ -57,13 +67,9 @@ def _run(site: Site, keep: bool) -> bool:
         return story.tell()
     finally:
         # From here on Ctrl-C is not heard: a second one must not leave processes behind.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         story.stop()
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

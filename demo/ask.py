@@ -13,7 +13,7 @@ def show(table: Table, screen: Screen, questions: tuple[str, ...]) -> None:
     for rows in [table.ask(question) for question in questions] or [table.rows(), table.aggregate()]:
         screen.say()
         if rows:
-            screen.table(rows[0].__fields__, rows)
+            screen.table(rows[0].__fields__, rows, width=100)
 
 
 def main() -> None:

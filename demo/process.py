@@ -2,7 +2,8 @@
 
 Each child is a session of its own, so that Ctrl-C at the terminal reaches only the parent, which then stops the
 children in order. Should the parent be killed and never get to that, the kernel kills them (`setpriv --pdeathsig`, part
-of Debian's base system). The kernel does so when the starting *thread* ends: start children from the main thread.
+of Debian's base system). It does so when the starting *thread* ends: start children from the main thread. One that is
+still on its way through `setpriv` when its parent is killed gets away.
 """
 
 import os

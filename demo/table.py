@@ -1,6 +1,7 @@
 """The Delta table, asked with Spark SQL in one session."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,9 +26,10 @@ FROM lines
 ROWS = """
 SELECT date_format(ts, 'HH:mm:ss.SSS') AS ts, split_part(path, '/', -1) AS file, offset,
        element_at(flags, 1) AS flag, replace(message, '\\n', ' ⏎ ') AS message
-FROM (SELECT *, row_number() OVER (PARTITION BY split_part(path, '/', -1), flags IS NULL ORDER BY offset) AS place
+FROM (SELECT *, row_number() OVER (PARTITION BY split_part(path, '/', -1), flags IS NULL
+                                   ORDER BY NOT message RLIKE 'Exception| ERROR ', offset) AS place
       FROM lines)
-WHERE place = 3 ORDER BY file, flag
+WHERE place = 1 ORDER BY file, flag
 """
 
 AGGREGATE = """
@@ -48,8 +50,10 @@ class Table:
         os.environ.update(site.environment())
         self._path: Path = site.table
         config = load(site.sink_config, SinkConfig)
+        handler = signal.getsignal(signal.SIGINT)
         with _stderr_to(site.log_of("table")):
             self._spark: SparkSession = open_session(config)
+        signal.signal(signal.SIGINT, handler)  # Spark has set one of its own, which asks the JVM for something first
 
     def ask(self, question: str) -> list[Any]:
         """Spark SQL, in which the table is named `lines`."""
@@ -66,7 +70,7 @@ class Table:
         ]
 
     def rows(self) -> list[Any]:
-        """A few rows: of each file the third line, and the third message of several lines."""
+        """Of each file one message of a line and one of several, an error where there is one."""
         return self.ask(ROWS)
 
     def aggregate(self) -> list[Any]:

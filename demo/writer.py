@@ -20,7 +20,7 @@ CUSTOMERS = ("Zoë Müller", "Ana Souza", "王小明", "O'Brien", "Łukasz Żak"
 
 
 def line(number: int, now: datetime, dice: random.Random) -> str:
-    """Of about 160 bytes; now and then an empty one, or one that ends as on Windows."""
+    """Of about 130 bytes; now and then an empty one, or one that ends as on Windows."""
     if number % 997 == 0:
         return "\n"
     level = "ERROR" if dice.random() < 0.01 else "WARN" if dice.random() < 0.05 else "INFO"

@@ -5,7 +5,7 @@ message: in Python the object is the cost (see ARCHITECTURE.md, "Speed").
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 MULTILINE = "multiline"
 TRUNCATED = "truncated"
@@ -82,6 +82,12 @@ class Batch:
     @property
     def events(self) -> int:
         return len(self.messages.texts)
+
+    def part(self, indices: list[int]) -> "Batch":
+        """The same batch with only the events of these indices, which ascend."""
+        messages = replace(self.messages)
+        messages.select(indices)
+        return replace(self, messages=messages)
 
     @property
     def size(self) -> int:

@@ -65,10 +65,10 @@ class Loop:
     @property
     def finished(self) -> bool:
         """With `once`: every file that the scan found was read to its end, and everything is resolved."""
-        if not self.crawler.scanned:
+        # The cheap questions first: with ten thousand files, asking each of them at every step took most of the run.
+        if not self.crawler.scanned or self._scheduler.busy or not self.drained:
             return False
-        running = list(self.crawler.running.values())
-        return self.drained and all(harvester.finished and harvester.settled for harvester in running)
+        return all(harvester.finished and harvester.settled for harvester in self.crawler.running.values())
 
     def _wait(self, longest: float, *, reading: bool) -> None:
         if reading:
@@ -83,7 +83,8 @@ class Loop:
             if held is not None:
                 self._put(held)
         for harvester in self._scheduler.overdue():
-            self._end_message(harvester)
+            # Not ended before another look: while the queue was full, its next line may have come unread.
+            self._scheduler.wake(harvester)
         for _ in range(READS_A_STEP):
             ready = self._scheduler.next_ready() if self._queue.has_room else None
             if ready is None:
@@ -99,17 +100,21 @@ class Loop:
         except OSError as error:
             self.crawler.failed(harvester, error)
             return
-        if batch is None:
-            self._scheduler.rest(harvester)
-        else:
+        if batch is not None:
             self._scheduler.again(harvester)
             self._put(batch)
+        elif harvester.is_overdue:
+            self._end_message(harvester)
+        else:
+            self._scheduler.rest(harvester)
 
     def _end_message(self, harvester: Harvester) -> None:
         """A message that is ended by time: where, must be on disk before it is sent, or a second reading after a
         crash could join it with what follows and give the same offset another text."""
         batch = harvester.end_message()
-        if batch is not None:
+        if batch is None:
+            self._scheduler.rest(harvester)
+        else:
             self._scheduler.hold(self._registrar.save([harvester.state]), harvester, batch)
 
     def _put(self, batch: Batch) -> None:

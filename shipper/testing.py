@@ -125,16 +125,21 @@ class MemoryKafka:
     """A cluster: what was delivered, and what it says to the next requests.
 
     `verdict` gets the records of a request and returns for each the code of its error, or None for a delivery.
-    `produced` is what was handed to a client, `landed` what was delivered, both as (key, value) in that order.
+    `journal` has what became of each record, in order: (what, key, value), with `produced` when a client took it,
+    `failed` when a report or the client's refusal said so, and `landed` when it is in the topic.
     """
 
     verdict: Verdict = accept
     request_records: int = 100
     queue_records: int = 100_000  # that a client may hold; more are marked with _QUEUE_FULL
     record_bytes: int = 1_000_000  # a client refuses a longer one at once
-    produced: list[tuple[str, str]] = field(default_factory=list)
-    landed: list[tuple[str, str]] = field(default_factory=list)
+    journal: list[tuple[str, str, str]] = field(default_factory=list)
     clients: list[FakeProducer] = field(default_factory=list)
+
+    @property
+    def landed(self) -> list[str]:
+        """The topic: values in the order in which they came."""
+        return [value for what, _, value in self.journal if what == "landed"]
 
     def connect(self, on_error: Callable[[KafkaError], None]) -> FakeProducer:
         self.clients.append(FakeProducer(self, on_error))
@@ -163,9 +168,10 @@ class FakeProducer:
             code = self._refusal(message["value"])
             if code is not None:
                 message["_error"] = KafkaError(code)
+                self._kafka.journal.append(("failed", message["key"], message["value"]))
                 continue
             self._queue.append(Sent(message["value"], message["key"], callback))
-            self._kafka.produced.append((message["key"], message["value"]))
+            self._kafka.journal.append(("produced", message["key"], message["value"]))
             taken += 1
         return taken
 
@@ -186,9 +192,9 @@ class FakeProducer:
         request = [self._queue.popleft() for _ in range(min(len(self._queue), self._kafka.request_records))]
         if request:
             codes = self._kafka.verdict(request)
-            self._kafka.landed += [
-                (sent.key, sent.value) for sent, code in zip(request, codes, strict=True) if code is None
-            ]
+            for sent, code in zip(request, codes, strict=True):
+                if code is None:
+                    self._kafka.journal.append(("landed", sent.key, sent.value))
             self._reports += zip(request, codes, strict=True)
 
     def _serve(self) -> int:
@@ -198,9 +204,10 @@ class FakeProducer:
         while self._reports:
             sent, code = self._reports.popleft()
             served += 1
-            sent.report(
-                None if code is None else KafkaError(code), Message(value=sent.value.encode(), key=sent.key.encode())
-            )
+            if code is not None:
+                self._kafka.journal.append(("failed", sent.key, sent.value))
+            error = None if code is None else KafkaError(code)
+            sent.report(error, Message(value=sent.value.encode(), key=sent.key.encode()))
         return served
 
     def purge(self) -> None:

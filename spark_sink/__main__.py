@@ -1,7 +1,7 @@
 """The command `spark-sink`, also `python -m spark_sink`.
 
-Exit codes: 0 all that was asked for is landed, or a signal stopped it; 1 the configuration is wrong or the job could not
-go on (the last line on stderr says why); 2 the command line is wrong.
+Exit codes: 0 all that was asked for is landed, or a signal stopped it; 1 the configuration is wrong, or the job could
+not go on (the last line on stderr says why); 2 the command line is wrong.
 """
 
 import argparse

@@ -29,7 +29,9 @@ class Checkpoint:
         except SPARK_ERRORS as error:
             raise translate(str(error), f"cannot read the checkpoint {self.path}") from error
         except (ValueError, KeyError, IndexError) as error:
-            raise translate(f"its file metadata is damaged: {error}", f"cannot read {self.path}") from error
+            raise translate(
+                f"its file metadata is damaged: {error}", f"cannot read the checkpoint {self.path}"
+            ) from error
 
     def last_planned(self) -> int:
         """The last batch that was begun, -1 when none was."""

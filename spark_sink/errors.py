@@ -34,7 +34,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     (r"AuthorizationException", "these credentials may not read the topic"),
     (r"UnknownTopicOrPartition", "a topic went away while it was read"),
     (
-        r"No resolvable bootstrap|Failed to construct kafka|Failed to create new KafkaAdminClient",
+        r"ConfigException|No resolvable bootstrap|Failed to construct kafka|Failed to create new KafkaAdminClient",
         "Kafka's client does not take these settings",
     ),
     (

@@ -27,8 +27,8 @@ def _check_new(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence
             raise Refused(
                 f"the table {table.path} has rows of {', '.join(topics)} already, but the checkpoint {checkpoint.path} "
                 "is gone or new: starting would land them a second time. Either bring the checkpoint back (a backup, "
-                "or the path it had before); or name a new table.path, or move the old tables away, and land everything "
-                "again"
+                "or the path it had before); or name a new table.path, or move the old tables away, and land "
+                "everything again"
             )
 
 

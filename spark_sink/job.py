@@ -42,13 +42,18 @@ COMMIT_SECONDS = 5.0
 
 def run(config: SinkConfig, available_now: bool, report: Report) -> None:
     """Blocks until a signal, or with `available_now` until what is in the topics now is landed. Raises SinkError."""
-    spark = open_session(config)
     stopping = threading.Event()
+    doing = "starting Spark"
     try:
-        with StopSignals(stopping):
-            Job(spark, config, report, stopping).run(available_now)
-    finally:
-        spark.stop()
+        spark = open_session(config)
+        doing = f"landing {', '.join(config.kafka.topics)} in {config.table.path}"
+        try:
+            with StopSignals(stopping):
+                Job(spark, config, report, stopping).run(available_now)
+        finally:
+            spark.stop()
+    except SPARK_ERRORS as error:
+        raise translate(str(error), doing) from error
 
 
 class Stopped(Exception):
@@ -120,19 +125,16 @@ class Job:
 
     def _land(self, available_now: bool) -> None:
         batches = Batches(self._checkpoint, self._lines, self._dead_letter, self._progress, self._stopping)
-        doing = f"landing {', '.join(self._config.kafka.topics)} in {self._config.table.path}"
         self._spark.streams.addListener(self._progress)
         try:
             query = self._start(batches, available_now)
-            self._report.say(doing)
+            self._report.say(f"landing {', '.join(self._config.kafka.topics)} in {self._config.table.path}")
             while not self._stopping.is_set():
                 # Its type says whole seconds, but it is made for parts of one.
                 if query.awaitTermination(LOOK_SECONDS):  # type: ignore[arg-type]
                     break
-            _stop(query, batches.idle)
+            stop(query, batches.idle)
             self._progress.ended.wait(COMMIT_SECONDS)
-        except SPARK_ERRORS as error:
-            raise translate(str(error), doing) from error
         finally:
             self._spark.streams.removeListener(self._progress)
 
@@ -144,7 +146,7 @@ class Job:
         return writer.trigger(processingTime=f"{round(self._config.trigger.interval * 1000)} milliseconds").start()
 
 
-def _stop(query: StreamingQuery, idle: threading.Event) -> None:
+def stop(query: StreamingQuery, idle: threading.Event) -> None:
     """Lets the running batch end first: Spark's own stop interrupts it."""
     idle.wait()
     deadline = time.monotonic() + COMMIT_SECONDS

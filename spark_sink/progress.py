@@ -1,8 +1,8 @@
 """What the job says on stderr: one line that is written over at a terminal, one JSON object a line otherwise.
 
-The counts come from the sink, batch by batch; times and lag from Spark's progress events, which come later, on a thread of
-their own, and perhaps not at all for the last batch before a stop. So a batch is reported when its event comes, and the
-totals are kept apart from it. A JSON line of a batch:
+The counts come from the sink, batch by batch; times and lag from Spark's progress events, which come later, on a thread
+of their own, and perhaps not at all for the last batch before a stop. So a batch is reported when its event comes, and
+the totals are kept apart from it. A JSON line of a batch:
 
     {"@timestamp":"…","log.level":"info","message":"batch","batch":7,"rows_in":1200,"landed":1199,"bad":1,
      "seconds":0.8,"lag":0,"landed_total":90210,"bad_total":3}

@@ -9,7 +9,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignals:
-    """Sets the event on the first SIGTERM or SIGINT. Main thread only. Enter it after the session: Spark takes SIGINT."""
+    """Sets the event on the first SIGTERM or SIGINT. Main thread only, and after the session: Spark takes SIGINT."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping

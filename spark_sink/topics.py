@@ -1,7 +1,7 @@
 """Whether the topics are there. Asked through the client that Spark brings, so that the same options count.
 
-Spark's source fails at once on a topic that does not exist. But a topic is often made by the first record, and the order
-in which the parts of a pipeline are started should not matter: so the job waits for it, and says so.
+Spark's source fails at once on a topic that does not exist. But a topic is often made by the first record, and the
+order in which the parts of a pipeline are started should not matter: so the job waits for it, and says so.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, translate
 
-ANSWER_SECONDS = 20
+ANSWER_SECONDS = 20.0
 
 
 def wait_for(
@@ -35,17 +35,18 @@ def _listed(topics: set[str]) -> str:
 
 
 class Admin:
-    """Kafka's admin client. Use as a context manager; blocks for ANSWER_SECONDS at most, then raises SinkError."""
+    """Kafka's admin client, a context manager. A question blocks `patience` seconds at most, then raises SinkError."""
 
-    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
+    def __init__(self, spark: SparkSession, options: Mapping[str, str], patience: float = ANSWER_SECONDS) -> None:
         self._spark = spark
         self._options = options
+        self._milliseconds = round(patience * 1000)
         self._servers = options.get("bootstrap.servers", "")
 
     def __enter__(self) -> "Admin":
         jvm: Any = self._spark._jvm
         properties = jvm.java.util.Properties()
-        timeouts = {"default.api.timeout.ms": ANSWER_SECONDS * 1000, "request.timeout.ms": ANSWER_SECONDS * 500}
+        timeouts = {"default.api.timeout.ms": self._milliseconds, "request.timeout.ms": self._milliseconds // 2}
         for key, value in {**self._options, **timeouts}.items():
             properties.setProperty(key, str(value))
         self._client = self._ask(lambda: jvm.org.apache.kafka.clients.admin.Admin.create(properties))

@@ -36,7 +36,7 @@ _WORDS: dict[Kind, str] = {
 
 
 def parse(records: DataFrame) -> DataFrame:
-    """Records of Spark's Kafka source -> all columns of both tables. Keeps every record; `reason` is NULL in a good row."""
+    """Records of Spark's Kafka source -> all columns of both tables. Keeps every record; a good row has no `reason`."""
     raw = records.selectExpr(
         "key", "value", "topic", "partition", "offset AS kafka_offset", "timestamp AS kafka_ts",
         "try_parse_json(concat('[', CAST(value AS STRING), ']')) AS parsed",

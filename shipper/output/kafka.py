@@ -56,6 +56,10 @@ class KafkaOutput:
         self._fatal = False
         self.in_flight = 0
         self._producer = make_producer(self._on_error)
+        # The client puts records of many files into one request. What is to be judged alone goes by a client of its
+        # own, one record at a time; made when first needed.
+        self._single: Producer | None = None
+        self._judged: Lane | None = None
 
     def publish(self, batch: Batch) -> bool:
         lane = self._lanes.get(batch.source.file_id)
@@ -70,14 +74,22 @@ class KafkaOutput:
 
     def poll(self, timeout: float) -> None:
         self._producer.poll(timeout)
+        if self._single is not None:
+            self._single.poll(0)
         if self._fatal:
             self._replace_producer()
         if self._held:
             self._resend()
 
     def close(self) -> None:
-        self._producer.purge()
-        self._producer.flush(1.0)
+        self._purge(1.0)
+
+    def _purge(self, timeout: float) -> bool:
+        """Make every report that is under way come in now; false when some did not within `timeout`."""
+        producers = [self._producer] if self._single is None else [self._producer, self._single]
+        for producer in producers:
+            producer.purge()
+        return not sum(producer.flush(timeout) for producer in producers)
 
     def _start(self, lane: Lane, batch: Batch) -> None:
         flight = Flight(batch, lane)
@@ -86,14 +98,19 @@ class KafkaOutput:
 
     def _send(self, flight: Flight, indices: list[int] | None) -> None:
         """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
-        key = flight.batch.source.file_id
-        records = [{"value": record, "key": key} for record in self._encoder.encode(flight.batch)]
-        if indices is not None:
-            records = [records[index] for index in indices]
+        batch = flight.batch if indices is None else flight.batch.part(indices)
+        records = [{"value": record, "key": batch.source.file_id} for record in self._encoder.encode(batch)]
         flight.left = len(records)
-        taken = self._producer.produce_batch(self._topic, records, callback=self._reporter(flight))
+        producer = self._judge(flight.lane) if flight.lane.alone else self._producer
+        taken = producer.produce_batch(self._topic, records, callback=self._reporter(flight))
         if taken < len(records):
             self._not_taken(flight, indices or range(len(records)), records)
+
+    def _judge(self, lane: Lane) -> Producer:
+        self._judged = lane
+        if self._single is None:
+            self._single = self._make_producer(self._on_error)
+        return self._single
 
     def _not_taken(self, flight: Flight, indices: list[int] | range, records: list[dict[str, Any]]) -> None:
         """The client refused some at once (its queue is full, a record is too large): as if reports had come."""
@@ -122,6 +139,8 @@ class KafkaOutput:
         self._hold(flight)
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
+        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE and not flight.lane.alone:
+            self._trouble.request_too_large()
         if error.code() not in POISON | PURGED:
             self._trouble.say(error.code(), error.str())
 
@@ -143,7 +162,8 @@ class KafkaOutput:
             self._plan_retry(lane)
 
     def _plan_retry(self, lane: Lane) -> None:
-        """Poison is sent again at once, alone; everything else after a delay that grows."""
+        """What may be poison is sent again at once, in parts; everything else after a delay that grows."""
+        lane.learn()
         codes = {code for flight in lane.flights for code in flight.failed.values()}
         if codes <= POISON:
             lane.attempts = 0
@@ -156,20 +176,25 @@ class KafkaOutput:
         now = self._clock.monotonic()
         for file_id, lane in [(i, lane) for i, lane in self._held.items() if lane.drained and lane.retry_at <= now]:
             round_ = lane.next_round()
-            if not lane.alone:
+            if lane.alone and self._judged is not None and not self._judged.drained:
+                continue  # one at a time: two records in one request would answer for each other
+            if not lane.in_parts:
                 lane.held = False
                 del self._held[file_id]
-            for flight, indices in round_:
-                if lane.held and not lane.alone:
-                    break  # one was refused at once: what comes after it must wait again
-                for index in indices:
-                    del flight.failed[index]
-                self._metrics.batches_retried += 1
-                self._send(flight, indices)
-            while lane.waiting and not lane.held:
-                self._start(lane, lane.waiting.popleft())
+            self._send_round(lane, round_)
             if lane.idle and not lane.held:
                 self._lanes.pop(file_id, None)
+
+    def _send_round(self, lane: Lane, round_: list[tuple[Flight, list[int]]]) -> None:
+        for flight, indices in round_:
+            if lane.held and not lane.in_parts:
+                break  # one was refused at once: what comes after it must wait again
+            for index in indices:
+                del flight.failed[index]
+            self._metrics.batches_retried += 1
+            self._send(flight, indices)
+        while lane.waiting and not lane.held:
+            self._start(lane, lane.waiting.popleft())
 
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal() or error.code() == KafkaError._FATAL:
@@ -180,9 +205,9 @@ class KafkaOutput:
         """Purging makes every report come in as failed, so all lanes are held; they go on with the new producer."""
         logger.warning("the Kafka producer failed for good and is replaced; what is not acknowledged is sent again")
         try:
-            self._producer.purge()
-            if self._producer.flush(5.0):
+            if not self._purge(5.0):
                 return  # a report that never comes would hold its lane for ever: once more at the next poll
+            self._single = None
             self._producer = self._make_producer(self._on_error)
         except KafkaException as error:
             self._trouble.say(error.args[0].code(), error.args[0].str())

@@ -47,6 +47,7 @@ class Trouble:
         self._where = f"topic {topic} at {hosts}"
         self._clock = clock
         self._said: dict[int, float] = {}
+        self._size_said_at = -LOG_EVERY
 
     def say(self, code: int, text: str) -> None:
         now = self._clock.monotonic()
@@ -58,6 +59,17 @@ class Trouble:
                 self._where,
                 advice,
                 text,
+            )
+
+    def request_too_large(self) -> None:
+        """Not `say`: each part that arrives would be taken for the end of it."""
+        now = self._clock.monotonic()
+        if now - self._size_said_at >= LOG_EVERY:
+            self._size_said_at = now
+            logger.warning(
+                "Kafka (%s): a request is larger than the topic's max.message.bytes; it is sent again in parts, "
+                "which is slow. Raise the topic's limit, or lower output.kafka.max_message_bytes to it",
+                self._where,
             )
 
     def over(self) -> None:

@@ -37,6 +37,8 @@ def settings(config: KafkaOutput) -> dict[str, Setting]:
         "queue.buffering.max.messages": 0,
         "queue.buffering.max.kbytes": 2_000_000,
         "partitioner": "murmur2_random",
+        # A topic that is not there is said so early: its records are held in any case.
+        "topic.metadata.propagation.max.ms": 5000,
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 10_000,
         **_security(config),

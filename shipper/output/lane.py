@@ -2,8 +2,8 @@
 
 A batch that was handed to the client is a flight. At the first failed report of a file its lane is held: nothing new
 is sent until every report that is under way has come in; then what failed is sent again, in order. A refusal that may
-concern the request instead of the record (the broker's size limit is on the whole batch) is told apart by sending the
-records alone; only a record that is refused alone is rejected.
+concern the request instead of the record (the broker's size limit is on the whole batch) is told apart by sending
+smaller and smaller parts; only a record that is refused alone, in a request of its own, is rejected.
 """
 
 from bisect import bisect_left
@@ -36,8 +36,10 @@ class Flight:
         self.lane.held = True
         if self.lane.alone and code in POISON:
             self.rejected.append(Rejection(index, reason))
-        else:
-            self.failed[index] = code
+            return
+        self.failed[index] = code
+        if code in POISON:
+            self.lane.refused = True
 
     def failed_report(self, error: KafkaError, message: Message) -> None:
         """Which event a failed report is about, its own record tells."""
@@ -46,15 +48,21 @@ class Flight:
 
 
 class Lane:
-    """`flights` are under way or failed, oldest first; `waiting` holds what came while the lane was held."""
+    """`flights` are under way or failed, oldest first; `waiting` holds what came while the lane was held.
 
-    __slots__ = ("alone", "attempts", "flights", "held", "retry_at", "waiting")
+    `in_parts`: the round under way is a part of a flight that was refused, of at most `part` events; `alone`: of one.
+    """
+
+    __slots__ = ("alone", "attempts", "flights", "held", "in_parts", "part", "refused", "retry_at", "waiting")
 
     def __init__(self) -> None:
         self.flights: deque[Flight] = deque()
         self.waiting: deque[Batch] = deque()
         self.held = False
         self.alone = False
+        self.in_parts = False
+        self.refused = False
+        self.part = 0
         self.attempts = 0
         self.retry_at = 0.0
 
@@ -67,11 +75,24 @@ class Lane:
     def idle(self) -> bool:
         return not self.flights and not self.waiting
 
+    def learn(self) -> None:
+        """A round is over: halve the part when it was refused, else double it, for what is refused may be rare."""
+        if self.refused:
+            first = next(flight for flight in self.flights if flight.failed)
+            known = min(self.part, len(first.failed)) if self.part else len(first.failed)
+            self.part = max(known // 2, 1)
+        elif self.in_parts:
+            self.part *= 2
+        self.refused = False
+
     def next_round(self) -> list[tuple[Flight, list[int]]]:
-        """What to send now that the lane is drained: all that failed, or one event alone where one may be poison."""
+        """What to send now that the lane is drained: all that failed, or a part of it where some may be poison."""
         failed = [flight for flight in self.flights if flight.failed]
-        self.alone = any(not POISON.isdisjoint(flight.failed.values()) for flight in failed)
-        if self.alone:
-            first = failed[0]
-            return [(first, [min(first.failed)])]
-        return [(flight, sorted(flight.failed)) for flight in failed]
+        self.in_parts = any(not POISON.isdisjoint(flight.failed.values()) for flight in failed)
+        self.alone = False
+        if not self.in_parts:
+            return [(flight, sorted(flight.failed)) for flight in failed]
+        first = failed[0]
+        part = sorted(first.failed)[: max(self.part, 1)]
+        self.alone = len(part) == 1
+        return [(first, part)]

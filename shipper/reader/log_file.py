@@ -11,6 +11,9 @@ from collections.abc import Callable
 from shipper.errors import Truncated
 
 READ_SIZE = 256 * 1024
+# A read of short lines is smaller, because each line costs memory beside its bytes, and one read is one batch.
+READ_LINES = 8192
+FIRST_READ = 2 * READ_LINES
 TAIL_SIZE = 256
 
 Pread = Callable[[int, int, int], bytes]
@@ -24,11 +27,12 @@ class LogFile:
         self.offset = offset
         self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._pread = pread
+        self._read_size = FIRST_READ
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 
     def next(self) -> bytes:
         """The next bytes; empty at the end of the file. Raises Truncated, OSError."""
-        size = READ_SIZE
+        size = self._read_size
         if self._cuts:
             size = min(size, self._cuts[0] - self.offset)
         known = self._tail
@@ -39,7 +43,10 @@ class LogFile:
             return b""
         self.offset += len(data) - len(known)
         self._tail = data[-TAIL_SIZE:]
-        return data[len(known) :]
+        fresh = data[len(known) :]
+        line_size = len(fresh) // (fresh.count(b"\n") + 1) + 1
+        self._read_size = min(READ_SIZE, line_size * READ_LINES)
+        return fresh
 
     def take_cut(self) -> bool:
         """Whether the bytes read so far end at a cut; true once for each cut."""

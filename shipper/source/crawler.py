@@ -129,7 +129,7 @@ class Crawler:
         else:
             status = os.fstat(harvester.fd)
             self._entries.keep(harvester.state)
-            self._settled[harvester.key] = (status.st_size, status.st_mtime)
+            self._settled[harvester.key] = (harvester.read_to, status.st_mtime)
         self._scheduler.forget(harvester)
         self._watcher.unwatch_file(harvester.key)
         del self.running[harvester.key]
@@ -164,10 +164,12 @@ class Crawler:
     def _look_after(self, harvester: Harvester, close_inactive: float) -> None:
         """The slow round: a write whose event was lost is found here, and a file that is over is closed."""
         status = os.fstat(harvester.fd)
-        if status.st_size != harvester.offset and not self._once:
-            harvester.size = max(harvester.size, status.st_size)
-            self._scheduler.wake(harvester)
-        if harvester.over and status.st_nlink == 0:
+        if status.st_size != harvester.read_to:
+            # It was at its end when it was read last; what came since must be read before it may be closed.
+            if not self._once:
+                harvester.size = max(harvester.size, status.st_size)
+                self._scheduler.wake(harvester)
+        elif harvester.over and status.st_nlink == 0:
             self._close_removed(harvester, status.st_size)
         elif harvester.over and self._clock.monotonic() - harvester.read_at > close_inactive:
             self.close(harvester)

@@ -10,11 +10,12 @@ from shipper.clock import Clock
 from shipper.event import Batch, Messages, Source
 from shipper.pipeline.acks import Ledger
 from shipper.reader.base import Reader
+from shipper.reader.log_file import LogFile
 from shipper.source.discover import FileKey
 from shipper.source.identity import HEAD_SIZE, fingerprint, tail_hash
 
-HOT_AFTER = 0.008  # a file is hot when data comes again within this many seconds,
-QUIET_AFTER = 0.05  # and quiet when none came for this long
+HOT_AFTER = 0.003  # a file is hot when data comes again within this many seconds,
+QUIET_AFTER = 0.009  # and quiet when none came for this long
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,11 @@ class Harvester:
     """
 
     def __init__(
-        self, fd: int, state: FileState, source: Source, reader: Reader, policy: ReadPolicy, clock: Clock,
+        self, file: LogFile, state: FileState, source: Source, reader: Reader, policy: ReadPolicy, clock: Clock,
         note: Callable[[FileState], None],
     ) -> None:  # fmt: skip
-        self.fd = fd
+        self.fd = file.fd
+        self._file = file
         self.key: FileKey = (state.device, state.inode)
         self.state = state
         self.source = source
@@ -55,6 +57,11 @@ class Harvester:
     def offset(self) -> int:
         """Up to where the bytes belong to batches. Raw bytes of a message under way lie beyond it."""
         return self.ledger.tracked
+
+    @property
+    def read_to(self) -> int:
+        """Up to where the file was read, a message under way included."""
+        return self._file.offset
 
     @property
     def settled(self) -> bool:
@@ -83,6 +90,11 @@ class Harvester:
         if since is None or self.policy.multiline_timeout is None:
             return None
         return since + self.policy.multiline_timeout
+
+    @property
+    def is_overdue(self) -> bool:
+        """A message is under way, and its time is over."""
+        return self.message_deadline is not None and self.message_deadline <= self._clock.monotonic()
 
     def read(self) -> Batch | None:
         """The next batch (perhaps without events), or None at the end of the file. Raises Truncated, OSError."""

@@ -8,10 +8,13 @@ import orjson
 from config.model import InputConfig
 from registry.state import FileState
 from shipper.clock import Clock
+from shipper.errors import StartError
 from shipper.event import Source
 from shipper.reader import chain
 from shipper.reader.log_file import LogFile
 from shipper.source.harvester import Harvester, ReadPolicy
+
+OWN_MEMBERS = frozenset({"@timestamp", "message", "log", "input", "host", "agent", "ecs"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +53,23 @@ class Input:
             file_id=state.id, path=state.path, inode=state.inode, device=state.device, input_id=self.config.id,
             input_type=self.config.type, static_json=self.static_json,
         )  # fmt: skip
-        return Harvester(fd, state, source, reader, policy, self.clock, self.note)
+        return Harvester(file, state, source, reader, policy, self.clock, self.note)
 
 
 def static_members(tags: tuple[str, ...], fields: dict[str, object], *, under_root: bool) -> str:
     """The members of a record that an input's configuration fixes, as JSON text that starts with a comma, or empty.
 
-    With `under_root` the fields become members of the record itself.
+    With `under_root` the fields become members of the record itself. Raises StartError for fields that cannot.
     """
+    if under_root and (taken := sorted(OWN_MEMBERS & fields.keys())):
+        # Two members of one name: most readers keep one of them, and the sink refuses the record.
+        raise StartError(f"fields_under_root: every record has '{taken[0]}' already; give the field another name")
     members: dict[str, object] = {"tags": list(tags)} if tags else {}
     if under_root:
         members |= fields
     elif fields:
         members["fields"] = fields
-    return "," + orjson.dumps(members).decode()[1:-1] if members else ""
+    try:
+        return "," + orjson.dumps(members).decode()[1:-1] if members else ""
+    except TypeError as error:
+        raise StartError(f"fields: a value cannot be written as JSON: {error}") from error

@@ -82,8 +82,7 @@ class Scheduler:
         """Harvesters with a message under way that waited too long for its next line."""
         if not self._timed:
             return []
-        now = self._clock.monotonic()
-        return [h for h in self._timed if h.message_deadline is not None and h.message_deadline <= now]
+        return [harvester for harvester in self._timed if harvester.is_overdue]
 
     @property
     def busy(self) -> bool:
@@ -97,7 +96,7 @@ class Scheduler:
         if self._hot:
             wait = self._looked_at + HOT_INTERVAL - now
         for harvester in self._timed:
-            if harvester.message_deadline is not None:
+            if harvester.message_deadline is not None and harvester not in self._ready:
                 wait = min(wait, harvester.message_deadline - now)
         return max(wait, 0.0)
 

@@ -53,7 +53,7 @@ class SinkLab:
         (directory / "sink.yml").write_text(
             f"kafka: {{hosts: ['{broker.bootstrap}'], topics: [{topic}]}}\n"
             f"table.path: {self.lines}\ncheckpoint.path: {self.checkpoint}\n"
-            "max_offsets_per_trigger: 400\ntrigger.interval: 0s\n"
+            "max_offsets_per_trigger: 1200\ntrigger.interval: 0s\n"
         )
 
     def send_lines(self, count: int) -> None:
@@ -75,8 +75,10 @@ class SinkLab:
 
     def start(self, *options: str) -> None:
         command = [sys.executable, "-m", "spark_sink", "run", "-c", str(self.directory / "sink.yml"), *options]
+        # The process lives for seconds: what the second compiler would win, it costs several times over.
+        environment = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
 
     def wait(self) -> int:
         assert self._process is not None
@@ -117,11 +119,11 @@ class SinkLab:
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
     """Reads what the processes have written."""
     directory = str(tmp_path_factory.mktemp("spark"))
     source = KafkaSource(hosts=("none:9092",), topics=("none",))
-    yield open_session(
+    return open_session(
         SinkConfig(kafka=source, table=TableConfig(path=directory), checkpoint=CheckpointConfig(path=directory))
     )
 
@@ -145,7 +147,7 @@ def test_each_record_lands_once_though_the_job_is_killed_and_stopped(lab: SinkLa
     print("seed", seed)  # noqa: T201 - shown when the test fails
     chance = random.Random(seed)
     for _ in range(2):
-        lab.send_lines(2000)
+        lab.send_lines(1500)
         lab.send_bad(b"no JSON", None, b'{"message":"no time"}')
         begun = lab.begun()
         lab.start()
@@ -154,9 +156,9 @@ def test_each_record_lands_once_though_the_job_is_killed_and_stopped(lab: SinkLa
         lab.kill()
     lab.start()
     lab.send_lines(500)
-    eventually("all is landed", lambda: lab.batches() == lab.begun() and lab.counts() == (4500, 6))
+    eventually("all is landed", lambda: lab.batches() == lab.begun() and lab.counts() == (3500, 6))
     assert lab.terminate() == 0, lab.said()
-    assert lab.messages() == sorted(f"line {number}" for number in range(4500))
+    assert lab.messages() == sorted(f"line {number}" for number in range(3500))
     assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 2, "no value": 2, "no @timestamp": 2}
 
     lab.checkpoint.rename(lab.directory / "lost")
@@ -165,7 +167,7 @@ def test_each_record_lands_once_though_the_job_is_killed_and_stopped(lab: SinkLa
     last = json.loads(lab.said().splitlines()[-1])
     assert "has rows of" in last["message"]
     assert "bring the checkpoint back" in last["message"]
-    assert lab.counts() == (4500, 6)
+    assert lab.counts() == (3500, 6)
 
 
 def test_the_job_waits_for_a_topic_that_is_not_there_yet_and_lands_what_comes(lab: SinkLab, broker: Broker) -> None:

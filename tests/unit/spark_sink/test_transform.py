@@ -65,7 +65,7 @@ BAD |= {wrong: (f"{{{TIME},{wrong}}}".encode(), f"wrong type: {reason}") for wro
 GOOD: dict[str, bytes] = {
     "golden": GOLDEN.read_bytes().strip(),
     "time only": f"{{{TIME}}}".encode(),
-    "nulls": f'{{{TIME},"message":null,"host":null,"log":{{"file":null,"offset":null}},"tags":null,"fields":null}}'.encode(),
+    "nulls": f'{{{TIME},"message":null,"host":null,"log":{{"file":null}},"tags":null,"fields":null}}'.encode(),
     "empty": f'{{{TIME},"message":"","tags":[],"fields":{{}},"log":{{"flags":[]}}}}'.encode(),
     "other zone": b'{"@timestamp":"2026-11-22T00:30:00+02:00"}',
     "no zone": b'{"@timestamp":"2026-11-21T23:59:59"}',
@@ -82,7 +82,9 @@ Found = dict[str, Row]
 def records(spark: SparkSession, values: list[tuple[str, bytes | None]]) -> Any:
     """As Spark's Kafka source gives them; the key is the name, the offset the place in the list."""
     rows = [(name.encode(), value, "logs", index % 3, index, NOW, 0) for index, (name, value) in enumerate(values)]
-    columns = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
+    columns = (
+        "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
+    )
     return spark.createDataFrame(rows, columns)
 
 

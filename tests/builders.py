@@ -1,0 +1,66 @@
+"""Short ways to the values that many tests start from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from config.model import InputConfig, MultilineConfig, ParserConfig
+from shipper.event import Batch, Messages, Rejection, Source
+from shipper.output.encode import Agent, Encoder
+
+AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")
+
+
+def nothing() -> None:
+    pass
+
+
+def source(file_id: str = "f1", path: str = "/var/log/app.log", static_json: str = "") -> Source:
+    return Source(file_id, path, 811, 2049, "app", "filestream", static_json=static_json)
+
+
+def messages(texts: Sequence[str], start: int = 0) -> Messages:
+    """One line for each text, from byte `start` on."""
+    run = Messages(start, start)
+    for text in texts:
+        length = len(text.encode()) + 1
+        run.append(text, run.end, length)
+        run.end += length
+    return run
+
+
+def batch(
+    texts: Sequence[str], file_id: str = "f1", start: int = 0, resolve: Callable[[], None] = nothing, time: float = 0.0
+) -> Batch:
+    return Batch(source(file_id), messages(texts, start), time, resolve)
+
+
+def encoder(max_bytes: int = 2**31) -> Encoder:
+    return Encoder(AGENT, max_bytes)
+
+
+def multiline(pattern: str, *, negate: bool = False, match: str = "after", max_lines: int = 500) -> ParserConfig:
+    return ParserConfig(
+        multiline=MultilineConfig(pattern=pattern, negate=negate, match=match, max_lines=max_lines, timeout=5.0)
+    )
+
+
+def input_config(*parsers: ParserConfig, paths: tuple[str, ...] = ("*.log",)) -> InputConfig:
+    return InputConfig(id="app", paths=paths, parsers=parsers)
+
+
+@dataclass
+class Told:
+    """The `Deliveries` of a test: what it was told, in order."""
+
+    batches: list[Batch] = field(default_factory=list)
+    rejections: dict[Batch, list[Rejection]] = field(default_factory=dict)
+
+    def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self.batches.append(batch)
+        if rejected:
+            self.rejections[batch] = list(rejected)
+        batch.resolve()
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for batch in self.batches for text in batch.messages.texts]

@@ -1,0 +1,120 @@
+"""The reader chain against a naive one: random bytes, random parsers, random sizes of reads, random endings by time."""
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from config.model import InputConfig
+from shipper.event import MULTILINE, TRUNCATED, Messages
+from shipper.reader import chain
+from shipper.reader.base import Reader
+from shipper.testing import ManualClock
+from tests.builders import input_config, multiline
+from tests.model.naive_reader import Message, as_messages, read_naively
+from tests.model.seeds import seeds
+from tests.short_reads import LogOnDisk
+
+PIECES = [
+    b"\n", b"\r\n", b"\n\n", b"\r", b"one", b"a line of some words", b" indented", b"\tat x.y(Z.java:1)", b"[1] start",
+    b"\xff", b"\xc3", b"\xe2\x82", "zwölf €".encode(),
+    "\U0001f600".encode(), b"\x00\x1b\x7f", b"x" * 40, "é".encode() * 30,
+    b"end\\", b"-",
+]  # fmt: skip
+PARSERS = [
+    multiline(r"^\s"),
+    multiline(r"^\[", negate=True),
+    multiline(r"\\$", match="before"),
+    multiline(r"x$", negate=True, match="before", max_lines=3),
+    multiline(r"^\s|^$|€$", max_lines=2),
+]
+
+
+def random_content(dice: random.Random) -> bytes:
+    pieces = [dice.choice(PIECES) + dice.choice([b"", b"\n", b"\n", b"\r\n"]) for _ in range(dice.randrange(60))]
+    return b"".join(pieces)
+
+
+def random_config(dice: random.Random) -> tuple[InputConfig, int]:
+    parsers = dice.sample(PARSERS, dice.choice([0, 1, 1, 2]))
+    return input_config(*parsers), dice.choice([1, 3, 10, 38, 60, 10_000])
+
+
+def random_sizes(dice: random.Random) -> Iterator[int]:
+    most = dice.choice([1, 3, 20, 1000])
+    return iter(lambda: dice.randint(1, most), 0)
+
+
+def drain(reader: Reader) -> list[Messages]:
+    return list(iter(reader.next, None))
+
+
+def check_runs(runs: list[Messages], start: int) -> None:
+    """They join, ascend, and account for each raw byte."""
+    for run in runs:
+        assert run.start == start
+        assert run.end >= run.start
+        inside = [run.start, *itertools.chain(*((m.offset, m.end) for m in as_messages(run))), run.end]
+        assert inside == sorted(inside)
+        start = run.end
+
+
+def flatten(runs: list[Messages]) -> list[Message]:
+    return [message for run in runs for message in as_messages(run)]
+
+
+@pytest.mark.parametrize("seed", seeds(400))
+def test_the_chain_reads_what_the_naive_model_reads_whatever_the_sizes_of_the_reads(seed: int, log: LogOnDisk) -> None:
+    dice = random.Random(seed)
+    content, (config, max_bytes) = random_content(dice), random_config(dice)
+    log.write(content)
+    runs = drain(chain.build(config, log.open(sizes=random_sizes(dice)), max_bytes, ManualClock()))
+    assert flatten(runs) == read_naively(content, config, max_bytes)
+    check_runs(runs, 0)
+    flags = {flags for run in runs for flags in run.flags.values()}
+    assert flags <= {(MULTILINE,), (TRUNCATED,), (MULTILINE, TRUNCATED)}
+
+
+@pytest.mark.parametrize("seed", seeds(300))
+def test_a_second_reading_from_any_position_gives_the_same_messages(seed: int, log: LogOnDisk) -> None:
+    """The first reading sees the file grow, and ends messages by time here and there; the second has its cuts."""
+    dice = random.Random(seed)
+    content, (config, max_bytes) = random_content(dice), random_config(dice)
+    log.write(b"")
+    reader = chain.build(config, log.open(sizes=random_sizes(dice)), max_bytes, ManualClock())
+    runs: list[Messages] = []
+    cuts: list[int] = []
+    written = 0
+    while written < len(content):
+        size = dice.randrange(1, 80)
+        log.append(content[written : written + size])
+        written += size
+        runs += drain(reader)
+        if dice.random() < 0.3 and (ended := reader.finish()) is not None:
+            runs.append(ended)
+            cuts.append(ended.end)
+    check_runs(runs, 0)
+    first = flatten(runs)
+    assert first == read_naively(content, config, max_bytes, tuple(cuts))
+    for position in dice.sample([0, *(run.end for run in runs)], min(len(runs) + 1, 5)):
+        kept = tuple(cut for cut in cuts if cut > position)
+        again = chain.build(config, log.open(position, kept, random_sizes(dice)), max_bytes, ManualClock())
+        repeated = drain(again)
+        check_runs(repeated, position)
+        expected = [message for message in first if message.offset >= position]
+        assert flatten(repeated)[: len(expected)] == expected
+        assert len(flatten(repeated)) == len(expected)
+
+
+@pytest.mark.parametrize("seed", seeds(100))
+def test_a_reading_that_ends_at_the_files_size_leaves_no_byte_out(seed: int, log: LogOnDisk) -> None:
+    """As `--once` reads: the end of the file is a cut, also in the middle of a line."""
+    dice = random.Random(seed)
+    content, (config, max_bytes) = random_content(dice) + b"x", random_config(dice)
+    log.write(content)
+    cuts = (len(content),)
+    runs = drain(chain.build(config, log.open(0, cuts, random_sizes(dice)), max_bytes, ManualClock()))
+    assert flatten(runs) == read_naively(content, config, max_bytes, cuts)
+    check_runs(runs, 0)
+    assert runs[-1].end == len(content)

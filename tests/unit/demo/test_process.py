@@ -1,0 +1,122 @@
+"""Real processes: what they do when they are ended, and when we are."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from demo.keep import write_stop
+from demo.process import end, last_lines, spawn
+from demo.programs import DemoFailed, Programs
+from demo.site import Site
+
+ROOT = Path(__file__).parents[3]
+FOREVER = ["sleep", "600"]
+
+
+def ended(pid: int, seconds: float = 10) -> bool:
+    """Waits for the end of a process that need not be a child."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    with os.fdopen(descriptor):
+        return bool(select.select([descriptor], [], [], seconds)[0])
+
+
+def test_output_goes_to_the_log_and_the_status_comes_back(tmp_path: Path) -> None:
+    process = spawn(["sh", "-c", "echo one; echo two >&2; exit 3"], tmp_path / "log")
+    assert process.wait() == 3
+    assert last_lines(tmp_path / "log") == "one\ntwo"
+    assert last_lines(tmp_path / "log", 1) == "two"
+
+
+def test_last_lines_of_no_file_are_none(tmp_path: Path) -> None:
+    assert last_lines(tmp_path / "log") == ""
+
+
+def test_end_asks_first(tmp_path: Path) -> None:
+    process = spawn(FOREVER, tmp_path / "log")
+    assert end(process, timeout=10) == -signal.SIGTERM
+
+
+def test_end_kills_what_does_not_listen(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    process = spawn(["sh", "-c", f"trap '' TERM; echo >{ready}; exec sleep 600"], tmp_path / "log")
+    ready.read_text()
+    assert end(process, timeout=0.2) == -signal.SIGKILL
+
+
+def test_end_reaches_a_frozen_process(tmp_path: Path) -> None:
+    process = spawn(FOREVER, tmp_path / "log")
+    process.send_signal(signal.SIGSTOP)
+    assert end(process, timeout=10) == -signal.SIGTERM
+
+
+def test_end_of_one_that_has_ended_gives_its_status(tmp_path: Path) -> None:
+    process = spawn(["sh", "-c", "exit 3"], tmp_path / "log")
+    process.wait()
+    assert end(process, timeout=10) == 3
+
+
+@pytest.mark.parametrize(("outlives", "killed"), [(False, True), (True, False)])
+def test_a_child_dies_with_its_killed_parent_unless_it_is_to_outlive_it(
+    tmp_path: Path, outlives: bool, killed: bool
+) -> None:
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    parent = (
+        "import os, sys; from pathlib import Path; from demo.process import spawn;"
+        "ready, log = map(Path, sys.argv[1:]);"
+        f"child = spawn(['sh', '-c', 'echo >' + str(ready) + '; exec sleep 600'], log, outlives={outlives});"
+        "print(child.pid, flush=True); ready.read_text(); os.kill(os.getpid(), 9)"
+    )
+    command = [sys.executable, "-c", parent, str(ready), str(tmp_path / "log")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    child = int(done.stdout)
+    assert ended(child, 10 if killed else 0.2) == killed
+    if not killed:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_a_program_that_ends_by_itself_is_noticed_with_what_it_said(tmp_path: Path) -> None:
+    programs = Programs(Site(tmp_path), outlive=False)
+    programs.start("sink", ["sh", "-c", "echo no such table; exit 4"])
+    os.waitid(os.P_PID, programs.pids[0], os.WEXITED | os.WNOWAIT)
+    with pytest.raises(DemoFailed, match=r"(?s)the sink ended by itself with status 4.*no such table"):
+        programs.check()
+
+
+def test_a_program_that_does_not_stop_cleanly_is_a_failure(tmp_path: Path) -> None:
+    programs = Programs(Site(tmp_path), outlive=False)
+    programs.start("shipper", FOREVER)
+    with pytest.raises(DemoFailed, match="was told to stop and ended with status -15"):
+        programs.end("shipper")
+
+
+def test_end_all_leaves_nothing(tmp_path: Path) -> None:
+    programs = Programs(Site(tmp_path), outlive=False)
+    programs.start("shipper", FOREVER)
+    programs.start("sink", FOREVER)
+    pids = programs.pids
+    programs.end_all()
+    assert all(ended(pid, 0) for pid in pids)
+
+
+def test_the_stop_script_ends_what_is_of_the_folder_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    ours = spawn(["tail", "-f", "/dev/null", str(folder)], tmp_path / "log")
+    other = spawn(FOREVER, tmp_path / "log")
+    script = write_stop(folder, [ours.pid, other.pid])
+    with subprocess.Popen(["sh", script]) as stopping:  # ours is our child: its number stays until we have waited
+        assert ours.wait(10) == -signal.SIGTERM
+        assert stopping.wait(10) == 0
+    assert not folder.exists()
+    assert other.poll() is None
+    end(other, 10)

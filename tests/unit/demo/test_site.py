@@ -1,0 +1,38 @@
+from pathlib import Path
+
+from config.load import load
+from config.model import ShipperConfig
+from config.sink import SinkConfig
+from demo.site import Site, has_package_log
+
+
+def made(tmp_path: Path) -> Site:
+    site = Site(tmp_path / "demo")
+    site.make("127.0.0.1:9")
+    return site
+
+
+def test_the_shipper_reads_all_the_logs_and_joins_the_stack_traces(tmp_path: Path) -> None:
+    site = made(tmp_path)
+    config = load(site.shipper_config, ShipperConfig)
+    enabled = [each for each in config.inputs if each.enabled]
+    assert [path for each in enabled for path in each.paths] == [str(path) for path in site.logs]
+    assert [each.id for each in enabled if each.parsers] == ["kafka"]
+    assert ("packages" in [each.id for each in enabled]) == has_package_log()
+
+
+def test_the_sink_reads_the_topic_that_the_shipper_writes(tmp_path: Path) -> None:
+    site = made(tmp_path)
+    shipper = load(site.shipper_config, ShipperConfig).output.kafka
+    sink = load(site.sink_config, SinkConfig)
+    assert shipper is not None
+    assert (shipper.hosts, (shipper.topic,)) == (sink.kafka.hosts, sink.kafka.topics)
+
+
+def test_everything_that_is_written_lies_in_the_folder(tmp_path: Path) -> None:
+    site = made(tmp_path)
+    sink = load(site.sink_config, SinkConfig)
+    environment = site.environment({"PATH": "/bin"})
+    places = [sink.table.path, sink.checkpoint.path, environment["TMPDIR"], environment["SPARK_LOCAL_DIRS"]]
+    assert all(Path(place).is_relative_to(site.folder) for place in places)
+    assert environment["PATH"] == "/bin"

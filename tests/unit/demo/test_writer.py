@@ -1,0 +1,52 @@
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+from demo.writer import Writer, line, rotate
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_rotation_gives_each_file_the_next_number(tmp_path: Path) -> None:
+    for name in ("app.log", "app.log.1", "app.log.10"):
+        (tmp_path / name).write_text(name)
+    rotate(tmp_path / "app.log")
+    assert {path.name: text(path) for path in tmp_path.iterdir()} == {
+        "app.log.1": "app.log",
+        "app.log.2": "app.log.1",
+        "app.log.11": "app.log.10",
+    }
+
+
+def test_lines_are_many_different_ones_of_about_130_bytes() -> None:
+    dice = random.Random(1)
+    lines = [line(number, NOW, dice) for number in range(1, 2000)]
+    assert 110 < sum(len(each.encode()) for each in lines) / len(lines) < 150
+    assert len(set(lines) - {"\n"}) == len(lines) - lines.count("\n")
+    assert lines.count("\n") == 2
+    assert any(each.endswith("\r\n") for each in lines)
+    assert all(each.endswith("\n") for each in lines)
+
+
+def test_the_writer_keeps_up_with_the_clock(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "app.log", rate=100, dice=random.Random(1))
+    writer.write(elapsed=0.5)
+    writer.write(elapsed=0.6)
+    writer.close()
+    assert text(tmp_path / "app.log").count("\n") == 60
+
+
+def test_after_a_rename_it_goes_on_in_the_old_file_until_it_opens_the_new(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "app.log", rate=100, dice=random.Random(1))
+    writer.write(elapsed=0.1)
+    writer.rename()
+    writer.write(elapsed=0.2)
+    writer.reopen()
+    writer.write(elapsed=0.3)
+    writer.close()
+    assert text(tmp_path / "app.log.1").count("\n") == 20
+    assert text(tmp_path / "app.log").count("\n") == 10

@@ -1,0 +1,137 @@
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from shipper.output.file import RETRY_INTERVAL, FileOutput
+from shipper.testing import ManualClock
+from tests.builders import Told, batch, encoder
+
+
+class Disk:
+    """An fsync that refuses while `broken`, and forgets what it was to write, as a kernel does."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.syncs = 0
+
+    def fsync(self, fd: int) -> None:
+        self.syncs += 1
+        if self.broken:
+            os.ftruncate(fd, 0)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        os.fsync(fd)
+
+
+@pytest.fixture
+def disk() -> Disk:
+    return Disk()
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def output(tmp_path: Path, clock: ManualClock, disk: Disk, told: Told) -> FileOutput:
+    return FileOutput(tmp_path / "out" / "shipper", encoder(), told, clock, disk.fsync)
+
+
+def written(path: Path) -> list[str]:
+    return [json.loads(line)["message"] for line in (path / "out" / "shipper").read_text().splitlines()]
+
+
+def test_a_batch_is_delivered_once_it_is_synced(output: FileOutput, told: Told, disk: Disk, tmp_path: Path) -> None:
+    assert output.publish(batch(["a", "b"]))
+    assert output.publish(batch(["c"]))
+    assert (told.texts, output.in_flight) == ([], 2)
+    output.poll(0)
+    assert (told.texts, output.in_flight, disk.syncs) == (["a", "b", "c"], 0, 1)
+    assert written(tmp_path) == ["a", "b", "c"]
+
+
+def test_nobody_else_may_read_the_file(output: FileOutput, tmp_path: Path) -> None:
+    assert stat.S_IMODE((tmp_path / "out" / "shipper").stat().st_mode) == 0o600
+
+
+def test_an_fsync_that_fails_delivers_nothing(output: FileOutput, told: Told, disk: Disk) -> None:
+    disk.broken = True
+    output.publish(batch(["a"]))
+    output.poll(0)
+    assert (told.texts, output.in_flight) == ([], 1)
+
+
+def test_after_a_failed_fsync_everything_is_written_again(
+    output: FileOutput, told: Told, disk: Disk, clock: ManualClock, tmp_path: Path
+) -> None:
+    disk.broken = True
+    output.publish(batch(["a"]))
+    output.publish(batch(["b"]))
+    output.poll(0)
+    disk.broken = False
+    clock.advance(RETRY_INTERVAL)
+    output.poll(0)
+    assert told.texts == written(tmp_path) == ["a", "b"]
+
+
+def test_what_comes_after_a_failed_fsync_waits_until_the_rest_is_written_again(
+    output: FileOutput, told: Told, disk: Disk, clock: ManualClock, tmp_path: Path
+) -> None:
+    disk.broken = True
+    output.publish(batch(["a"]))
+    output.poll(0)
+    disk.broken = False
+    clock.advance(RETRY_INTERVAL)
+    late = batch(["b"])
+    if not output.publish(late):
+        output.poll(0)
+        assert output.publish(late)
+    output.poll(0)
+    assert told.texts == written(tmp_path) == ["a", "b"]
+
+
+def test_a_disk_that_refuses_is_asked_again_after_a_while_and_told_once_a_minute(
+    output: FileOutput, disk: Disk, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk.broken = True
+    output.publish(batch(["a"]))
+    for _ in range(70):
+        output.poll(0)
+        output.poll(0)
+        clock.advance(RETRY_INTERVAL)
+    assert disk.syncs == 70
+    assert len(caplog.records) == 2
+    assert "Input/output error" in caplog.text
+
+
+def test_a_write_that_fails_leaves_no_part_of_a_line(tmp_path: Path, told: Told, clock: ManualClock) -> None:
+    path = tmp_path / "shipper"
+    output = FileOutput(path, encoder(), told, clock)
+    output.publish(batch(["first"]))
+    output.poll(0)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"half')  # what a full disk took of the next line
+    output.publish(batch(["second"]))
+    output.poll(0)
+    assert [json.loads(line)["message"] for line in path.read_text().splitlines()] == ["first", "second"]
+
+
+@pytest.mark.parametrize("rest", [b'{"half a rec', b"x" * 200_000])
+def test_what_a_killed_writer_left_of_a_line_is_cut_off(
+    rest: bytes, tmp_path: Path, told: Told, clock: ManualClock
+) -> None:
+    path = tmp_path / "shipper"
+    path.write_bytes(b'{"message":"old"}\n' + rest)
+    output = FileOutput(path, encoder(), told, clock)
+    output.publish(batch(["new"]))
+    output.poll(0)
+    assert [json.loads(line)["message"] for line in path.read_text().splitlines()] == ["old", "new"]
+
+
+def test_a_lot_is_synced_before_the_next_poll(output: FileOutput, told: Told) -> None:
+    output.publish(batch(["x" * 5_000_000]))
+    assert len(told.texts) == 1

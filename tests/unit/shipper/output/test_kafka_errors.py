@@ -1,0 +1,51 @@
+import pytest
+from confluent_kafka import KafkaError
+
+from shipper.output.kafka_errors import ADVICE, POISON, PURGED, Trouble
+from shipper.testing import ManualClock
+
+DOWN = KafkaError._ALL_BROKERS_DOWN
+
+
+@pytest.fixture
+def trouble(clock: ManualClock) -> Trouble:
+    return Trouble("a:9092", "logs", clock)
+
+
+def test_trouble_is_told_at_once_and_then_once_a_minute(
+    trouble: Trouble, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(121):
+        trouble.say(DOWN, "3/3 brokers are down")
+        clock.advance(1)
+    assert len(caplog.records) == 3
+    assert "a:9092" in caplog.text
+    assert "no broker answers" in caplog.text
+
+
+def test_another_kind_of_trouble_is_told_at_once(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
+    trouble.say(DOWN, "down")
+    trouble.say(KafkaError._AUTHENTICATION, "wrong password")
+    assert len(caplog.records) == 2
+
+
+def test_that_it_is_over_is_told_once(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    trouble.over()
+    assert not caplog.records
+    trouble.say(DOWN, "down")
+    trouble.over()
+    trouble.over()
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+
+
+def test_after_it_was_over_the_same_trouble_is_news(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
+    trouble.say(DOWN, "down")
+    trouble.over()
+    trouble.say(DOWN, "down")
+    assert len(caplog.records) == 2
+
+
+def test_no_error_is_of_two_kinds() -> None:
+    assert not POISON & PURGED
+    assert not POISON & set(ADVICE)

@@ -1,0 +1,76 @@
+import pytest
+from confluent_kafka import KafkaError
+
+from config.model import KafkaOutput, SaslConfig, SslConfig
+from shipper.errors import StartError
+from shipper.output.kafka_settings import make_producer, settings
+
+
+def config(**changes: object) -> KafkaOutput:
+    return KafkaOutput(**{"hosts": ("a:9092", "b:9092"), "topic": "logs", **changes})  # type: ignore[arg-type]
+
+
+def ignore(error: KafkaError) -> None:
+    pass
+
+
+def test_the_guarantees_are_always_set() -> None:
+    made = settings(config())
+    assert (made["enable.idempotence"], made["acks"], made["message.timeout.ms"]) == (True, "all", 0)
+    assert made["bootstrap.servers"] == "a:9092,b:9092"
+
+
+def test_a_raw_setting_wins_over_ours() -> None:
+    assert settings(config(librdkafka={"linger.ms": 50}))["linger.ms"] == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("acks", 1), ("enable.idempotence", False), ("message.timeout.ms", 300000)]
+)
+def test_a_raw_setting_that_would_lose_lines_is_refused_by_name(name: str, value: object) -> None:
+    with pytest.raises(StartError, match=rf"output\.kafka\.librdkafka\.{name}: .* remove it"):
+        settings(config(librdkafka={name: value}))
+
+
+@pytest.mark.parametrize(("name", "value"), [("acks", -1), ("acks", "all"), ("enable.idempotence", "true")])
+def test_a_raw_setting_that_says_the_same_is_accepted(name: str, value: object) -> None:
+    assert settings(config(librdkafka={name: value}))["message.timeout.ms"] == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "protocol"),
+    [
+        ({}, "PLAINTEXT"),
+        ({"username": "u", "password": "p"}, "SASL_PLAINTEXT"),
+        ({"ssl": SslConfig(enabled=True)}, "SSL"),
+        ({"username": "u", "password": "p", "ssl": SslConfig(enabled=True)}, "SASL_SSL"),
+    ],
+)
+def test_the_protocol_follows_from_user_and_tls(changes: dict[str, object], protocol: str) -> None:
+    assert settings(config(**changes))["security.protocol"] == protocol
+
+
+def test_credentials_are_passed_on() -> None:
+    made = settings(config(username="u", password="p", sasl=SaslConfig(mechanism="SCRAM-SHA-512")))
+    assert (made["sasl.mechanism"], made["sasl.username"], made["sasl.password"]) == ("SCRAM-SHA-512", "u", "p")
+
+
+def test_an_authority_that_cannot_be_read_names_its_option() -> None:
+    tls = SslConfig(enabled=True, certificate_authorities=("/no/such/ca.pem",))
+    with pytest.raises(StartError, match=r"ssl\.certificate_authorities: /no/such/ca\.pem cannot be read"):
+        settings(config(ssl=tls))
+
+
+def test_verification_can_be_turned_off() -> None:
+    made = settings(config(ssl=SslConfig(enabled=True, verification_mode="none")))
+    assert made["enable.ssl.certificate.verification"] is False
+
+
+def test_librdkafka_takes_all_our_settings() -> None:
+    producer = make_producer(config(hosts=("127.0.0.1:1",), compression_level=3))(ignore)
+    assert producer.flush(0) == 0
+
+
+def test_a_setting_that_librdkafka_refuses_stops_the_start() -> None:
+    with pytest.raises(StartError, match=r"no\.such\.setting"):
+        make_producer(config(librdkafka={"no.such.setting": 1}))(ignore)

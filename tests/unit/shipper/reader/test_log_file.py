@@ -1,0 +1,78 @@
+import pytest
+
+from shipper.errors import Truncated
+from shipper.reader.log_file import READ_SIZE, LogFile
+from tests.short_reads import LogOnDisk
+
+
+def read_all(file: LogFile) -> list[bytes]:
+    return list(iter(file.next, b""))
+
+
+def test_reads_on_from_its_offset(log: LogOnDisk) -> None:
+    log.write(b"one\ntwo\n")
+    file = log.open(offset=4)
+    assert read_all(file) == [b"two\n"]
+    assert file.offset == 8
+
+
+def test_goes_on_when_the_file_has_grown(log: LogOnDisk) -> None:
+    log.write(b"one\n")
+    file = log.open()
+    assert read_all(file) == [b"one\n"]
+    log.append(b"two\n")
+    assert read_all(file) == [b"two\n"]
+
+
+def test_a_big_file_comes_in_blocks(log: LogOnDisk) -> None:
+    log.write(b"x" * (READ_SIZE + 10))
+    assert [len(block) for block in read_all(log.open())] == [READ_SIZE, 10]
+
+
+def test_a_file_that_became_shorter_is_truncated(log: LogOnDisk) -> None:
+    log.write(b"one\ntwo\n")
+    file = log.open()
+    read_all(file)
+    log.write(b"one\n")
+    with pytest.raises(Truncated) as raised:
+        file.next()
+    assert raised.value.size == 4
+
+
+def test_a_file_that_was_rewritten_and_has_grown_past_the_offset_is_truncated(log: LogOnDisk) -> None:
+    log.write(b"header\nold old\n")
+    file = log.open()
+    read_all(file)
+    log.write(b"header\nnew new\nand more of it\n")
+    with pytest.raises(Truncated):
+        file.next()
+
+
+def test_bytes_far_before_the_offset_are_not_compared(log: LogOnDisk) -> None:
+    log.write(b"a" + b"x" * 300)
+    file = log.open()
+    read_all(file)
+    log.write(b"b" + b"x" * 300 + b"more")
+    assert file.next() == b"more"
+
+
+def test_stops_at_each_cut_and_tells_it_once(log: LogOnDisk) -> None:
+    log.write(b"one\ntwo\nthree\n")
+    file = log.open(cuts=(8, 4))
+    told = [(file.next(), file.take_cut(), file.take_cut()) for _ in range(3)]
+    assert told == [(b"one\n", True, False), (b"two\n", True, False), (b"three\n", False, False)]
+
+
+def test_a_cut_that_is_given_twice_does_not_stop_reading_for_ever(log: LogOnDisk) -> None:
+    log.write(b"one\ntwo\n")
+    file = log.open(cuts=(4, 4))
+    assert file.next() == b"one\n"
+    assert file.take_cut()
+    assert file.next() == b"two\n"
+
+
+def test_cuts_up_to_the_offset_are_over(log: LogOnDisk) -> None:
+    log.write(b"one\ntwo\n")
+    file = log.open(offset=4, cuts=(2, 4))
+    assert file.next() == b"two\n"
+    assert not file.take_cut()

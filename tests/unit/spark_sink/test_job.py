@@ -1,0 +1,70 @@
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from spark_sink.errors import SinkError
+from spark_sink.job import Batches, Stopped, stop
+from spark_sink.progress import Progress, Report
+
+
+@dataclass
+class NewCheckpoint:
+    path: str = "/checkpoint"
+
+    def query_id(self) -> None:
+        return None
+
+
+@dataclass
+class Query:
+    """A query whose trigger goes on for some looks at it, and which writes down what happened."""
+
+    looks: int
+    idle: threading.Event
+    happened: list[str] = field(default_factory=list)
+    isActive: bool = True
+
+    @property
+    def status(self) -> dict[str, Any]:
+        assert self.idle.is_set(), "looked at before the batch had ended"
+        self.looks -= 1
+        return {"isTriggerActive": self.looks > 0}
+
+    def stop(self) -> None:
+        self.happened.append(f"stopped with {self.looks} looks to go")
+
+
+def batches(stopping: threading.Event) -> Batches:
+    tables: Any = None
+    checkpoint: Any = NewCheckpoint()
+    return Batches(checkpoint, tables, tables, Progress(Report(text=True)), stopping)
+
+
+def test_no_batch_is_begun_after_the_stop_and_none_is_taken_for_done() -> None:
+    stopping = threading.Event()
+    stopping.set()
+    each = batches(stopping)
+    records: Any = None
+    with pytest.raises(Stopped):
+        each(records, 0)
+    assert each.idle.is_set()
+
+
+def test_a_batch_that_fails_leaves_the_job_idle_so_that_it_can_stop() -> None:
+    each = batches(threading.Event())
+    records: Any = None
+    with pytest.raises(SinkError, match="cannot go on with the checkpoint /checkpoint"):
+        each(records, 0)
+    assert each.idle.is_set()
+
+
+def test_the_query_is_stopped_after_its_batch_is_committed() -> None:
+    idle = threading.Event()
+    query: Any = Query(looks=3, idle=idle)
+    ending = threading.Thread(target=stop, args=(query, idle))
+    ending.start()
+    idle.set()
+    ending.join(10)
+    assert query.happened == ["stopped with 0 looks to go"]

@@ -1,0 +1,26 @@
+from dataclasses import replace
+
+from config.sink import SinkConfig
+from spark_sink.session import NEEDED, settings, submitted
+
+
+def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
+    own = settings(config, own=True, cores=3)
+    assert own["spark.master"] == "local[3]"
+    assert own["spark.sql.shuffle.partitions"] == own["spark.databricks.delta.snapshotPartitions"] == "3"
+    assert own.keys() & {"spark.jars", "spark.jars.packages"}
+
+
+def test_under_spark_submit_master_jars_and_memory_are_left_alone(config: SinkConfig) -> None:
+    assert settings(config, own=False, cores=3) == {"spark.app.name": "spark-sink"} | NEEDED
+
+
+def test_the_users_settings_win(config: SinkConfig) -> None:
+    changed = replace(config, spark={"master": "local[1]", "spark.ui.enabled": True})
+    own = settings(changed, own=True, cores=3)
+    assert (own["spark.master"], own["spark.ui.enabled"]) == ("local[1]", "true")
+
+
+def test_spark_submit_is_known_by_the_gateway_it_opens() -> None:
+    assert submitted({"PYSPARK_GATEWAY_PORT": "1"})
+    assert not submitted({})

@@ -18,6 +18,7 @@ from confluent_kafka import KafkaException
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 
 from demo.broker import BrokerFailed
+from demo.process import kill_children
 from demo.programs import DemoFailed
 from demo.screen import Screen
 from demo.site import Site
@@ -48,15 +49,18 @@ def main() -> int:
     try:
         equal = _run(Site(folder), keep)
         kept = keep
-    except (KeyboardInterrupt, Py4JError):  # py4j makes the second of the first where it was waiting for the JVM
-        if not heard:
-            raise
-        return STOPPED
+    except (KeyboardInterrupt, Py4JError) as error:
+        # py4j makes the second of the first where it was waiting for the JVM.
+        if heard or isinstance(error, KeyboardInterrupt):
+            return STOPPED
+        print(f"\nSpark has ended, or was interrupted: {error}", file=sys.stderr)  # noqa: T201 - as below
+        return 1
     except EXPECTED as error:
         print(f"\n{error}", file=sys.stderr)  # noqa: T201 - a command's last word
         return 1
     finally:
         if not kept:
+            kill_children()
             shutil.rmtree(folder, ignore_errors=True)
     return 0 if equal else 1
 

@@ -49,6 +49,15 @@ def end(process: subprocess.Popen[bytes], timeout: float) -> int:
             os.killpg(process.pid, signal.SIGKILL)  # what it started and did not end: its group has its number
 
 
+def kill_children() -> None:
+    """SIGKILL to every child that is left: Spark tells nobody of its JVM when it is interrupted while that starts."""
+    for children in Path("/proc/self/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            os.kill(child, signal.SIGKILL)
+            with suppress(ChildProcessError):  # a Popen object may wait for it too
+                os.waitpid(child, 0)
+
+
 def last_lines(log: Path, count: int = 15) -> str:
     """The end of a log file, to show why a process failed; empty when there is no such file."""
     if not log.is_file():

@@ -7,8 +7,8 @@ import gc
 import logging
 import socket
 import uuid
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -63,23 +63,34 @@ class App:
     output: Output
 
 
-def build(config: ShipperConfig, data: Path, wake: Wake, stack: ExitStack, *, once: bool, clock: Clock) -> App:
+Connect = Callable[[ShipperConfig, Agent, Publisher, Metrics, Clock], Output]
+
+
+def build(
+    config: ShipperConfig, data: Path, wake: Wake, stack: ExitStack, *, once: bool, clock: Clock,
+    connect: Connect | None = None,
+) -> App:  # fmt: skip
     """Make and connect all parts, and start those with a thread. `stack` closes what needs closing, in reverse.
+    `connect` makes another output than the configuration's, for a test that wants to be the destination.
 
     Raises StartError, RegistryError, OSError: nothing has been read by then.
     """
-    data.mkdir(parents=True, exist_ok=True, mode=0o750)
     metrics = Metrics()
-    store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
+    with _said_of(data):
+        data.mkdir(parents=True, exist_ok=True, mode=0o750)
+        agent = _agent(config, data)
+        store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
     stack.callback(store.close)
     registrar = Registrar(store, config.registry.flush, wake.set)
+    # Also when a fault ends the run: what was acknowledged is to be saved, and the thread must not outlive the store.
+    stack.callback(registrar.close, 1.0)
     registrar.start()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
     chosen = config.output.chosen
     topic = chosen.topic if isinstance(chosen, KafkaConfig) else ""
     publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic, metrics, clock)
-    output = build_output(config, _agent(config, data), publisher, metrics, clock)
+    output = (connect or build_output)(config, agent, publisher, metrics, clock)
     stack.callback(output.close)
 
     watcher = Watcher(wake.set)
@@ -127,10 +138,24 @@ def _message_limit(config: InputConfig, root: ShipperConfig) -> int:
 def _agent(config: ShipperConfig, data: Path) -> Agent:
     """The agent's id is made at the first start and kept in the data path."""
     kept = data / "agent_id"
-    if not kept.exists():
-        kept.write_text(uuid.uuid4().hex + "\n", encoding="ascii")
+    agent_id = kept.read_text(encoding="ascii", errors="replace").strip() if kept.exists() else ""
+    if not agent_id:  # empty: a disk that was full, or a crash, kept the name and not the content
+        agent_id = uuid.uuid4().hex
+        kept.write_text(agent_id + "\n", encoding="ascii")
     name = config.name or socket.gethostname()
-    return Agent(name, name, kept.read_text(encoding="ascii").strip(), version("log-shipper"))
+    return Agent(name, name, agent_id, version("log-shipper"))
+
+
+@contextmanager
+def _said_of(data: Path) -> Iterator[None]:
+    """Which directory a refusal is about: the system's own words may name none."""
+    try:
+        yield
+    except OSError as error:
+        raise StartError(
+            f"path.data {data}: {error.strerror} ({error.filename or 'while writing there'}); "
+            "positions are kept there: free some space, make it writable, or set another path.data"
+        ) from error
 
 
 def run(

@@ -1,9 +1,13 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from demo.broker import Broker
 from shipper.testing import ManualClock
+from spark_sink.jars import broker_set
+from tests.lab import Lab
 from tests.short_reads import LogOnDisk
 
 
@@ -18,3 +22,19 @@ def log(tmp_path: Path) -> Iterator[LogOnDisk]:
     log = LogOnDisk(tmp_path / "app.log")
     yield log
     log.close()
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A real Kafka for all tests of the session. In CI its absence is a failure: there, a skip would go unnoticed."""
+    if not broker_set().complete and "CI" not in os.environ:
+        pytest.skip("the jars of the Kafka broker are not in the cache: run script/bootstrap")
+    with Broker(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(tmp_path)
+    yield lab
+    lab.close()

@@ -5,19 +5,23 @@ from typing import BinaryIO
 
 import orjson
 
+from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
 
 
 class ConsoleOutput:
-    """Delivered means written and flushed. A closed pipe raises BrokenPipeError: nobody reads any more."""
+    """Delivered means written and flushed. A closed pipe or a full disk raises OSError and ends the run: there is
+    nobody to write to any more. Blocks while the reader of a pipe does not read."""
 
     in_flight = 0
 
     def __init__(
         self, encoder: Encoder, deliveries: Deliveries, *, pretty: bool = False, stream: BinaryIO | None = None
     ) -> None:
+        if stream is None and sys.stdout is None:
+            raise StartError("output.console: standard output is closed; redirect it to a file, or use output.file")
         self._encoder = encoder
         self._deliveries = deliveries
         self._pretty = pretty
@@ -27,8 +31,11 @@ class ConsoleOutput:
         records = self._encoder.encode(batch)
         if self._pretty:
             records = [orjson.dumps(orjson.loads(record), option=orjson.OPT_INDENT_2).decode() for record in records]
-        self._stream.write("".join(f"{record}\n" for record in records).encode())
-        self._stream.flush()
+        try:
+            self._stream.write("".join(f"{record}\n" for record in records).encode())
+            self._stream.flush()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, "standard output") from error
         self._deliveries.delivered(batch, ())
         return True
 

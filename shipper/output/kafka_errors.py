@@ -50,6 +50,8 @@ class Trouble:
         self._size_said_at = -LOG_EVERY
 
     def say(self, code: int, text: str) -> None:
+        if code == KafkaError._ALL_BROKERS_DOWN and self._said.keys() - {code}:
+            return  # the library says so also of brokers that answer and refuse: the reason was said
         now = self._clock.monotonic()
         if now - self._said.get(code, -LOG_EVERY) >= LOG_EVERY:
             self._said[code] = now

@@ -154,11 +154,19 @@ class Crawler:
         self._start([self._open(source, found) for found in decided.open])
 
     def _start(self, opened: list[Harvester | None]) -> None:
-        """Their ids must be on disk before the first record is sent; one fsync serves all of them."""
-        harvesters = [harvester for harvester in opened if harvester is not None]
-        if harvesters:
-            saved = self._registrar.save([harvester.state for harvester in harvesters])
-            for harvester in harvesters:
+        """New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
+        fsync serves all of them. What the registry had at the start need not wait: a full disk does not stop it.
+        """
+        fresh = []
+        for harvester in filter(None, opened):
+            if self._once or harvester.state.id not in self._registrar.states:
+                fresh.append(harvester)
+            else:
+                self._registrar.note(harvester.state)
+                self._scheduler.wake(harvester)
+        if fresh:
+            saved = self._registrar.save([harvester.state for harvester in fresh])
+            for harvester in fresh:
                 self._scheduler.hold(saved, harvester)
 
     def _look_after(self, harvester: Harvester, close_inactive: float) -> None:
@@ -196,8 +204,13 @@ class Crawler:
             os.close(fd)  # another file took the path since it was listed; the next scan meets it
             self._watcher.stale = True
             return None
+        try:
+            state = self._entries.claim(fd, found, status.st_size, source.id)
+        except OSError as error:
+            os.close(fd)
+            self._tell(found.path, f"cannot be read: {error.strerror}")
+            return None
         self.problems.pop(found.path, None)
-        state = self._entries.claim(fd, found, status.st_size, source.id)
         if self._once and status.st_size > state.position:
             # What is unterminated there is sent as it is; a second reading must end a message at the same place.
             state = replace(state, cuts=(*state.cuts, status.st_size))

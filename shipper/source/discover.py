@@ -33,25 +33,36 @@ def scan(patterns: Iterable[str]) -> Listing:
     for pattern in patterns:
         listing.directories.add(_fixed_directory(pattern))
         paths = sorted(glob.glob(pattern, recursive=True, include_hidden=True))
-        if not paths:
-            listing.problems[pattern] = "no file matches it"
-        for path in paths:
-            _look(path, listing)
+        # Counted, not looked up in the listing: another pattern may have found the same file.
+        if not sum([_look(path, listing) for path in paths]):
+            listing.problems[pattern] = _why_nothing(_fixed_directory(pattern))
     return listing
 
 
-def _look(path: str, listing: Listing) -> None:
+def _look(path: str, listing: Listing) -> bool:
+    """Whether it is a regular file, or might be one."""
     listing.directories.add(os.path.dirname(path))
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        return  # it went between listing and looking: the next scan tells
+        return False  # it went between listing and looking: the next scan tells
     except OSError as error:
         listing.problems[path] = f"cannot be looked at: {error.strerror}"
-        return
-    if stat.S_ISREG(status.st_mode):
-        key = (status.st_dev, status.st_ino)
-        listing.files.setdefault(key, Found(path, key, status.st_size, status.st_mtime))
+        return True
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    key = (status.st_dev, status.st_ino)
+    listing.files.setdefault(key, Found(path, key, status.st_size, status.st_mtime))
+    return True
+
+
+def _why_nothing(directory: str) -> str:
+    """glob takes a directory that it may not read for an empty one."""
+    try:
+        os.scandir(directory).close()
+    except OSError as error:
+        return f"no file matches it: {directory}: {error.strerror}"
+    return "no file matches it"
 
 
 def _fixed_directory(pattern: str) -> str:

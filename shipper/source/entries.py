@@ -31,8 +31,10 @@ class Entries:
 
     def claim(self, fd: int, found: Found, size: int, input_id: str) -> FileState:
         """The state from which the open file is read; its id is not saved yet if it is a new one. Raises OSError."""
-        known = self._known.pop(found.key, None)
-        if known is not None and same_life(fd, known):
+        known = self._known.get(found.key)
+        same = known is not None and same_life(fd, known)  # where this raises, the entry must stay
+        self._known.pop(found.key, None)
+        if known is not None and same:
             return replace(known, path=found.path, size_seen=size, input=input_id)
         if known is not None:
             self._end(known)

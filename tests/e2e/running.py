@@ -39,11 +39,15 @@ class Record:
 
 
 class Topic:
-    """All records of a topic from its first one on, in the order of each partition."""
+    """All records of a topic from its first one on, in the order of each partition.
+
+    `lives`: by file id and offset, in the order of their first arrival. A repeat must say what was said before.
+    """
 
     def __init__(self, broker: Broker, name: str) -> None:
         self.name = name
         self.records: list[Record] = []
+        self.lives: dict[str, dict[int, dict[str, Any]]] = {}
         self._consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": name, "log_level": 0})
         partitions = broker.admin().list_topics(name, timeout=10).topics[name].partitions
         self._consumer.assign([TopicPartition(name, number, 0) for number in partitions])
@@ -51,9 +55,16 @@ class Topic:
     def read(self, timeout: float = 0.1) -> None:
         for message in self._consumer.consume(10_000, timeout):
             if (error := message.error()) is None:
-                self.records.append(Record(message.key().decode(), message.value(), message.partition()))
+                self._add(Record(message.key().decode(), message.value(), message.partition()))
             elif not error.retriable():
                 raise KafkaException(error)
+
+    def _add(self, record: Record) -> None:
+        self.records.append(record)
+        value = record.value
+        assert record.key == value["log"]["file"]["id"]
+        before = self.lives.setdefault(record.key, {}).setdefault(value["log"]["offset"], value)
+        assert (before["message"], before["log"]) == (value["message"], value["log"]), "one offset, two records"
 
     def close(self) -> None:
         self._consumer.close()
@@ -72,20 +83,11 @@ class Topic:
 
         await_true(arrived, f"{text!r} in {self.name}", timeout)
 
-    def lives(self) -> dict[str, dict[int, dict[str, Any]]]:
-        """By file id and offset, in the order of their first arrival. A repeat must say what was said before."""
-        found: dict[str, dict[int, dict[str, Any]]] = {}
-        for record in self.records:
-            value = record.value
-            life = found.setdefault(record.key, {})
-            before = life.setdefault(value["log"]["offset"], value)
-            assert (before["message"], before["log"]) == (value["message"], value["log"]), "one offset, two records"
-            assert record.key == value["log"]["file"]["id"]
-        return found
-
     def life_of(self, inode: int) -> dict[int, dict[str, Any]]:
         """The one life of the file with this inode; {} when nothing of it has arrived."""
-        lives = [life for life in self.lives().values() if next(iter(life.values()))["log"]["file"]["inode"] == str(inode)]
+        lives = [
+            life for life in self.lives.values() if next(iter(life.values()))["log"]["file"]["inode"] == str(inode)
+        ]
         assert len(lives) <= 1, "one file has two ids"
         return lives[0] if lives else {}
 
@@ -93,11 +95,9 @@ class Topic:
         """Wait until all lines of the file are there: none missing, in order, offsets and lengths as on disk."""
         inode, wanted = path.stat().st_ino, lines_of(path.read_bytes())
         deadline = time.monotonic() + timeout
-        while True:
+        while len(self.life_of(inode)) < len(wanted) and time.monotonic() < deadline:
             self.read()
-            got = [(o, v["log"]["length"], v["message"]) for o, v in self.life_of(inode).items()]
-            if len(got) >= len(wanted) or time.monotonic() > deadline:
-                break
+        got = [(o, v["log"]["length"], v["message"]) for o, v in self.life_of(inode).items()]
         assert got == wanted, f"{len(got)} of {len(wanted)} lines of {path}, first difference {difference(got, wanted)}"
 
 

@@ -16,7 +16,9 @@ from tests.e2e.running import Agent, LiveWriter, Topic
 pytestmark = pytest.mark.kafka
 
 # Root may read everything: run without the capabilities that allow it.
-MERE_MORTAL = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all") if os.geteuid() == 0 else ()
+MERE_MORTAL = (
+    ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all") if os.geteuid() == 0 else ()
+)
 
 
 def test_once_exits_0_after_all_is_delivered_a_last_line_without_end_included(agent: Agent, topic: Topic) -> None:
@@ -52,12 +54,17 @@ def test_once_exits_1_for_a_file_that_may_not_be_read_and_delivers_the_rest(agen
     assert len(topic.records) == 1
 
 
+def limit_requests(broker: Broker, topic: Topic, size: int) -> None:
+    limit = ConfigEntry("max.message.bytes", str(size), incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[limit])
+    admin = broker.admin()
+    admin.incremental_alter_configs([resource])[resource].result(10)
+
+
 def test_an_event_the_topic_refuses_is_dead_lettered_alone_and_once_exits_3(
     agent: Agent, topic: Topic, kafka_broker: Broker
 ) -> None:
-    limit = ConfigEntry("max.message.bytes", "20000", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[limit])
-    kafka_broker.admin().incremental_alter_configs([resource])[resource].result(10)
+    limit_requests(kafka_broker, topic, 20_000)
     random_text = random.Random(1).randbytes(30_000).hex()  # it does not compress below the limit
     agent.append(*(f"before {n}" for n in range(500)), random_text, *(f"after {n}" for n in range(500)))
 
@@ -122,9 +129,7 @@ def test_a_second_signal_ends_at_once(agent: Agent, topic: Topic, kafka_broker: 
         kafka_broker.thaw()
 
 
-def test_credentials_that_the_broker_does_not_take_are_said_in_words_within_seconds(
-    agent: Agent, topic: Topic
-) -> None:
+def test_credentials_that_the_broker_does_not_take_are_said_in_words_within_seconds(agent: Agent, topic: Topic) -> None:
     agent.append("held")
     agent.start("-E", "output.kafka.username=us", "-E", "output.kafka.password=wrong")
 
@@ -132,3 +137,20 @@ def test_credentials_that_the_broker_does_not_take_are_said_in_words_within_seco
 
     assert topic.name in agent.log
     assert agent.stop() == 0
+
+
+def test_no_line_is_dead_lettered_for_the_size_of_what_it_travelled_with(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    """The limit is on requests, and the client puts lines of many files into one."""
+    limit_requests(kafka_broker, topic, 20_000)
+    dice = random.Random(2)
+    files = [agent.logs / f"{number}.log" for number in range(8)]
+    for path in files:
+        agent.append(*(dice.randbytes(60).hex() for _ in range(1500)), path=path)
+
+    assert agent.once() == 0
+
+    for path in files:
+        topic.expect(path)
+    assert "a request is larger than the topic's max.message.bytes" in agent.log

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.kafka
 def test_a_record_has_the_members_of_the_contract_in_their_order_and_the_file_id_as_key(
     agent: Agent, topic: Topic
 ) -> None:
-    agent.append("first", "Zoë\tsaid \"hi\"")
+    agent.append("first", 'Zoë\tsaid "hi"')
     assert agent.once() == 0
 
     topic.expect(agent.path)
@@ -50,7 +50,7 @@ def test_a_live_file_is_followed_through_rotations_by_rename(agent: Agent, topic
 
     for path in (*rotated, agent.path):
         topic.expect(path)
-    assert len(topic.lives()) == 4
+    assert len(topic.lives) == 4
     assert {record.partition for record in topic.records if record.key == topic.records[0].key} == {
         topic.records[0].partition
     }
@@ -97,7 +97,7 @@ def test_a_message_that_was_ended_by_time_ends_there_again_after_a_kill(
     agent.start()
     topic.await_message("next message")
 
-    (life,) = topic.lives().values()  # fails where one offset has two texts
+    (life,) = topic.lives.values()  # fails where one offset has two texts
     assert [value["message"] for value in life.values()] == ["start of a trace\n\tat one", "\tat two", "next message"]
     assert agent.stop() == 0
 
@@ -111,7 +111,7 @@ def test_a_truncated_file_is_a_new_life_from_its_start(agent: Agent, topic: Topi
     agent.append("after it")
     topic.await_message("after it")
 
-    first, second = topic.lives().values()
+    first, second = topic.lives.values()
     assert [value["message"] for value in first.values()] == ["before the truncation", "and one more"]
     assert [value["message"] for value in second.values()] == ["after it"]
     assert "was truncated or rewritten" in agent.log

@@ -25,7 +25,7 @@ def test_a_shipper_that_is_killed_again_and_again_loses_no_line(agent: Agent, to
 
     topic.expect(agent.path)
     topic.expect(second)
-    assert len(topic.lives()) == 2
+    assert len(topic.lives) == 2
     assert agent.stop() == 0
 
 
@@ -93,12 +93,12 @@ def test_a_broker_that_hangs_for_some_seconds_costs_nothing_but_time(
     assert agent.stop() == 0
 
 
-def test_an_unknown_topic_is_said_in_words_and_waited_for(
-    agent: Agent, topic_name: str, kafka_broker: Broker
-) -> None:
+def test_an_unknown_topic_is_said_in_words_and_waited_for(agent: Agent, topic_name: str, kafka_broker: Broker) -> None:
     agent.append("waiting", "for the topic")
     agent.start()
-    agent.await_log(f"(topic {topic_name} at {kafka_broker.bootstrap}): the topic does not exist; create it")
+    agent.await_log(
+        f"(topic {topic_name} at {kafka_broker.bootstrap}): the topic does not exist; create it", timeout=15
+    )
 
     kafka_broker.create_topic(topic_name, 2)
 
@@ -107,4 +107,24 @@ def test_an_unknown_topic_is_said_in_words_and_waited_for(
         topic.expect(agent.path, timeout=30)
     finally:
         topic.close()
+    assert agent.stop() == 0
+
+
+def test_a_message_is_not_ended_by_time_while_its_next_line_waits_unread(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    agent.configure(parsers=[{"multiline": {"pattern": r"^\S", "negate": True, "match": "after", "timeout": "500ms"}}])
+    traces = [f"trace {number}\n\tat one\n\tat two {'x' * 100}" for number in range(10_000)]
+    agent.append("the first")
+    agent.start("-E", "queue.mem.events=50")
+    topic.await_records(1)
+    kafka_broker.freeze()
+    try:
+        agent.append(*traces)  # many reads long, and the queue holds one
+        time.sleep(2)
+    finally:
+        kafka_broker.thaw()
+
+    topic.await_message(traces[-1])
+    assert [record.value["message"] for record in topic.records] == ["the first", *traces]
     assert agent.stop() == 0

@@ -1,7 +1,7 @@
 import pytest
 
 from shipper.errors import Truncated
-from shipper.reader.log_file import READ_SIZE, LogFile
+from shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile
 from tests.short_reads import LogOnDisk
 
 
@@ -25,8 +25,13 @@ def test_goes_on_when_the_file_has_grown(log: LogOnDisk) -> None:
 
 
 def test_a_big_file_comes_in_blocks(log: LogOnDisk) -> None:
-    log.write(b"x" * (READ_SIZE + 10))
-    assert [len(block) for block in read_all(log.open())] == [READ_SIZE, 10]
+    log.write(b"x" * (FIRST_READ + READ_SIZE + 10))
+    assert [len(block) for block in read_all(log.open())] == [FIRST_READ, READ_SIZE, 10]
+
+
+def test_a_block_of_short_lines_is_smaller_because_each_costs_memory_beside_its_bytes(log: LogOnDisk) -> None:
+    log.write(b"a\n" * READ_SIZE)
+    assert max(block.count(b"\n") for block in read_all(log.open())) <= READ_LINES
 
 
 def test_a_file_that_became_shorter_is_truncated(log: LogOnDisk) -> None:

@@ -1,0 +1,195 @@
+"""What every output does, fakes and real ones alike: the contract of shipper/output/base.py.
+
+Each kind is a Destination: the output, and a way to see what arrived there.
+"""
+
+import io
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from config.model import KafkaOutput as KafkaConfig
+from shipper.backoff import Backoff
+from shipper.clock import SystemClock
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.output.base import Output
+from shipper.output.console import ConsoleOutput
+from shipper.output.file import FileOutput
+from shipper.output.kafka import KafkaOutput, Producer
+from shipper.output.kafka_errors import Trouble
+from shipper.output.kafka_settings import make_producer
+from shipper.testing import MemoryKafka, MemoryOutput
+from tests.builders import Told, batch, encoder
+
+PARTITIONS = 3
+LONG = 30.0  # seconds; what takes so long has failed
+
+
+class Destination:
+    """An output under test; `arrived` gives the records there in order, or None when it cannot be known any more."""
+
+    def __init__(self, make: Callable[[Told], Output], arrived: Callable[[], Sequence[str | bytes]]) -> None:
+        self.told = Told()
+        self.output = make(self.told)
+        self._arrived = arrived
+
+    def texts(self, file_id: str = "f1") -> list[str]:
+        records = [json.loads(record) for record in self._arrived()]
+        return [record["message"] for record in records if record["log"]["file"]["id"] == file_id]
+
+    def publish(self, *batches: Batch) -> None:
+        """As the publisher does it: what is refused is offered again."""
+        deadline = time.monotonic() + LONG
+        for each in batches:
+            while not self.output.publish(each):
+                self.output.poll(0.01)
+                assert time.monotonic() < deadline
+
+    def drain(self) -> None:
+        deadline = time.monotonic() + LONG
+        while self.output.in_flight:
+            self.output.poll(0.01)
+            assert time.monotonic() < deadline
+
+
+def memory(tmp_path: Path) -> Destination:
+    made: list[MemoryOutput] = []
+
+    def make(told: Told) -> Output:
+        made.append(MemoryOutput(encoder(), told))
+        return made[0]
+
+    return Destination(make, lambda: made[0].records)
+
+
+def console(tmp_path: Path) -> Destination:
+    stream = io.BytesIO()
+    return Destination(
+        lambda told: ConsoleOutput(encoder(), told, stream=stream), lambda: stream.getvalue().splitlines()
+    )
+
+
+def file(tmp_path: Path) -> Destination:
+    path = tmp_path / "out"
+    return Destination(
+        lambda told: FileOutput(path, encoder(), told, SystemClock()), lambda: path.read_bytes().splitlines()
+    )
+
+
+def kafka_output(make: Callable[..., Producer], topic: str, told: Told) -> Output:
+    clock = SystemClock()
+    return KafkaOutput(
+        make, topic, encoder(), told, Trouble("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock
+    )
+
+
+def fake_kafka(tmp_path: Path) -> Destination:
+    kafka = MemoryKafka()
+    return Destination(lambda told: kafka_output(kafka.connect, "logs", told), lambda: kafka.landed)
+
+
+def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
+    topic = f"contract-{uuid.uuid4().hex}"
+    create_topic(topic, PARTITIONS)
+    config = KafkaConfig(hosts=(bootstrap,), topic=topic)
+    return Destination(
+        lambda told: kafka_output(make_producer(config), topic, told), lambda: read_topic(bootstrap, topic)
+    )
+
+
+def read_topic(bootstrap: str, topic: str) -> list[bytes]:
+    """All values, partition by partition: a file's records are in one partition."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
+    values = []
+    for partition in range(PARTITIONS):
+        start, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=10)
+        consumer.assign([TopicPartition(topic, partition, start)])
+        while start < end:
+            message = consumer.poll(10)
+            assert message is not None
+            assert message.error() is None
+            assert message.key() == json.loads(message.value())["log"]["file"]["id"].encode()
+            values.append(message.value())
+            start = message.offset() + 1
+    consumer.close()
+    return values
+
+
+FAKE = {"memory": memory, "console": console, "file": file, "fake kafka": fake_kafka}
+
+
+@pytest.fixture(params=[*FAKE, pytest.param("kafka", marks=pytest.mark.kafka)])
+def destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Destination]:
+    if request.param == "kafka":
+        broker = request.getfixturevalue("kafka_broker")
+        made = real_kafka(broker.bootstrap, broker.create_topic)
+    else:
+        made = FAKE[request.param](tmp_path)
+    yield made
+    made.output.close()
+
+
+def test_what_was_published_arrives_and_is_told(destination: Destination) -> None:
+    sent = batch(["one", 'zwölf \x7f\x00"', "\ufffd"])
+    destination.publish(sent)
+    destination.drain()
+    assert destination.texts() == sent.messages.texts
+    assert destination.told.batches == [sent]
+    assert not destination.told.rejections
+
+
+def test_every_batch_is_told_once(destination: Destination) -> None:
+    sent = [batch([f"{n}"], f"f{n % 3}", start=n * 10) for n in range(50)]
+    destination.publish(*sent)
+    destination.drain()
+    destination.output.poll(0)
+    assert sorted(map(id, destination.told.batches)) == sorted(map(id, sent))
+
+
+def test_a_files_batches_arrive_in_the_order_in_which_they_were_published(destination: Destination) -> None:
+    texts = [f"{n}" for n in range(500)]
+    start = 0
+    for n in range(0, 500, 5):
+        mine = batch(texts[n : n + 5], start=start)
+        start = mine.messages.end
+        destination.publish(mine, batch([f"other {n}"], "f2", start=n * 100))
+    destination.drain()
+    assert destination.texts() == texts
+    assert destination.texts("f2") == [f"other {n}" for n in range(0, 500, 5)]
+
+
+def test_what_is_told_as_delivered_has_arrived_by_then(destination: Destination) -> None:
+    sent = batch(["one", "two"])
+    seen: list[list[str]] = []
+    sent.resolve = lambda: seen.append(destination.texts())
+    destination.publish(sent)
+    destination.drain()
+    assert seen == [["one", "two"]]
+
+
+def test_in_flight_counts_batches_until_they_are_told(destination: Destination) -> None:
+    for n in range(10):
+        destination.publish(batch([f"{n}"], start=n * 10))
+        assert destination.output.in_flight == n + 1 - len(destination.told.batches)
+    destination.drain()
+    assert (destination.output.in_flight, len(destination.told.batches)) == (0, 10)
+
+
+def test_a_poll_with_nothing_to_do_returns(destination: Destination) -> None:
+    began = time.monotonic()
+    destination.output.poll(0)
+    destination.output.poll(0.01)
+    assert time.monotonic() - began < LONG / 2
+
+
+def test_a_big_batch_arrives_whole(destination: Destination) -> None:
+    texts = [f"{n:06} " + "x" * 200 for n in range(5000)]
+    destination.publish(batch(texts))
+    destination.drain()
+    assert destination.texts() == texts

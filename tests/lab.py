@@ -1,0 +1,212 @@
+"""The Lab: the real parts of the agent, as the composition root connects them, driven step by step by a test.
+
+Files and registry are real, time and destination are the test's. What arrived is kept over restarts, as in a topic.
+"""
+
+import json
+import os
+import shutil
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.model import (
+    CloseConfig,
+    ConsoleOutput,
+    InputConfig,
+    OutputConfig,
+    ParserConfig,
+    ProspectorConfig,
+    ScannerConfig,
+    ShipperConfig,
+    StateChangeConfig,
+)
+from shipper.app import App, build
+from shipper.clock import Clock
+from shipper.metrics import Metrics
+from shipper.output.encode import Agent, Encoder
+from shipper.pipeline.publisher import Publisher
+from shipper.testing import ManualClock, MemoryOutput
+from shipper.wake import Wake
+
+CHECK_INTERVAL = 10.0
+CLOSE_INACTIVE = 60.0
+LONG = 10.0  # real seconds; what has not happened by then never will
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A record as the destination has it."""
+
+    file_id: str
+    inode: int
+    offset: int
+    length: int
+    message: str
+
+
+class Lab:
+    def __init__(self, directory: Path) -> None:
+        self.logs = directory / "logs"
+        self.logs.mkdir()
+        self.clock = ManualClock()
+        self.parsers: tuple[ParserConfig, ...] = ()
+        self.records: list[str] = []
+        self.refuse: str | None = None  # a message that the destination will never take
+        self.data = directory / "data-0"
+        self.app: App | None = None
+        self.output: MemoryOutput | None = None
+        self._lives = 0
+        self._stack = ExitStack()
+        self._kept_open: dict[int, int] = {}
+
+    def append(self, name: str, content: str | bytes) -> None:
+        with (self.logs / name).open("ab") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            # Kept open: an inode that is never free is never used again, so it is the name of one file for good.
+            if os.fstat(file.fileno()).st_ino not in self._kept_open:
+                self._kept_open[os.fstat(file.fileno()).st_ino] = os.open(file.name, os.O_RDONLY)
+
+    def rotate(self, name: str, to: str) -> None:
+        (self.logs / name).rename(self.logs / to)
+
+    def truncate(self, name: str, size: int = 0) -> None:
+        os.truncate(self.logs / name, size)
+
+    def remove(self, name: str) -> None:
+        (self.logs / name).unlink()
+
+    def inode(self, name: str) -> int:
+        return (self.logs / name).stat().st_ino
+
+    def content(self, inode: int) -> bytes:
+        """All that a file holds, whatever its name is now."""
+        fd = self._kept_open[inode]
+        return os.pread(fd, os.fstat(fd).st_size, 0)
+
+    @property
+    def inodes(self) -> list[int]:
+        return list(self._kept_open)
+
+    def start(self, *, once: bool = False) -> None:
+        wake = Wake()
+        self._stack.callback(wake.close)
+        self.app = build(
+            self._config(), self.data, wake, self._stack, once=once, clock=self.clock, connect=self._connect
+        )
+
+    def _config(self) -> ShipperConfig:
+        return ShipperConfig(
+            inputs=(
+                InputConfig(
+                    id="app",
+                    paths=(f"{self.logs}/*.log*",),
+                    parsers=self.parsers,
+                    prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=CHECK_INTERVAL)),
+                    close=CloseConfig(on_state_change=StateChangeConfig(inactive=CLOSE_INACTIVE)),
+                ),
+            ),
+            output=OutputConfig(console=ConsoleOutput()),
+            name="lab",
+        )
+
+    def _connect(
+        self, config: ShipperConfig, agent: Agent, publisher: Publisher, metrics: Metrics, clock: Clock
+    ) -> MemoryOutput:
+        self.output = MemoryOutput(Encoder(agent, 2**31), publisher)
+        self.output.records = self.records
+        self.output.refuse = lambda text: "refused for ever" if text == self.refuse else None
+        return self.output
+
+    @property
+    def running(self) -> App:
+        assert self.app is not None, "not started"
+        return self.app
+
+    @property
+    def destination(self) -> MemoryOutput:
+        assert self.output is not None, "not started"
+        return self.output
+
+    def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
+        """`seconds` pass for the agent; it really waits for other threads for at most `wait`."""
+        self.clock.advance(seconds)
+        self.running.loop.step(wait=wait)
+
+    def kill(self) -> None:
+        """As SIGKILL: the next life goes on with the registry as it is on disk at this instant."""
+        self._lives += 1
+        left_behind = self.data.parent / f"data-{self._lives}"
+        shutil.copytree(self.data, left_behind)
+        self._end()
+        self.data = left_behind
+
+    def stop(self) -> None:
+        """As SIGTERM: read no more, wait for what is under way, save."""
+        deadline = time.monotonic() + LONG
+        while not self.running.loop.drained:
+            self.running.loop.step(reading=False, wait=0.001)
+            assert time.monotonic() < deadline, "does not drain"
+        self._end()
+
+    def _end(self) -> None:
+        app, self.app = self.running, None
+        if self.output is not None:
+            self.output.close()
+        app.loop.crawler.stop()
+        assert app.registrar.close(LONG)
+        self._stack.close()
+
+    def close(self) -> None:
+        if self.app is not None:
+            self._end()
+        for fd in self._kept_open.values():
+            os.close(fd)
+
+    @property
+    def arrived(self) -> list[Arrived]:
+        found = []
+        for record in map(json.loads, self.records):
+            log = record["log"]
+            place = (log["file"]["id"], int(log["file"]["inode"]), log["offset"], log["length"])
+            found.append(Arrived(*place, record["message"]))
+        return found
+
+    def lines(self, inode: int) -> list[str]:
+        """What arrived of a file, in order, repeats left out."""
+        found = dict.fromkeys((each.file_id, each.offset, each.message) for each in self.arrived if each.inode == inode)
+        return [message for _, _, message in found]
+
+    def expect_lines(self, name: str, *lines: str) -> None:
+        """Let the agent work until these and no other lines of the file have arrived."""
+        inode = self.inode(name)
+        deadline = time.monotonic() + LONG
+        while self.lines(inode) != list(lines) and time.monotonic() < deadline:
+            self.step(seconds=1, wait=0.002)
+        assert self.lines(inode) == list(lines)
+
+    def calm_down(self) -> None:
+        """Let the agent work until it has nothing to do any more and all is acknowledged."""
+        quiet = 0
+        deadline = time.monotonic() + LONG
+        while quiet < 3:
+            before = self.running.metrics.summary()
+            self.step(seconds=CHECK_INTERVAL, wait=0.002)
+            app = self.running
+            calm = app.loop.drained and before == app.metrics.summary() and not self._unread()
+            quiet = quiet + 1 if calm else 0
+            assert time.monotonic() < deadline, "does not come to rest"
+
+    def _unread(self) -> bool:
+        running = self.running.loop.crawler.running.values()
+        return any(each.read_to != os.fstat(each.fd).st_size or not each.settled for each in running)
+
+    def run_once(self) -> None:
+        """As `shipper run --once`."""
+        self.start(once=True)
+        deadline = time.monotonic() + LONG
+        while not self.running.loop.finished:
+            self.step(wait=0.002)
+            assert time.monotonic() < deadline, "does not finish"
+        self._end()

@@ -1,0 +1,223 @@
+"""What happens to files, told through the Lab."""
+
+import json
+from pathlib import Path
+
+from registry.load import read
+from shipper.source.scheduler import HOT_INTERVAL
+from tests.builders import multiline
+from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
+
+
+def test_lines_arrive_as_they_are_written(lab: Lab) -> None:
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    lab.append("a.log", "three\nhalf")
+    lab.expect_lines("a.log", "one", "two", "three")
+    lab.append("a.log", " a line\n")
+    lab.expect_lines("a.log", "one", "two", "three", "half a line")
+
+
+def test_a_new_file_is_found_while_running(lab: Lab) -> None:
+    lab.start()
+    lab.append("new.log", "one\n")
+    lab.expect_lines("new.log", "one")
+
+
+def test_after_a_stop_nothing_is_repeated(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.stop()
+    lab.append("a.log", "two\n")
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    assert len(lab.records) == 2
+
+
+def test_after_a_kill_what_was_not_acknowledged_comes_again_under_the_same_name(lab: Lab) -> None:
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    while not lab.destination.in_flight:
+        lab.step(wait=0.002)
+        lab.destination.holding = True
+        lab.destination.arrive()
+    lab.kill()
+    lab.start()
+    lab.append("a.log", "three\n")
+    lab.expect_lines("a.log", "one", "two", "three")
+    assert [each.message for each in lab.arrived] == ["one", "two", "one", "two", "three"]
+    assert len({each.file_id for each in lab.arrived}) == 1
+
+
+def test_what_was_on_the_way_when_it_was_killed_is_sent_again(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.destination.holding = True
+    while not lab.destination.in_flight:
+        lab.step(wait=0.002)
+    lab.kill()
+    assert not lab.records
+    lab.start()
+    lab.expect_lines("a.log", "one")
+
+
+def test_a_rotated_file_is_read_to_its_end_and_the_new_one_is_another(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.append("a.log", "last\n")
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "first\n")
+    lab.expect_lines("a.log.1", "one", "last")
+    lab.expect_lines("a.log", "first")
+    assert len({each.file_id for each in lab.arrived}) == 2
+
+
+def test_a_file_that_was_rotated_while_nobody_looked_goes_on_where_it_was(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.stop()
+    lab.append("a.log", "last\n")
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "first\n")
+    lab.start()
+    lab.expect_lines("a.log.1", "one", "last")
+    lab.expect_lines("a.log", "first")
+    assert len(lab.records) == 3
+
+
+def test_a_truncated_file_is_a_new_one_from_its_start(lab: Lab) -> None:
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    lab.truncate("a.log")
+    lab.append("a.log", "new\n")
+    lab.expect_lines("a.log", "one", "two", "new")
+    assert [each.offset for each in lab.arrived] == [0, 4, 0]
+    assert len({each.file_id for each in lab.arrived}) == 2
+    assert lab.running.metrics.files_truncated == 1
+
+
+def test_a_file_that_was_rewritten_while_nobody_looked_is_a_new_one(lab: Lab) -> None:
+    lab.append("a.log", "header\none\n")
+    lab.start()
+    lab.expect_lines("a.log", "header", "one")
+    lab.stop()
+    lab.truncate("a.log")
+    lab.append("a.log", "header\ntwo, longer than before\n")
+    lab.start()
+    lab.expect_lines("a.log", "header", "one", "header", "two, longer than before")
+    ended = [state.ended for state in read(lab.data / "registry").values()]
+    lab.stop()
+    assert len(ended) == 2
+
+
+def test_a_line_that_is_written_just_before_its_file_is_removed_is_not_lost(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.calm_down()
+    inode = lab.inode("a.log")
+    lab.append("a.log", "last words\n")
+    lab.remove("a.log")
+    for _ in range(20):
+        lab.step(seconds=CHECK_INTERVAL, wait=0.002)
+    assert lab.lines(inode) == ["one", "last words"]
+    assert lab.running.metrics.bytes_lost == 0
+    assert not lab.running.loop.crawler.running
+
+
+def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_as_lost(lab: Lab) -> None:
+    lab.append("a.log", "one\nunfinished")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.remove("a.log")
+    for _ in range(20):
+        lab.step(seconds=CHECK_INTERVAL, wait=0.002)
+    assert lab.running.metrics.bytes_lost == len("unfinished")
+    assert not lab.running.loop.crawler.running
+
+
+def test_a_quiet_file_is_closed_and_opened_again_when_it_has_news(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    for _ in range(3):
+        lab.step(seconds=CLOSE_INACTIVE + CHECK_INTERVAL)
+    assert not lab.running.loop.crawler.running
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    assert lab.running.metrics.harvesters_started == 2
+
+
+def test_news_that_come_when_the_file_is_to_be_closed_are_not_forgotten(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.calm_down()
+    lab.clock.advance(CLOSE_INACTIVE * 2)
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+
+
+def test_a_message_that_was_ended_by_time_stays_ended_after_a_kill(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.destination.holding = True
+    while not lab.records:
+        lab.step(seconds=1, wait=0.002)
+        lab.destination.arrive()
+    lab.append("a.log", " came too late\nnext\nend\n")
+    lab.kill()
+    lab.start()
+    lab.expect_lines("a.log", "one", " came too late", "next", "end")
+    assert [each.message for each in lab.arrived][:2] == ["one", "one"]
+
+
+def test_once_sends_the_last_line_without_its_terminator_and_ends_there(lab: Lab) -> None:
+    lab.append("a.log", "one\ntwo")
+    lab.append("empty.log", "")
+    lab.run_once()
+    assert [each.message for each in lab.arrived] == ["one", "two"]
+    lab.run_once()
+    assert len(lab.records) == 2
+    lab.append("a.log", " goes on\n")
+    lab.run_once()
+    assert [each.message for each in lab.arrived] == ["one", "two", " goes on"]
+
+
+def test_a_rejected_event_goes_to_the_dead_letter_and_the_position_past_it(lab: Lab) -> None:
+    lab.refuse = "poison"
+    lab.append("a.log", "one\npoison\ntwo\n")
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    lab.stop()
+    (letter,) = (json.loads(line) for line in (lab.data / "dead_letter.ndjson").read_text().splitlines())
+    assert (letter["message"], letter["offset"]) == ("poison", 4)
+    assert [state.position for state in read(lab.data / "registry").values()] == [15]
+
+
+def test_while_the_destination_is_away_no_more_is_read_than_the_queue_holds(lab: Lab) -> None:
+    lines = 70_000
+    lab.append("a.log", ("x" * 99 + "\n") * lines)
+    lab.start()
+    lab.destination.holding = True
+    for _ in range(50):
+        lab.step(HOT_INTERVAL, wait=0.001)
+    assert 40_000 < lab.running.metrics.events_read < 60_000
+    lab.destination.holding = False
+    lab.calm_down()
+    assert lab.running.metrics.events_acked == lines
+
+
+def test_the_registry_knows_the_file_before_its_first_record_arrives(lab: Lab, tmp_path: Path) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    while not lab.records:
+        lab.step(wait=0.002)
+    (state,) = read(lab.data / "registry").values()
+    assert state.id == lab.arrived[0].file_id

@@ -1,0 +1,45 @@
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from shipper.event import Rejection
+from shipper.pipeline.dead_letter import DeadLetter
+from shipper.testing import ManualClock
+from tests.builders import batch
+
+
+def test_a_rejected_event_is_kept_with_its_place_and_the_reason(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    letter.write(batch(["fine", "b\xe4d"], start=7), "logs", [Rejection(1, "too large")])
+    assert json.loads(letter.path.read_text()) == {
+        "time": "2025-11-13T02:13:20.000Z", "reason": "too large", "topic": "logs", "file_id": "f1",
+        "path": "/var/log/app.log", "offset": 12, "length": 5, "message": "b\xe4d",
+    }  # fmt: skip
+
+
+def test_letters_are_added(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    letter.write(batch(["b", "c"]), "logs", [Rejection(0, "x"), Rejection(1, "y")])
+    assert [json.loads(line)["message"] for line in letter.path.read_text().splitlines()] == ["a", "b", "c"]
+
+
+def test_nobody_else_may_read_them(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    assert stat.S_IMODE(letter.path.stat().st_mode) == 0o600
+
+
+def test_a_disk_that_refuses_raises(tmp_path: Path, clock: ManualClock) -> None:
+    with pytest.raises(OSError, match="No such file or directory"):
+        DeadLetter(tmp_path / "gone" / "dead.ndjson", clock).write(batch(["a"]), "logs", [Rejection(0, "x")])
+
+
+def test_a_path_that_is_not_utf_8_can_be_written(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    made = batch(["a"])
+    object.__setattr__(made.source, "path", "/var/log/\udcff.log")
+    letter.write(made, "logs", [Rejection(0, "x")])
+    assert json.loads(letter.path.read_text())["path"] == "/var/log/\ufffd.log"

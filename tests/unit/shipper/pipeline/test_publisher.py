@@ -1,0 +1,131 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.pipeline.acks import Ledger
+from shipper.pipeline.dead_letter import DeadLetter
+from shipper.pipeline.publisher import RETRY_INTERVAL, Publisher
+from shipper.pipeline.queue import MemoryQueue
+from shipper.testing import ManualClock, MemoryOutput
+from tests.builders import batch, encoder
+
+
+class Desk:
+    """A publisher between a queue and an output, and one file's ledger behind it."""
+
+    def __init__(self, directory: Path, clock: ManualClock) -> None:
+        self.directory = directory / "data"
+        self.directory.mkdir()
+        self.clock = clock
+        self.metrics = Metrics()
+        self.queue = MemoryQueue(1000, 1_000_000)
+        self.ledger = Ledger(0)
+        self.publisher = Publisher(
+            self.queue, DeadLetter(self.directory / "dead.ndjson", clock), "logs", self.metrics, clock
+        )
+        self.output = MemoryOutput(encoder(), self.publisher)
+
+    def put(self, *texts: str) -> Batch:
+        made = batch(texts, start=self.ledger.tracked)
+        made.resolve = self.ledger.track(made.messages.end)
+        self.queue.put(made)
+        return made
+
+    def step(self) -> None:
+        self.publisher.step(self.output)
+        self.output.poll(0)
+
+    @property
+    def arrived(self) -> list[str]:
+        return [json.loads(record)["message"] for record in self.output.records]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, clock: ManualClock) -> Desk:
+    return Desk(tmp_path, clock)
+
+
+def test_a_delivered_batch_is_resolved_and_its_room_is_free(desk: Desk) -> None:
+    desk.put("a", "b")
+    desk.step()
+    assert desk.arrived == ["a", "b"]
+    assert (desk.ledger.position, desk.queue.events) == (4, 0)
+    assert (desk.metrics.events_acked, desk.metrics.bytes_acked) == (2, 4)
+
+
+def test_before_the_acknowledgement_nothing_is_resolved(desk: Desk) -> None:
+    desk.output.holding = True
+    desk.put("a")
+    desk.step()
+    desk.output.arrive()
+    assert (desk.ledger.position, desk.queue.events, desk.metrics.events_acked) == (0, 1, 0)
+    desk.output.acknowledge()
+    assert desk.ledger.position == 2
+
+
+def test_acknowledgements_in_any_order_move_the_position_in_order(desk: Desk) -> None:
+    desk.output.holding = True
+    desk.put("a")
+    desk.put("b")
+    desk.step()
+    desk.output.arrive()
+    desk.output.acknowledge([1])
+    assert desk.ledger.position == 0
+    desk.output.acknowledge()
+    assert desk.ledger.position == 4
+
+
+def test_a_batch_without_events_is_resolved_without_the_output(desk: Desk) -> None:
+    made = batch([])
+    made.messages.end = 3
+    made.resolve = desk.ledger.track(3)
+    desk.queue.put(made)
+    desk.output.room = 0
+    desk.step()
+    assert desk.ledger.position == 3
+
+
+def test_a_batch_that_the_output_has_no_room_for_is_offered_again(desk: Desk) -> None:
+    desk.output.room = 1
+    desk.output.holding = True
+    for text in "abc":
+        desk.put(text)
+    desk.step()
+    desk.output.holding = False
+    for _ in range(3):
+        desk.step()
+    assert desk.arrived == ["a", "b", "c"]
+
+
+def test_a_rejected_event_is_in_the_dead_letter_before_it_is_resolved(desk: Desk) -> None:
+    desk.output.refuse = lambda text: "too large" if text == "bad" else None
+    made = desk.put("good", "bad")
+    letters = desk.directory / "dead.ndjson"
+    resolve, seen = made.resolve, []
+    made.resolve = lambda: (seen.append(letters.read_text()), resolve())[1]  # type: ignore[func-returns-value]
+    desk.step()
+    assert [json.loads(text)["message"] for text in seen] == ["bad"]
+    assert desk.arrived == ["good"]
+    assert desk.ledger.position == made.messages.end
+    assert (desk.metrics.events_acked, desk.metrics.events_dead_lettered) == (1, 1)
+
+
+def test_while_the_dead_letter_cannot_be_written_nothing_is_resolved(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.output.refuse = lambda text: "too large" if text == "bad" else None
+    desk.directory.rmdir()
+    desk.put("bad")
+    desk.put("next")
+    desk.step()
+    assert (desk.ledger.position, desk.metrics.events_dead_lettered) == (0, 0)
+    assert "No such file or directory" in caplog.text
+    desk.directory.mkdir()
+    desk.step()
+    assert desk.ledger.position == 0
+    desk.clock.advance(RETRY_INTERVAL)
+    desk.step()
+    assert (desk.ledger.position, desk.metrics.events_dead_lettered, desk.queue.events) == (9, 1, 0)

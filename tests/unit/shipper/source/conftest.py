@@ -1,0 +1,39 @@
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from config.model import ParserConfig
+from registry.state import FileState
+from shipper.source.harvester import Harvester
+from shipper.source.input import Input
+from shipper.testing import ManualClock
+from tests.builders import input_config
+
+OpenHarvester = Callable[..., Harvester]
+
+
+@pytest.fixture
+def noted() -> list[FileState]:
+    return []
+
+
+@pytest.fixture
+def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -> Iterator[OpenHarvester]:
+    """A harvester of a file with this content; what it notes goes to `noted`."""
+    with ExitStack() as stack:
+
+        def make(
+            content: bytes, *parsers: ParserConfig, once: bool = False, name: str = "app.log", **state: object
+        ) -> Harvester:
+            path = tmp_path / name
+            path.write_bytes(content)
+            fd = os.open(path, os.O_RDONLY)
+            stack.callback(os.close, fd)
+            status = os.fstat(fd)
+            entry = FileState(f"id of {name}", str(path), status.st_dev, status.st_ino, size_seen=len(content), **state)  # type: ignore[arg-type]
+            return Input(input_config(*parsers), "", 1000, clock, noted.append).open(fd, entry, once=once)
+
+        yield make

@@ -1,0 +1,62 @@
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from shipper import logs
+
+
+@pytest.fixture(autouse=True)
+def root_logger() -> Iterator[None]:
+    """What the tests set up is taken back."""
+    root, quiet = logging.getLogger(), logging.getLogger("watchdog")
+    found = (root.handlers[:], root.level, quiet.level)
+    yield
+    root.handlers[:] = found[0]
+    root.setLevel(found[1])
+    quiet.setLevel(found[2])
+
+
+def test_a_json_line_has_the_names_of_the_common_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("info", "json")
+    logging.getLogger("shipper.x").warning("%s is full", "/var")
+    line = json.loads(capsys.readouterr().err)
+    assert (line["log.level"], line["log.logger"], line["message"]) == ("warning", "shipper.x", "/var is full")
+    assert line["@timestamp"].endswith("Z")
+
+
+def test_an_exception_is_one_member_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("info", "json")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        logging.getLogger("shipper").exception("it ended")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ValueError: broken" in json.loads(line)["error.stack_trace"]
+
+
+def test_a_path_that_is_not_utf_8_can_be_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("info", "json")
+    logging.getLogger("shipper").warning("%s is gone", "/var/\udcff.log")
+    assert json.loads(capsys.readouterr().err)["message"] == "/var/?.log is gone"
+
+
+def test_text_has_time_level_and_message(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("info", "text")
+    logging.getLogger("shipper").info("started")
+    assert capsys.readouterr().err.split("Z ")[1] == "INFO    started\n"
+
+
+def test_auto_is_json_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not sys.stderr.isatty()
+    logs.set_up("info", "auto")
+    logging.getLogger("shipper").info("started")
+    assert json.loads(capsys.readouterr().err)["message"] == "started"
+
+
+def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("warning", "text")
+    logging.getLogger("shipper").info("started")
+    assert capsys.readouterr().err == ""

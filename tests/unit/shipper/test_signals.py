@@ -1,0 +1,84 @@
+"""In processes of their own: what a signal does to the process is the point."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shipper.signals import STOPPING, StopSignals
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = """
+from shipper.signals import StopSignals
+from shipper.wake import Wake
+wake = Wake()
+with StopSignals(wake.set) as signals:
+    print("ready", flush=True)
+    wake.wait(30)
+    print("stopping" if signals.stopping else "not stopping", flush=True)
+    wake.clear()
+    wake.wait(30 if {patient} else 0)
+print("ended", flush=True)
+"""
+
+
+class Program:
+    def __init__(self, *, patient: bool) -> None:
+        command = [sys.executable, "-c", PROGRAM.format(patient=patient)]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    def line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def exit_code(self) -> int:
+        return self._process.wait(20)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def patient() -> Iterator[Program]:
+    """It takes its time after the first signal."""
+    program = Program(patient=True)
+    yield program
+    program.close()
+
+
+@pytest.fixture
+def prompt() -> Iterator[Program]:
+    program = Program(patient=False)
+    yield program
+    program.close()
+
+
+def test_the_first_signal_wakes_the_program_which_ends_in_its_own_way(prompt: Program) -> None:
+    assert prompt.line() == "ready"
+    prompt.signal(signal.SIGTERM)
+    assert [prompt.line(), prompt.line()] == ["stopping", "ended"]
+    assert prompt.exit_code() == 0
+
+
+@pytest.mark.parametrize("second", STOPPING)
+def test_the_second_signal_ends_the_program_at_once(patient: Program, second: signal.Signals) -> None:
+    assert patient.line() == "ready"
+    patient.signal(signal.SIGINT)
+    assert patient.line() == "stopping"
+    patient.signal(second)
+    assert patient.exit_code() == 128 + second
+    assert patient.line() == ""
+
+
+def test_what_was_there_before_is_there_again() -> None:
+    before = [signal.getsignal(number) for number in STOPPING]
+    with StopSignals(lambda: None):
+        assert [signal.getsignal(number) for number in STOPPING] != before
+    assert [signal.getsignal(number) for number in STOPPING] == before

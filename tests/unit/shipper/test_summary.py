@@ -1,0 +1,57 @@
+import logging
+
+import pytest
+
+from shipper.metrics import Metrics
+from shipper.summary import INTERVAL, Summary
+from shipper.testing import ManualClock
+
+
+class Reading:
+    """What the summary asks the crawler."""
+
+    running = {"a": None, "b": None}  # noqa: RUF012  # nothing changes it
+    bytes_behind = 17
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+def summary(metrics: Metrics, clock: ManualClock, caplog: pytest.LogCaptureFixture) -> Summary:
+    caplog.set_level(logging.INFO)
+    return Summary(metrics, Reading(), clock)  # type: ignore[arg-type]  # it has what is asked
+
+
+def test_it_is_told_when_the_time_has_come_and_something_happened(
+    summary: Summary, metrics: Metrics, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.events_acked = 5
+    summary.step()
+    assert not caplog.records
+    clock.advance(INTERVAL)
+    summary.step()
+    summary.step()
+    (record,) = caplog.records
+    assert "events_acked=5" in record.getMessage()
+    assert "files_open=2 bytes_behind=17" in record.getMessage()
+
+
+def test_where_nothing_happened_nothing_is_told(
+    summary: Summary, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock.advance(INTERVAL)
+    summary.step()
+    assert not caplog.records
+
+
+def test_at_the_end_it_is_always_told(summary: Summary, caplog: pytest.LogCaptureFixture) -> None:
+    summary.last()
+    assert caplog.records[0].getMessage().startswith("stopped: events_read=0")
+
+
+def test_each_counter_is_in_the_line() -> None:
+    assert Metrics(events_read=1, bytes_lost=2).summary().split()[:1] == ["events_read=1"]
+    assert "bytes_lost=2" in Metrics(bytes_lost=2).summary()

@@ -1,5 +1,6 @@
 """Where the shipper sends: exactly one of `output.kafka`, `output.console`, `output.file`."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -7,6 +8,20 @@ from typing import Any, ClassVar, Literal
 from config import filebeat
 from config.inputs import Finding, not_blank, not_empty
 from config.units import Duration, Size
+
+
+def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
+    yield from not_empty(hosts)
+    for index, host in enumerate(hosts):
+        name, colon, port = host.rpartition(":")
+        if colon and (not name or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536):
+            yield f"[{index}]", f"{host!r} must be host:port, with a port from 1 to 65535"
+
+
+def topic_name(text: str) -> Iterator[Finding]:
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) or text in (".", ".."):
+        yield "", f"{text!r} is no name that Kafka takes: up to 249 letters, digits, dots, underscores and dashes"
+
 
 ENABLED: dict[str, Any] = {"doc": "Whether this output is the one."}
 
@@ -57,12 +72,12 @@ class KafkaOutput:
     hosts: tuple[str, ...] = field(
         metadata={
             "doc": "Brokers to ask for the cluster, host:port.",
-            "check": not_empty,
+            "check": addresses,
             "split": ",",
             "missing": "name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
         }
     )
-    topic: str = field(metadata={"doc": "The topic that gets the records.", "check": not_blank})
+    topic: str = field(metadata={"doc": "The topic that gets the records.", "check": topic_name})
     version: str | None = field(default=None, metadata={"doc": "Accepted and not used: the broker is asked."})
     client_id: str = field(default="shipper", metadata={"doc": "The name in the broker's logs and quotas."})
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = field(

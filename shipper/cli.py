@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import resource
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -108,6 +109,8 @@ def _run(options: argparse.Namespace) -> int:
     logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
     for note in config.notes:
         logger.info("%s", note)
+    # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     wake = Wake()
     with StopSignals(wake.set) as signals:
         return app.run(

@@ -72,7 +72,9 @@ class Loop:
 
     def _wait(self, longest: float, *, reading: bool) -> None:
         if reading:
-            longest = min(longest, self._scheduler.idle_for, max(self.crawler.next_scan - self._clock.monotonic(), 0))
+            longest = min(longest, max(self.crawler.next_scan - self._clock.monotonic(), 0))
+            if self._queue.has_room:  # else nothing is read, and hot files would keep the loop busy for nothing
+                longest = min(longest, self._scheduler.idle_for)
         if self._output.in_flight and not (reading and self._queue.has_room):
             self._output.poll(min(longest, REPORTS_INTERVAL))
         elif longest > 0:

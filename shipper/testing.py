@@ -48,6 +48,7 @@ class MemoryOutput:
         self.records: list[str] = []
         self.holding = holding
         self.room: int | None = None  # batches that may be in flight
+        self.last_timeout = 0.0  # that `poll` was given
         self.refuse: Callable[[str], str | None] = lambda message: None
         self._encoder = encoder
         self._deliveries = deliveries
@@ -61,6 +62,7 @@ class MemoryOutput:
         return True
 
     def poll(self, timeout: float) -> None:
+        self.last_timeout = timeout
         if not self.holding:
             self.arrive()
             self.acknowledge()

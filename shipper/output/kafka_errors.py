@@ -41,20 +41,24 @@ ADVICE = {
 
 
 class Trouble:
-    """Says what keeps Kafka from taking events: at once when it is new, then once a minute, and when it is over."""
+    """Says what keeps Kafka from taking events: at once when it is new, then once a minute, and when it is over.
+
+    With one broker of several down, failures and deliveries alternate; that must not become a flood of lines.
+    """
 
     def __init__(self, hosts: str, topic: str, clock: Clock) -> None:
         self._where = f"topic {topic} at {hosts}"
         self._clock = clock
-        self._said: dict[int, float] = {}
-        self._size_said_at = -LOG_EVERY
+        self._said_at: dict[int, float] = {}
+        self._present: set[int] = set()
+        self._told = False
 
     def say(self, code: int, text: str) -> None:
-        if code == KafkaError._ALL_BROKERS_DOWN and self._said.keys() - {code}:
+        if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
             return  # the library says so also of brokers that answer and refuse: the reason was said
-        now = self._clock.monotonic()
-        if now - self._said.get(code, -LOG_EVERY) >= LOG_EVERY:
-            self._said[code] = now
+        self._present.add(code)
+        if self._is_due(code):
+            self._told = True
             advice = ADVICE.get(code, "Kafka refuses for now")
             logger.warning(
                 "Kafka (%s): %s. Events are held and sent when it is mended; nothing is lost. (%s)",
@@ -64,10 +68,7 @@ class Trouble:
             )
 
     def request_too_large(self) -> None:
-        """Not `say`: each part that arrives would be taken for the end of it."""
-        now = self._clock.monotonic()
-        if now - self._size_said_at >= LOG_EVERY:
-            self._size_said_at = now
+        if self._is_due(KafkaError.MSG_SIZE_TOO_LARGE):
             logger.warning(
                 "Kafka (%s): a request is larger than the topic's max.message.bytes; it is sent again in parts, "
                 "which is slow. Raise the topic's limit, or lower output.kafka.max_message_bytes to it",
@@ -75,6 +76,15 @@ class Trouble:
             )
 
     def over(self) -> None:
-        if self._said:
-            self._said.clear()
+        """Something was delivered."""
+        self._present.clear()
+        if self._told:
+            self._told = False
             logger.info("Kafka (%s): events are delivered again", self._where)
+
+    def _is_due(self, code: int) -> bool:
+        now = self._clock.monotonic()
+        due = now - self._said_at.get(code, -LOG_EVERY) >= LOG_EVERY
+        if due:
+            self._said_at[code] = now
+        return due

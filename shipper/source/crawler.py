@@ -66,6 +66,7 @@ class Crawler:
         self._settled: Settled = {}
         self._due = dict.fromkeys(inputs, 0.0)
         self._paused_until = 0.0
+        self._looked = False
         self.running: dict[FileKey, Harvester] = {}
         self.problems: dict[str, str] = {}
 
@@ -83,6 +84,9 @@ class Crawler:
         for source in due:
             self._due[source] = NEVER if self._once else now + source.check_interval
             self._scan(source)
+        if due and not self._looked:
+            self._looked = True
+            self._entries.tell_of_missing()
         if due:
             ended = self._clock.monotonic()
             self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
@@ -128,6 +132,8 @@ class Crawler:
             harvester.update(ended=ended)
         else:
             status = os.fstat(harvester.fd)
+            if status.st_size > harvester.state.size_seen:
+                harvester.update(size_seen=status.st_size)  # should it go before it is read on, this much is missed
             self._entries.keep(harvester.state)
             self._settled[harvester.key] = (harvester.read_to, status.st_mtime)
         self._scheduler.forget(harvester)

@@ -45,6 +45,18 @@ class Entries:
         logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, size)
         return state
 
+    def tell_of_missing(self) -> None:
+        """Say which files are gone that had more to read: removed, or moved out of the paths, while nobody looked."""
+        for state in self._known.values():
+            behind = state.size_seen - state.position
+            if behind > 0:
+                self._metrics.bytes_lost += behind
+                logger.warning(
+                    "%s (file id %s) is not there any more, and its bytes from offset %d on were not shipped: %d bytes "
+                    "are lost if it was removed; if it is under another path, add the path and they are shipped",
+                    state.path, state.id, state.position, behind,
+                )  # fmt: skip
+
     def _end(self, known: FileState) -> None:
         """A file was replaced or truncated while nobody read it: its entry stays, but matches no file any more."""
         lost = max(known.size_seen - known.position, 0)

@@ -69,7 +69,7 @@ def text_of(raw: bytes) -> str:
 
 
 def places(lab: Lab) -> dict[int, dict[int, Arrived]]:
-    """By inode and offset, each with its first arrival; repeats are held against it, and the order of first arrivals."""
+    """By inode and offset, each with its first arrival, which its repeats must equal; first arrivals are in order."""
     found: dict[int, dict[int, Arrived]] = defaultdict(dict)
     ids: dict[int, str] = {}
     for each in lab.arrived:

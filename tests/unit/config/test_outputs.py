@@ -94,6 +94,21 @@ def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab):
     ]
 
 
+@pytest.mark.parametrize("host", ["h:0", "h:65536", "h:x", ":9092", "h:9092:"])
+def test_a_host_has_a_port_that_there_is(lab, host):
+    assert lab.problems(KAFKA.replace("h:1", f"'{host}'")) == [
+        f"shipper.yml:3: output.kafka.hosts[0]: '{host}' must be host:port, with a port from 1 to 65535"
+    ]
+
+
+@pytest.mark.parametrize("topic", ["a b", "logs/app", "%{[fields.topic]}", "..", "x" * 250])
+def test_a_topic_has_a_name_that_kafka_takes(lab, topic):
+    assert lab.problems(KAFKA.replace("topic: t", f"topic: '{topic}'")) == [
+        f"shipper.yml:4: output.kafka.topic: {topic!r} is no name that Kafka takes: "
+        "up to 249 letters, digits, dots, underscores and dashes"
+    ]
+
+
 @pytest.mark.parametrize("hosts", ["[]", "','", "['']"])
 def test_hosts_are_not_empty(lab, hosts):
     assert lab.problems(KAFKA.replace("[h:1]", hosts)) == ["shipper.yml:3: output.kafka.hosts: must not be empty"]

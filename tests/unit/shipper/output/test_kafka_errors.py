@@ -39,8 +39,21 @@ def test_that_it_is_over_is_told_once(trouble: Trouble, caplog: pytest.LogCaptur
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
-def test_after_it_was_over_the_same_trouble_is_news(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
-    trouble.say(DOWN, "down")
+def test_trouble_that_comes_and_goes_is_told_once_a_minute(
+    trouble: Trouble, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    for _ in range(61):
+        trouble.say(DOWN, "down")
+        trouble.over()
+        clock.advance(1)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "WARNING", "INFO"]
+
+
+def test_trouble_that_came_back_does_not_hide_behind_one_that_is_over(
+    trouble: Trouble, caplog: pytest.LogCaptureFixture
+) -> None:
+    trouble.say(KafkaError._AUTHENTICATION, "wrong password")
     trouble.over()
     trouble.say(DOWN, "down")
     assert len(caplog.records) == 2

@@ -1,0 +1,225 @@
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka import KafkaError
+
+from shipper.backoff import Backoff
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.output.kafka import KafkaOutput
+from shipper.output.kafka_errors import Trouble
+from shipper.testing import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
+from tests.builders import Told, batch, encoder
+
+DOWN = KafkaError._TRANSPORT
+
+
+def refuse_all(code: int) -> Verdict:
+    return lambda request: [code] * len(request)
+
+
+def refuse_texts(code: int, *texts: str) -> Verdict:
+    """Refuse a request that has one of these messages, all of it."""
+
+    def verdict(request: Sequence[Sent]) -> list[int | None]:
+        hit = any(json.loads(sent.value)["message"] in texts for sent in request)
+        return [code if hit else None] * len(request)
+
+    return verdict
+
+
+@dataclass
+class Desk:
+    clock: ManualClock
+    kafka: MemoryKafka = field(default_factory=MemoryKafka)
+    told: Told = field(default_factory=Told)
+    metrics: Metrics = field(default_factory=Metrics)
+
+    def __post_init__(self) -> None:
+        trouble = Trouble("fake:9092", "logs", self.clock)
+        self.output = KafkaOutput(
+            self.kafka.connect, "logs", encoder(), self.told, trouble, Backoff(1, 60), self.metrics, self.clock
+        )
+
+    @property
+    def client(self) -> FakeProducer:
+        return self.kafka.clients[-1]
+
+    @property
+    def landed(self) -> list[str]:
+        return [json.loads(value)["message"] for value in self.kafka.landed]
+
+    def publish(self, *texts: str, file_id: str = "f1", start: int = 0) -> Batch:
+        made = batch(texts, file_id, start)
+        assert self.output.publish(made)
+        return made
+
+    def poll(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.output.poll(0)
+
+    @property
+    def rejected(self) -> list[tuple[str, str]]:
+        return [
+            (batch.messages.texts[rejection.index], rejection.reason)
+            for batch, rejections in self.told.rejections.items()
+            for rejection in rejections
+        ]
+
+
+@pytest.fixture
+def desk(clock: ManualClock) -> Desk:
+    return Desk(clock)
+
+
+def test_a_batch_is_told_after_the_report_of_its_last_record(desk: Desk) -> None:
+    desk.kafka.request_records = 1
+    desk.publish("a", "b")
+    desk.poll()
+    assert (desk.landed, desk.told.batches, desk.output.in_flight) == (["a"], [], 1)
+    desk.poll()
+    assert (desk.landed, desk.told.texts, desk.output.in_flight) == (["a", "b"], ["a", "b"], 0)
+
+
+def test_what_failed_is_sent_again_after_a_while(desk: Desk, clock: ManualClock) -> None:
+    desk.kafka.verdict = refuse_all(DOWN)
+    desk.publish("a", "b")
+    desk.poll()
+    desk.kafka.verdict = accept
+    desk.poll(3)
+    assert desk.landed == []
+    clock.advance(1)
+    desk.poll(2)
+    assert desk.landed == ["a", "b"]
+    assert (desk.told.texts, desk.told.rejections, desk.metrics.batches_retried) == (["a", "b"], {}, 1)
+
+
+def test_the_wait_grows_while_it_goes_on_failing(desk: Desk, clock: ManualClock) -> None:
+    desk.kafka.verdict = refuse_all(DOWN)
+    desk.publish("a")
+    for _ in range(31):
+        desk.poll(2)
+        clock.advance(1)
+    assert len([what for what, _, _ in desk.kafka.journal if what == "produced"]) == 5  # after 0, 1, 3, 7 and 15 s
+
+
+def test_after_a_failed_report_nothing_newer_of_that_file_is_sent(desk: Desk, clock: ManualClock) -> None:
+    desk.kafka.verdict = refuse_all(DOWN)
+    desk.publish("a")
+    desk.poll()
+    desk.kafka.verdict = accept
+    desk.publish("b", start=10)
+    desk.publish("other", file_id="f2")
+    desk.poll(3)
+    assert desk.landed == ["other"]
+    clock.advance(1)
+    desk.poll(3)
+    assert desk.landed == ["other", "a", "b"]
+
+
+def test_what_failed_waits_for_every_report_that_is_under_way(desk: Desk, clock: ManualClock) -> None:
+    desk.kafka.request_records = 1
+    desk.kafka.verdict = refuse_texts(DOWN, "a")
+    desk.publish("a")
+    desk.publish("b", start=10)
+    desk.publish("c", start=20)
+    desk.poll()
+    desk.kafka.verdict = accept
+    clock.advance(5)
+    desk.client.paused = True
+    desk.poll(3)
+    produced = [json.loads(value)["message"] for what, _, value in desk.kafka.journal if what == "produced"]
+    assert produced == ["a", "b", "c"]
+    desk.client.paused = False
+    desk.poll(3)
+    clock.advance(5)
+    desk.poll(3)
+    assert desk.landed == ["b", "c", "a"]
+
+
+def test_a_request_that_is_too_large_is_no_verdict_on_its_records(desk: Desk) -> None:
+    desk.kafka.verdict = refuse_above(1500)
+    texts = [f"{n}" for n in range(10)]
+    desk.publish(*texts)
+    desk.poll(30)
+    assert desk.landed == texts
+    assert desk.rejected == []
+
+
+def test_only_the_record_that_is_refused_alone_is_rejected(desk: Desk) -> None:
+    desk.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
+    desk.publish("a", "b", "poison", "c")
+    desk.publish("d", start=100)
+    desk.poll(30)
+    assert sorted(desk.landed) == ["a", "b", "c", "d"]
+    assert [text for text, _ in desk.rejected] == ["poison"]
+    assert desk.output.in_flight == 0
+
+
+def test_a_neighbour_in_the_request_does_not_have_a_good_record_rejected(desk: Desk) -> None:
+    desk.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
+    desk.publish("good", file_id="f1")
+    desk.publish("poison", file_id="f2")
+    desk.publish("fine", file_id="f3")
+    desk.poll(30)
+    assert sorted(desk.landed) == ["fine", "good"]
+    assert [text for text, _ in desk.rejected] == ["poison"]
+
+
+def test_a_record_that_the_client_itself_refuses_is_rejected(desk: Desk) -> None:
+    desk.kafka.record_bytes = 1000
+    desk.publish("a", "x" * 2000, "b")
+    desk.poll(10)
+    assert sorted(desk.landed) == ["a", "b"]
+    assert [text for text, _ in desk.rejected] == ["x" * 2000]
+    assert "too large" in desk.rejected[0][1]
+
+
+def test_what_a_full_client_did_not_take_goes_before_anything_later(desk: Desk, clock: ManualClock) -> None:
+    desk.kafka.queue_records = 2
+    desk.publish("a", "b", "c")
+    desk.publish("d", start=100)
+    for _ in range(10):
+        desk.poll()
+        clock.advance(10)
+    assert desk.landed == ["a", "b", "c", "d"]
+    assert desk.rejected == []
+
+
+def test_a_producer_that_failed_for_good_is_replaced_and_nothing_is_lost(desk: Desk, clock: ManualClock) -> None:
+    desk.publish("a", "b")
+    desk.client.fail_for_good()
+    desk.poll()
+    desk.publish("c", start=10)
+    for _ in range(5):
+        desk.poll()
+        clock.advance(10)
+    assert len(desk.kafka.clients) == 2
+    assert desk.landed == ["a", "b", "c"]
+
+
+def test_a_producer_is_not_replaced_before_its_last_report(desk: Desk, clock: ManualClock) -> None:
+    desk.publish("a")
+    desk.client.fail_for_good()
+    desk.client.stubborn_flushes = 1
+    desk.poll()
+    for _ in range(5):
+        desk.poll()
+        clock.advance(10)
+    assert desk.landed == ["a"]
+    assert desk.output.in_flight == 0
+
+
+def test_trouble_that_belongs_to_no_record_is_told(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    desk.client.lose_connection()
+    desk.poll()
+    assert "no broker answers" in caplog.text
+
+
+def test_close_gives_up_what_is_in_flight(desk: Desk) -> None:
+    desk.client.paused = True
+    desk.publish("a")
+    desk.output.close()
+    assert (desk.landed, desk.told.batches) == ([], [])

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -23,7 +23,7 @@ from spark_sink.jars import broker_class_path
 from spark_sink.java import find_java
 
 # It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.
-JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -44,7 +44,9 @@ class Broker:
         heap: str = "512m",
         properties: Mapping[str, str] = NO_PROPERTIES,
         outlives: bool = False,
+        jvm_options: Sequence[str] = QUICK_START,
     ) -> None:
+        self._jvm_options = jvm_options
         self._outlives = outlives
         self._directory = directory.absolute()
         self.log_file = self._directory / "server.log"
@@ -145,7 +147,7 @@ class Broker:
     def _jvm(self, main: str, *arguments: str | Path) -> list[str | Path]:
         options = [f"-Xmx{self._heap}", f"-Dlog4j2.configurationFile={self._log4j}"]
         options.append(f"-Djava.io.tmpdir={self._directory / 'tmp'}")
-        return [self._java, *JVM_OPTIONS, *options, "-cp", self._class_path, main, *arguments]
+        return [self._java, *self._jvm_options, *options, "-cp", self._class_path, main, *arguments]
 
     def _format(self) -> None:
         """Give the data directory its cluster id, once."""

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +134,12 @@ class Lab:
         """`seconds` pass for the agent; it really waits for other threads for at most `wait`."""
         self.clock.advance(seconds)
         self.running.loop.step(wait=wait)
+
+    def until(self, happened: Callable[[], object], seconds: float = 0.005) -> None:
+        deadline = time.monotonic() + LONG
+        while not happened():
+            assert time.monotonic() < deadline, "does not happen"
+            self.step(seconds, wait=0.002)
 
     def kill(self) -> None:
         """As SIGKILL: the next life goes on with the registry as it is on disk at this instant."""

@@ -82,7 +82,10 @@ class Encoder:
 def escape(texts: list[str]) -> list[str]:
     """Each text as it stands between the quotes of a JSON string."""
     joined = SEPARATOR.join(texts)
-    pieces = orjson.dumps(joined)[1:-1].decode().split(SEPARATOR)
+    encoded = orjson.dumps(joined)
+    if len(encoded) == len(joined) + 2 and joined.isascii():
+        return texts  # nothing grew, so nothing was escaped
+    pieces = encoded[1:-1].decode().split(SEPARATOR)
     if len(pieces) == len(texts):
         return pieces
     return [orjson.dumps(text)[1:-1].decode() for text in texts]

@@ -44,7 +44,8 @@ class Publisher:
         self._metrics.bytes_acked += batch.size
         if rejected:
             self._unsaved.append((batch, rejected))
-            self._save_unsaved()
+            if self._clock.monotonic() >= self._retry_at:
+                self._save_unsaved()
         else:
             self._resolve(batch)
 

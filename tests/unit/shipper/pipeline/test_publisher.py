@@ -129,3 +129,19 @@ def test_while_the_dead_letter_cannot_be_written_nothing_is_resolved(
     desk.clock.advance(RETRY_INTERVAL)
     desk.step()
     assert (desk.ledger.position, desk.metrics.events_dead_lettered, desk.queue.events) == (9, 1, 0)
+
+
+def test_a_disk_that_refuses_dead_letters_is_not_asked_for_each_of_them(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.output.refuse = lambda text: "too large"
+    desk.directory.rmdir()
+    for _ in range(20):
+        desk.put("bad")
+        desk.step()
+    assert len(caplog.records) == 1
+    desk.directory.mkdir()
+    desk.clock.advance(RETRY_INTERVAL)
+    desk.step()
+    assert desk.metrics.events_dead_lettered == 20
+    assert desk.ledger.position == desk.ledger.tracked

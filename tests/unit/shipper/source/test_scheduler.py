@@ -7,25 +7,9 @@ from shipper.source.harvester import Harvester
 from shipper.source.scheduler import HOT_INTERVAL, Scheduler
 from shipper.testing import ManualClock
 from tests.builders import batch, multiline
+from tests.watches import Watches
 
 OpenHarvester = Callable[..., Harvester]
-
-
-class Watches:
-    """A watcher that only keeps what is watched."""
-
-    def __init__(self) -> None:
-        self.files: set[tuple[int, int]] = set()
-
-    def is_watched(self, key: tuple[int, int]) -> bool:
-        return key in self.files
-
-    def watch_file(self, key: tuple[int, int], fd: int) -> bool:
-        self.files.add(key)
-        return True
-
-    def unwatch_file(self, key: tuple[int, int]) -> None:
-        self.files.discard(key)
 
 
 @pytest.fixture

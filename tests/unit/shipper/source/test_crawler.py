@@ -1,0 +1,172 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.model import InputConfig
+from registry.registrar import Registrar
+from registry.state import FileState
+from registry.store import Store
+from registry.testing import CrashingFiles
+from shipper.errors import Truncated
+from shipper.metrics import Metrics
+from shipper.source.crawler import Crawler
+from shipper.source.harvester import Harvester
+from shipper.source.input import Input
+from shipper.source.scheduler import Scheduler
+from shipper.testing import ManualClock
+from tests.builders import input_config
+from tests.watches import Watches
+
+CHECK_INTERVAL = 10.0
+
+
+class Desk:
+    """A crawler on real files, whose registry saves when the test says so."""
+
+    def __init__(self, logs: Path, clock: ManualClock, *, once: bool = False) -> None:
+        self.logs = logs
+        self.clock = clock
+        self.metrics = Metrics()
+        self.watches = Watches()
+        self.store = Store.open(Path("/registry"), CrashingFiles())
+        self.registrar = Registrar(self.store, clock=clock.monotonic)
+        self.scheduler = Scheduler(self.watches, clock)  # type: ignore[arg-type]  # it has the methods that are used
+        source = Input(self.config, "", 1000, clock, self.registrar.note)
+        self.crawler = Crawler(
+            [source],
+            self.registrar,
+            self.scheduler,
+            self.watches,
+            clock,
+            self.metrics,
+            once=once,  # type: ignore[arg-type]
+        )
+
+    @property
+    def config(self) -> InputConfig:
+        return input_config(paths=(f"{self.logs}/*.log",))
+
+    def scan(self) -> None:
+        self.clock.advance(CHECK_INTERVAL)
+        self.crawler.step()
+
+    def released(self) -> list[Harvester]:
+        return [harvester for harvester, _ in self.scheduler.released()]
+
+    def only(self) -> Harvester:
+        (harvester,) = self.crawler.running.values()
+        return harvester
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    (tmp_path / "a.log").write_text("one\n")
+    return tmp_path
+
+
+@pytest.fixture
+def desk(logs: Path, clock: ManualClock) -> Iterator[Desk]:
+    desk = Desk(logs, clock)
+    yield desk
+    desk.crawler.stop()
+
+
+def test_a_new_file_is_not_read_before_its_id_is_on_disk(desk: Desk) -> None:
+    desk.crawler.step()
+    harvester = desk.only()
+    desk.scheduler.wake(harvester)
+    assert desk.scheduler.next_ready() is None
+    assert desk.released() == []
+    desk.registrar.step()
+    assert desk.store.states[harvester.state.id].path == f"{desk.logs}/a.log"
+    assert desk.released() == [harvester]
+
+
+def test_one_fsync_serves_all_files_of_a_scan(desk: Desk) -> None:
+    for name in "bcd":
+        (desk.logs / f"{name}.log").write_text("x\n")
+    desk.crawler.step()
+    desk.registrar.step()
+    assert (len(desk.released()), desk.registrar.flushes) == (4, 1)
+
+
+def test_a_hint_wakes_the_file_that_it_is_about(desk: Desk) -> None:
+    desk.crawler.step()
+    desk.registrar.step()
+    (harvester,) = desk.released()
+    assert desk.scheduler.next_ready() is harvester
+    desk.watches.changed.append(harvester.key)
+    desk.crawler.step()
+    assert desk.scheduler.next_ready() is harvester
+
+
+def test_a_scan_finds_what_no_event_told(desk: Desk) -> None:
+    desk.crawler.step()
+    (desk.logs / "b.log").write_text("x\n")
+    desk.crawler.step()
+    assert len(desk.crawler.running) == 1
+    desk.scan()
+    assert len(desk.crawler.running) == 2
+
+
+def test_a_stale_listing_is_renewed_before_its_time(desk: Desk) -> None:
+    desk.crawler.step()
+    (desk.logs / "b.log").write_text("x\n")
+    desk.watches.stale = True
+    desk.clock.advance(1)
+    desk.crawler.step()
+    assert len(desk.crawler.running) == 2
+    assert desk.watches.directories == {str(desk.logs)}
+
+
+def test_a_renamed_file_keeps_its_harvester_and_is_noted_under_its_new_path(desk: Desk) -> None:
+    desk.crawler.step()
+    harvester = desk.only()
+    (desk.logs / "a.log").rename(desk.logs / "b.log")
+    desk.scan()
+    assert desk.only() is harvester
+    assert harvester.state.path == f"{desk.logs}/b.log"
+
+
+def test_the_bytes_of_a_truncated_file_that_nobody_read_are_counted(desk: Desk) -> None:
+    desk.crawler.step()
+    harvester = desk.only()
+    desk.crawler.truncated(harvester, Truncated(0))
+    assert (desk.metrics.files_truncated, desk.metrics.bytes_lost) == (1, 4)
+    assert harvester.state.ended == "truncated"
+    assert desk.watches.stale
+    desk.scan()
+    assert desk.only().state.id != harvester.state.id
+
+
+def test_what_is_wrong_with_a_path_is_told_once(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    (desk.logs / "a.log").unlink()
+    for _ in range(3):
+        desk.scan()
+    assert [record.getMessage() for record in caplog.records] == [f"{desk.logs}/*.log: no file matches it"]
+
+
+def test_with_once_the_end_of_the_file_is_a_cut(logs: Path, clock: ManualClock) -> None:
+    desk = Desk(logs, clock, once=True)
+    desk.crawler.step()
+    assert desk.only().state.cuts == (4,)
+    assert desk.crawler.scanned
+    desk.crawler.stop()
+
+
+def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock) -> None:
+    desk = Desk(logs, clock)
+    status = (logs / "a.log").stat()
+    known = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
+    desk.registrar.states[known.id] = known
+    desk.registrar.states["other"] = replace(known, id="other", ended="truncated", position=0)
+    again = Crawler(
+        [Input(desk.config, "", 1000, clock, desk.registrar.note)],
+        desk.registrar, desk.scheduler, desk.watches, clock, desk.metrics,  # type: ignore[arg-type]
+    )  # fmt: skip
+    again.step()
+    (harvester,) = again.running.values()
+    assert (harvester.state.id, harvester.offset) == ("known", 4)
+    again.stop()

@@ -1,0 +1,28 @@
+"""A watcher that tells only what a test gives it."""
+
+from collections import deque
+
+FileKey = tuple[int, int]
+
+
+class Watches:
+    """`Watcher` without inotify: `files` and `directories` are what it was asked to watch."""
+
+    def __init__(self) -> None:
+        self.changed: deque[FileKey] = deque()
+        self.stale = False
+        self.files: set[FileKey] = set()
+        self.directories: set[str] = set()
+
+    def watch_directory(self, path: str) -> None:
+        self.directories.add(path)
+
+    def is_watched(self, key: FileKey) -> bool:
+        return key in self.files
+
+    def watch_file(self, key: FileKey, fd: int) -> bool:
+        self.files.add(key)
+        return True
+
+    def unwatch_file(self, key: FileKey) -> None:
+        self.files.discard(key)

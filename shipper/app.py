@@ -31,7 +31,7 @@ from shipper.output.encode import Agent, Encoder
 from shipper.output.file import FileOutput
 from shipper.output.kafka import KafkaOutput
 from shipper.output.kafka_errors import Trouble
-from shipper.output.kafka_settings import ENVELOPE, make_producer
+from shipper.output.kafka_settings import ENVELOPE, make_producer, settings
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
@@ -124,9 +124,24 @@ def record_limit(config: KafkaConfig) -> int:
 
 
 def _input(config: InputConfig, root: ShipperConfig, registrar: Registrar, clock: Clock) -> Input:
-    fields = {**root.fields, **config.fields}
-    static = static_members((*root.tags, *config.tags), fields, under_root=config.fields_under_root)
-    return Input(config, static, _message_limit(config, root), clock, registrar.note)
+    return Input(config, _static(config, root), _message_limit(config, root), clock, registrar.note)
+
+
+def _static(config: InputConfig, root: ShipperConfig) -> str:
+    """What the whole configuration and the input's own part say, the input's winning."""
+    nested: dict[str, object] = {}
+    rooted: dict[str, object] = {}
+    for each in (root, config):
+        (rooted if each.fields_under_root else nested).update(each.fields)
+    return static_members((*root.tags, *config.tags), nested, rooted)
+
+
+def check(config: ShipperConfig) -> None:
+    """What can be wrong with a configuration beyond its own model, found without starting. Raises StartError."""
+    for each in config.inputs:
+        _static(each, config)
+    if isinstance(config.output.chosen, KafkaConfig):
+        settings(config.output.chosen)
 
 
 def _message_limit(config: InputConfig, root: ShipperConfig) -> int:

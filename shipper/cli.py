@@ -124,7 +124,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _test_config(options: argparse.Namespace) -> int:
-    for note in _load(options).notes:
+    config = _load(options)
+    app.check(config)
+    for note in config.notes:
         print(note)  # noqa: T201
     print("Config OK")  # noqa: T201
     return 0

@@ -5,11 +5,13 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Both methods return seconds and may be called from any thread."""
+    """Everything is in seconds; may be called from any thread."""
 
     def monotonic(self) -> float: ...
 
     def time(self) -> float: ...
+
+    def sleep(self, seconds: float) -> None: ...
 
 
 class SystemClock:
@@ -18,3 +20,6 @@ class SystemClock:
 
     def time(self) -> float:
         return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)

@@ -32,6 +32,9 @@ class ManualClock:
     def time(self) -> float:
         return self._time
 
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
     def advance(self, seconds: float) -> None:
         self._monotonic += seconds
         self._time += seconds

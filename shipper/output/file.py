@@ -64,7 +64,12 @@ class FileOutput:
         return bool(self._unsynced) and self._size == self._synced_size
 
     def poll(self, timeout: float) -> None:
-        if self._unsynced and self._clock.monotonic() >= self._retry_at:
+        if not self._unsynced:
+            return
+        refused_for = self._retry_at - self._clock.monotonic()
+        if refused_for > 0:
+            self._clock.sleep(min(timeout, refused_for))  # nothing else can be done: the caller waits for this disk
+        else:
             self._sync()
 
     def close(self) -> None:

@@ -8,10 +8,11 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, Message
 
 from shipper.backoff import Backoff
 from shipper.clock import Clock
+from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
@@ -209,7 +210,7 @@ class KafkaOutput:
                 return  # a report that never comes would hold its lane for ever: once more at the next poll
             self._single = None
             self._producer = self._make_producer(self._on_error)
-        except KafkaException as error:
-            self._trouble.say(error.args[0].code(), error.args[0].str())
+        except StartError as error:
+            logger.error("%s; trying again", error)  # a certificate that is being renewed, for instance
             return
         self._fatal = False

@@ -23,11 +23,11 @@ class DeadLetter:
         """Append and fsync. Raises OSError when the disk refuses: then nothing of the batch may be resolved."""
         lines = b"".join(self._line(batch, topic, rejection) for rejection in rejected)
         is_new = not self.path.exists()
-        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             size = os.fstat(fd).st_size
             try:
-                _write_all(fd, lines)
+                _write_all(fd, lines if _ends_whole(fd, size) else b"\n" + lines)
                 os.fsync(fd)
             except OSError:
                 os.ftruncate(fd, size)  # a half line would damage the next one
@@ -50,6 +50,11 @@ class DeadLetter:
             "message": messages.texts[index],
         }
         return orjson.dumps(letter, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _ends_whole(fd: int, size: int) -> bool:
+    """Whether the last line has its end: a power failure in the middle of a write may have left a part of one."""
+    return size == 0 or os.pread(fd, 1, size - 1) == b"\n"
 
 
 def _write_all(fd: int, data: bytes) -> None:

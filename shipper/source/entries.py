@@ -9,7 +9,7 @@ from registry.state import FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.discover import FileKey, Found
-from shipper.source.identity import same_life
+from shipper.source.identity import fingerprint, same_life
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Entries:
             self._end(known)
         state = FileState(
             id=uuid.uuid4().hex, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size,
-            updated=self._clock.time(), input=input_id,
+            fingerprint=fingerprint(fd), updated=self._clock.time(), input=input_id,
         )  # fmt: skip
         logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, size)
         return state

@@ -56,19 +56,19 @@ class Input:
         return Harvester(file, state, source, reader, policy, self.clock, self.note)
 
 
-def static_members(tags: tuple[str, ...], fields: dict[str, object], *, under_root: bool) -> str:
-    """The members of a record that an input's configuration fixes, as JSON text that starts with a comma, or empty.
+def static_members(tags: tuple[str, ...], fields: dict[str, object], rooted: dict[str, object]) -> str:
+    """The members of a record that the configuration fixes, as JSON text that starts with a comma, or empty.
 
-    With `under_root` the fields become members of the record itself. Raises StartError for fields that cannot.
+    `fields` go below the member `fields`, `rooted` ones are members of the record itself. Raises StartError for those
+    that cannot.
     """
-    if under_root and (taken := sorted(OWN_MEMBERS & fields.keys())):
+    if taken := sorted(OWN_MEMBERS & rooted.keys()):
         # Two members of one name: most readers keep one of them, and the sink refuses the record.
         raise StartError(f"fields_under_root: every record has '{taken[0]}' already; give the field another name")
     members: dict[str, object] = {"tags": list(tags)} if tags else {}
-    if under_root:
-        members |= fields
-    elif fields:
+    if fields:
         members["fields"] = fields
+    members |= rooted
     try:
         return "," + orjson.dumps(members).decode()[1:-1] if members else ""
     except TypeError as error:

@@ -14,7 +14,8 @@ from spark_sink.schema import BAD_RECORDS, LINES, names
 
 pytestmark = pytest.mark.spark
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "record.json"
+GOLDEN = Path(__file__).parents[2] / "golden"
+RECORDS = [line for name in ("record.json", "records.ndjson") for line in (GOLDEN / name).read_bytes().splitlines()]
 NOW = datetime(2026, 11, 21, 9, 31, 0, 123000)
 TIME = '"@timestamp":"2026-11-21T09:30:00.123Z"'
 
@@ -63,7 +64,7 @@ WRONG = {
 BAD |= {wrong: (f"{{{TIME},{wrong}}}".encode(), f"wrong type: {reason}") for wrong, reason in WRONG.items()}
 
 GOOD: dict[str, bytes] = {
-    "golden": GOLDEN.read_bytes().strip(),
+    **{f"golden {number}": record for number, record in enumerate(RECORDS)},
     "time only": f"{{{TIME}}}".encode(),
     "nulls": f'{{{TIME},"message":null,"host":null,"log":{{"file":null}},"tags":null,"fields":null}}'.encode(),
     "empty": f'{{{TIME},"message":"","tags":[],"fields":{{}},"log":{{"flags":[]}}}}'.encode(),
@@ -122,9 +123,10 @@ def test_a_bad_record_keeps_its_bytes_and_its_place(dead: Found) -> None:
         assert (row.topic, row.partition, row.kafka_offset, row.kafka_ts) == ("logs", index % 3, index, NOW)
 
 
-def test_the_golden_record_fills_every_column(lines: Found) -> None:
-    record = json.loads(GOLDEN.read_text())
-    row = lines["golden"]
+@pytest.mark.parametrize("number", range(len(RECORDS)))
+def test_a_golden_record_fills_every_column(number: int, lines: Found) -> None:
+    record = json.loads(RECORDS[number])
+    row = lines[f"golden {number}"]
     moment = datetime.fromisoformat(record["@timestamp"]).astimezone(UTC)
     assert row.ts == moment.replace(tzinfo=None)
     assert row.date == moment.date()
@@ -138,7 +140,7 @@ def test_the_golden_record_fills_every_column(lines: Found) -> None:
 
 def test_a_line_keeps_its_place_in_kafka(lines: Found) -> None:
     index = len(BAD)
-    row = lines["golden"]
+    row = lines["golden 0"]
     assert (row.topic, row.partition, row.kafka_offset, row.kafka_ts) == ("logs", index % 3, index, NOW)
 
 

@@ -28,7 +28,7 @@ def record(text: str, offset: int = 0, length: int | None = None, flags: tuple[s
 def test_the_first_golden_record() -> None:
     run = Messages(1234, 1321)
     run.append("…", 1234, 87, (MULTILINE,))
-    static = static_members(("a",), {"env": "prod"}, under_root=False)
+    static = static_members(("a",), {"env": "prod"}, {})
     source = Source("9f3c…", "/var/log/app.log", 811, 2049, "app", "filestream", static_json=static)
     golden = (GOLDEN / "record.json").read_text().splitlines()
     assert Encoder(Agent("web-1", "web-1", "…", "0.1.0"), 10_000).encode(Batch(source, run, MOMENT, nothing)) == golden
@@ -38,10 +38,10 @@ RECORDS = {
     "plain": record("GET /index.html 200", 0),
     "multiline and truncated": record("Traceback:\n  File \"x.py\"", 1234, 87_000, (MULTILINE, TRUNCATED)),
     "tags and fields": record(
-        "tagged", 20, static_json=static_members(("a", "b"), {"env": "prod", "depth": {"n": 1}}, under_root=False)
+        "tagged", 20, static_json=static_members(("a", "b"), {"env": "prod", "depth": {"n": 1}}, {})
     ),
     "fields under root": record(
-        "rooted", 27, static_json=static_members((), {"env": "prod", "team": ["x", None, 1.5]}, under_root=True)
+        "rooted", 27, static_json=static_members((), {}, {"env": "prod", "team": ["x", None, 1.5]})
     ),
     "bytes that are not UTF-8": record(b"caf\xe9 \xff".decode("utf-8", "replace"), 34, 7),
     "DEL": record("a\x7fb", 41),

@@ -135,3 +135,15 @@ def test_what_a_killed_writer_left_of_a_line_is_cut_off(
 def test_a_lot_is_synced_before_the_next_poll(output: FileOutput, told: Told) -> None:
     output.publish(batch(["x" * 5_000_000]))
     assert len(told.texts) == 1
+
+
+def test_while_the_disk_refuses_a_poll_waits_instead_of_returning_at_once(
+    output: FileOutput, disk: Disk, clock: ManualClock
+) -> None:
+    disk.broken = True
+    output.publish(batch(["a"]))
+    output.poll(0)
+    before = clock.monotonic()
+    output.poll(0.02)
+    assert clock.monotonic() == before + 0.02
+    assert disk.syncs == 1

@@ -43,3 +43,10 @@ def test_a_path_that_is_not_utf_8_can_be_written(tmp_path: Path, clock: ManualCl
     object.__setattr__(made.source, "path", "/var/log/\udcff.log")
     letter.write(made, "logs", [Rejection(0, "x")])
     assert json.loads(letter.path.read_text())["path"] == "/var/log/\ufffd.log"
+
+
+def test_what_a_power_failure_left_of_a_line_does_not_damage_the_next(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    letter.path.write_text('{"time":"2025')
+    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    assert json.loads(letter.path.read_text().splitlines()[1])["message"] == "a"

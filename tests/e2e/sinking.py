@@ -1,0 +1,108 @@
+"""The sink as a process of its own, its tables, and what was sent to its topic."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from demo.broker import Broker
+from tests.e2e.running import await_true
+
+PATIENCE = 180  # seconds, on a busy machine; an ordinary start takes ten
+PARTITIONS = 3
+
+
+class SinkLab:
+    """One topic, one table, and the sink's process between them."""
+
+    def __init__(self, directory: Path, broker: Broker, topic: str, spark: SparkSession) -> None:
+        self.directory = directory
+        self.topic = topic
+        self.lines = directory / "lines"
+        self.checkpoint = directory / "checkpoint"
+        self.log = directory / "sink.log"
+        self._spark = spark
+        self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5})
+        self._process: subprocess.Popen[bytes] | None = None
+        self.sent: Counter[str] = Counter()
+        (directory / "sink.yml").write_text(
+            f"kafka: {{hosts: ['{broker.bootstrap}'], topics: [{topic}]}}\n"
+            f"table.path: {self.lines}\ncheckpoint.path: {self.checkpoint}\n"
+            "max_offsets_per_trigger: 1200\ntrigger.interval: 0s\n"
+        )
+
+    def send_lines(self, count: int) -> None:
+        for _ in range(count):
+            text = f"line {self.sent['good']}"
+            record = {"@timestamp": "2026-11-21T09:30:00Z", "message": text, "log": {"offset": self.sent["good"]}}
+            self.send(json.dumps(record).encode())
+            self.sent["good"] += 1
+        self._producer.flush(30)
+
+    def send(self, value: bytes | None) -> None:
+        self._producer.produce(self.topic, value, key=b"file", partition=random.randrange(PARTITIONS))
+
+    def send_bad(self, *values: bytes | None) -> None:
+        for value in values:
+            self.send(value)
+        self.sent["bad"] += len(values)
+        self._producer.flush(30)
+
+    def start(self, *options: str) -> None:
+        command = [sys.executable, "-m", "spark_sink", "run", "-c", str(self.directory / "sink.yml"), *options]
+        # The process lives for seconds: what the second compiler would win, it costs several times over.
+        environment = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+
+    def wait(self) -> int:
+        assert self._process is not None
+        return self._process.wait(PATIENCE)
+
+    def terminate(self) -> int:
+        assert self._process is not None
+        self._process.terminate()
+        return self.wait()
+
+    def kill(self) -> None:
+        """kill -9 of Python and JVM together."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def batches(self) -> int:
+        return len(list(self.checkpoint.glob("commits/[0-9]*")))
+
+    def begun(self) -> int:
+        return len(list(self.checkpoint.glob("offsets/[0-9]*")))
+
+    def await_batch_after(self, begun: int) -> None:
+        await_true(lambda: self.begun() > begun, "a batch begins", PATIENCE)
+
+    def counts(self) -> tuple[int, int]:
+        return self._rows(self.lines).count(), self._rows(Path(f"{self.lines}_dead_letter")).count()
+
+    def messages(self) -> list[str]:
+        return sorted(row.message for row in self._rows(self.lines).select("message").collect())
+
+    def landed(self) -> set[tuple[str, int, str]]:
+        """File id, offset and text of each line, repeats taken together."""
+        rows = self._rows(self.lines).select("file_id", "offset", "message").distinct().collect()
+        return {(row.file_id, row.offset, row.message) for row in rows}
+
+    def bad_values(self) -> list[tuple[bytes | None, str]]:
+        rows = self._rows(Path(f"{self.lines}_dead_letter")).select("value", "reason").collect()
+        return [(None if row.value is None else bytes(row.value), row.reason) for row in rows]
+
+    def _rows(self, path: Path):  # type: ignore[no-untyped-def]  # Spark's class has two homes
+        return self._spark.read.format("delta").load(str(path))

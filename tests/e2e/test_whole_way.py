@@ -1,0 +1,37 @@
+"""A line from a file, through a real Kafka, into a Delta table, while the shipper is killed and the broker stopped."""
+
+import time
+
+import pytest
+
+from demo.broker import Broker
+from tests.e2e.running import Agent, LiveWriter, Topic
+from tests.e2e.sinking import SinkLab
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+
+def test_every_line_is_in_the_table_though_the_shipper_was_killed_and_the_broker_stopped(
+    agent: Agent, topic: Topic, lab: SinkLab, kafka_broker: Broker
+) -> None:
+    agent.start()
+    with LiveWriter(agent.path, rate=1000):
+        topic.await_records(100)
+        agent.kill()
+        agent.start()
+        time.sleep(1)
+        kafka_broker.stop()
+        time.sleep(3)
+        agent.kill()
+        agent.start()
+        kafka_broker.start()
+    topic.expect(agent.path)
+    assert agent.stop() == 0
+
+    lab.start("--available-now")
+    assert lab.wait() == 0, lab.said()
+    shipped = {
+        (file_id, offset, value["message"]) for file_id, life in topic.lives.items() for offset, value in life.items()
+    }
+    assert lab.landed() == shipped
+    assert lab.counts() == (len(topic.records), 0)  # one row for each record, the repeats of the killed shipper too

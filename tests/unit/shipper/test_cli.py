@@ -1,0 +1,111 @@
+"""The commands, as a person types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shipper.cli import main
+
+CONFIG = """\
+shipper.inputs:
+  - {{type: filestream, id: app, paths: ["{logs}/*.log"]}}
+output.file: {{path: "{out}"}}
+path.data: {data}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "a.log").write_text("one\ntwo\nno end")
+    path = tmp_path / "shipper.yml"
+    path.write_text(CONFIG.format(logs=tmp_path, out=tmp_path / "out", data=tmp_path / "data"))
+    path.chmod(0o600)
+    return path
+
+
+def test_a_good_configuration_is_ok(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "config", "-c", str(config)]) == 0
+    assert capsys.readouterr().out == "Config OK\n"
+
+
+def test_a_misspelt_option_is_told_with_its_place_and_the_right_name(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(config.read_text().replace("paths", "pathz"))
+    assert main(["test", "config", "-c", str(config)]) == 1
+    error = capsys.readouterr().err
+    assert f"{config}:2: shipper.inputs[0].pathz" in error
+    assert "paths" in error
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("output.kafka.librdkafka.acks=1", "would lose or reorder lines"),
+        ("fields.host=x", "every record has 'host' already"),
+    ],
+)
+def test_what_would_fail_at_the_start_fails_the_test_of_the_configuration(
+    override: str, said: str, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = config.read_text().split("output.file")[0]
+    config.write_text(f"{inputs}fields_under_root: true\noutput.kafka: {{hosts: h, topic: t}}\n")
+    assert main(["test", "config", "-c", str(config), "-E", override]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_configuration_that_others_may_write_is_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config.chmod(0o666)
+    assert main(["test", "config", "-c", str(config)]) == 1
+    assert str(config) in capsys.readouterr().err
+    assert main(["test", "config", "-c", str(config), "--strict.perms", "false"]) == 0
+
+
+def test_a_replay_exits_0_and_the_registry_tells_where_the_file_stands(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "-c", str(config), "--once"]) == 0
+    records = (config.parent / "out" / "shipper").read_text().splitlines()
+    assert [json.loads(record)["message"] for record in records] == ["one", "two", "no end"]
+    capsys.readouterr()
+    assert main(["registry", "list", "-c", str(config), "--json"]) == 0
+    entry = json.loads(capsys.readouterr().out)
+    assert (entry["path"], entry["position"], entry["behind"]) == (str(config.parent / "a.log"), 14, 0)
+    assert main(["registry", "list", "-c", str(config)]) == 0
+    assert str(config.parent / "a.log") in capsys.readouterr().out
+
+
+def test_a_second_replay_sends_nothing_again(config: Path) -> None:
+    assert main(["run", "-c", str(config), "--once"]) == 0
+    assert main(["run", "-c", str(config), "--once"]) == 0
+    assert len((config.parent / "out" / "shipper").read_text().splitlines()) == 3
+
+
+def test_a_registry_that_does_not_exist_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["registry", "list", "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path)]) == 0
+    assert "no files" in capsys.readouterr().out
+
+
+def test_a_replay_that_takes_too_long_exits_1(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-c", str(config), "--once", "--once-timeout", "0s"]) == 1
+    assert "not finished" in capsys.readouterr().err
+
+
+def test_a_directory_that_cannot_be_written_is_told(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "output", "-c", str(config)]) == 0
+    assert "OK" in capsys.readouterr().out
+
+
+def test_a_broker_that_is_not_there_is_told_step_by_step(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = config.read_text().split("output.file")[0]
+    config.write_text(f"{inputs}output.kafka: {{hosts: ['127.0.0.1:1'], topic: t}}\n")
+    assert main(["test", "output", "-c", str(config)]) == 1
+    out = capsys.readouterr().out
+    assert "resolve to 127.0.0.1... OK" in out
+    assert "connect... ERROR" in out
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out.startswith("shipper ")

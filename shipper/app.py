@@ -6,6 +6,7 @@ registrar -> output -> queue and publisher -> crawler
 import gc
 import logging
 import socket
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -187,6 +188,8 @@ def run(
         # The collector would look again and again at millions of short-lived objects that reference counts free.
         gc.freeze()
         gc.set_threshold(200_000, 20, 50)
+        # How long the loop waits at worst for the interpreter lock when another thread is busy: 5 ms would be seen.
+        sys.setswitchinterval(0.0005)
         while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
             app.loop.step()
             app.summary.step()

@@ -14,8 +14,14 @@ from shipper.reader.log_file import LogFile
 from shipper.source.discover import FileKey
 from shipper.source.identity import HEAD_SIZE, fingerprint, tail_hash
 
-HOT_AFTER = 0.003  # a file is hot when data comes again within this many seconds,
-QUIET_AFTER = 0.009  # and quiet when none came for this long
+# A file is hot while data comes so often that looking at it costs less than being told. Seconds between two reads with
+# data, as a running mean: one long pause among many short ones (the machine was busy) does not make it quiet, because
+# going to and fro between looking and being told is what costs most.
+HOT_GAP = 0.005  # it becomes hot below this,
+QUIET_GAP = 0.008  # and quiet above this
+LONGEST_GAP = 0.03  # what a longer pause counts for
+GAP_WEIGHT = 0.1
+QUIET_AFTER = 0.05  # quiet also when no data came for this long
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Harvester:
         self.at_end = False
         self.ledger = Ledger(state.position, self._advanced)
         self._hot = False
+        self._gap = LONGEST_GAP
         self._reader = reader
         self._clock = clock
         self._note = note
@@ -105,8 +112,9 @@ class Harvester:
         if messages is None:
             return None
         now = self._clock.monotonic()
-        gap, self.read_at = now - self.read_at, now
-        self._hot = gap < (QUIET_AFTER if self._hot else HOT_AFTER)
+        self._gap += (min(now - self.read_at, LONGEST_GAP) - self._gap) * GAP_WEIGHT
+        self._hot = self._gap < (QUIET_GAP if self._hot else HOT_GAP)
+        self.read_at = now
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:

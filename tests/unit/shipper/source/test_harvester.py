@@ -2,7 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from registry.state import FileState
-from shipper.source.harvester import HOT_AFTER, QUIET_AFTER, Harvester
+from shipper.source.harvester import HOT_GAP, QUIET_AFTER, QUIET_GAP, Harvester
 from shipper.source.identity import digest
 from shipper.testing import ManualClock
 from tests.builders import multiline
@@ -102,16 +102,32 @@ def test_without_once_a_file_is_never_finished(open_harvester: OpenHarvester) ->
     assert not harvester.finished
 
 
+def write_and_read(harvester: Harvester, clock: ManualClock, *gaps: float) -> None:
+    for gap in gaps:
+        clock.advance(gap)
+        append(harvester, b"more\n")
+        harvester.read()
+
+
 def test_a_file_is_hot_while_data_comes_often(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
-    clock.advance(HOT_AFTER * 2)
-    harvester.read()
+    write_and_read(harvester, clock, HOT_GAP * 0.5)
     assert not harvester.is_hot
-    clock.advance(HOT_AFTER / 2)
-    append(harvester, b"two\n")
-    harvester.read()
+    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50)
     assert harvester.is_hot
-    clock.advance(QUIET_AFTER)
+    clock.advance(QUIET_AFTER * 1.01)
+    assert not harvester.is_hot
+
+
+def test_one_long_pause_does_not_make_a_busy_file_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
+    harvester = open_harvester(b"one\n")
+    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, 1.0)
+    assert harvester.is_hot
+
+
+def test_a_file_that_becomes_slower_becomes_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
+    harvester = open_harvester(b"one\n")
+    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, *[QUIET_GAP * 1.2] * 50)
     assert not harvester.is_hot
 
 

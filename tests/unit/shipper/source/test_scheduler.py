@@ -23,11 +23,11 @@ def scheduler(watches: Watches, clock: ManualClock) -> Scheduler:
 
 
 def heat(harvester: Harvester) -> None:
-    """Let data come twice at once."""
-    harvester.read()
-    with open(harvester.state.path, "ab") as file:
-        file.write(b"more\n")
-    harvester.read()
+    """Let data come again and again, without a pause."""
+    for _ in range(50):
+        with open(harvester.state.path, "ab") as file:
+            file.write(b"more\n")
+        harvester.read()
     assert harvester.is_hot
 
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -88,11 +89,10 @@ class Broker:
         if not self._outlives:
             atexit.register(self.kill)
         self._process = spawn(self._jvm("kafka.Kafka", self._settings), self._output, outlives=self._outlives)
-        try:
+        with ExitStack() as undo:  # whatever ends the waiting, Ctrl-C too, must not leave it running
+            undo.callback(self.kill)
             self._await_answer(time.monotonic() + timeout)
-        except BaseException:  # also Ctrl-C while waiting must not leave it running
-            self.kill()
-            raise
+            undo.pop_all()
 
     def stop(self, timeout: float = 20) -> None:
         """SIGTERM: it closes its log files in order; killed when that takes longer than `timeout`."""

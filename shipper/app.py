@@ -60,8 +60,6 @@ class App:
     registrar: Registrar
     metrics: Metrics
     summary: Summary
-    watcher: Watcher
-    output: Output
 
 
 Connect = Callable[[ShipperConfig, Agent, Publisher, Metrics, Clock], Output]
@@ -101,7 +99,7 @@ def build(
     inputs = [_input(each, config, registrar, clock) for each in config.inputs if each.enabled]
     crawler = Crawler(inputs, registrar, scheduler, watcher, clock, metrics, once=once)
     loop = Loop(crawler, scheduler, queue, publisher, output, registrar, metrics, clock, wake)
-    return App(loop, registrar, metrics, Summary(metrics, crawler, clock), watcher, output)
+    return App(loop, registrar, metrics, Summary(metrics, crawler, clock))
 
 
 def build_output(config: ShipperConfig, agent: Agent, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
@@ -220,6 +218,3 @@ def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
     if not finished or problems or not saved:
         return EXIT_UNFINISHED
     return EXIT_DEAD_LETTER if app.metrics.events_dead_lettered else EXIT_OK
-
-
-__all__ = ["App", "StartError", "build", "run"]

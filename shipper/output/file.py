@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from registry.files import DiskFile, DiskFiles, write_all
 from shipper.clock import Clock
 from shipper.event import Batch
 from shipper.output.base import Deliveries
@@ -37,6 +38,7 @@ class FileOutput:
         self._fsync = fsync
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._size = self._synced_size = _whole_lines(self._fd)
+        DiskFiles().fsync_dir(path.parent)  # else a power failure could take the file, with all that was fsynced in it
         self._unsynced: list[Batch] = []
         self._retry_at = 0.0
         self._said_at = -LOG_EVERY
@@ -79,9 +81,7 @@ class FileOutput:
         data = "".join(f"{record}\n" for record in self._encoder.encode(batch)).encode()
         if os.fstat(self._fd).st_size != self._size:
             os.ftruncate(self._fd, self._size)  # a write that failed left a part of a line
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
+        write_all(DiskFile(self._fd), data)
         self._size += len(data)
 
     def _sync(self) -> None:

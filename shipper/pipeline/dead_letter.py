@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from registry.files import DiskFile, DiskFiles, write_all
 from shipper.clock import Clock
 from shipper.event import Batch, Rejection
 from shipper.output.encode import timestamp
@@ -22,20 +23,19 @@ class DeadLetter:
     def write(self, batch: Batch, topic: str, rejected: Sequence[Rejection]) -> None:
         """Append and fsync. Raises OSError when the disk refuses: then nothing of the batch may be resolved."""
         lines = b"".join(self._line(batch, topic, rejection) for rejection in rejected)
-        is_new = not self.path.exists()
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             size = os.fstat(fd).st_size
             try:
-                _write_all(fd, lines if _ends_whole(fd, size) else b"\n" + lines)
+                write_all(DiskFile(fd), lines if _ends_whole(fd, size) else b"\n" + lines)
                 os.fsync(fd)
             except OSError:
                 os.ftruncate(fd, size)  # a half line would damage the next one
                 raise
         finally:
             os.close(fd)
-        if is_new:
-            _fsync_directory(self.path.parent)  # else a crash could lose the file with the entry in it
+        # Each time: a file that a killed run made new may not be in its directory for good yet. Rejections are rare.
+        DiskFiles().fsync_dir(self.path.parent)
 
     def _line(self, batch: Batch, topic: str, rejection: Rejection) -> bytes:
         messages, source, index = batch.messages, batch.source, rejection.index
@@ -55,16 +55,3 @@ class DeadLetter:
 def _ends_whole(fd: int, size: int) -> bool:
     """Whether the last line has its end: a power failure in the middle of a write may have left a part of one."""
     return size == 0 or os.pread(fd, 1, size - 1) == b"\n"
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
-
-
-def _fsync_directory(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

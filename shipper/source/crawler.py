@@ -94,7 +94,7 @@ class Crawler:
     @property
     def scanned(self) -> bool:
         """With `once`: every input was scanned, and that was all there is to find."""
-        return self.next_scan == NEVER
+        return self._once and self.next_scan == NEVER
 
     @property
     def next_scan(self) -> float:

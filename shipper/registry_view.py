@@ -9,6 +9,7 @@ import orjson
 
 from registry.load import read
 from registry.state import FileState
+from shipper.output.encode import readable_path
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 
@@ -18,7 +19,7 @@ def show_registry(directory: Path, *, as_json: bool) -> None:
     states = sorted(read(directory).values(), key=lambda state: (state.path, state.updated))
     if as_json:
         for state in states:
-            members = asdict(state) | {"path": _printable(state), "behind": _behind(state)}
+            members = asdict(state) | {"path": readable_path(state.path), "behind": _behind(state)}
             print(orjson.dumps(members).decode())  # noqa: T201
         return
     rows = [HEADER, *(_row(state) for state in states)]
@@ -29,13 +30,8 @@ def show_registry(directory: Path, *, as_json: bool) -> None:
         print(f"no files: {directory} is empty or does not exist")  # noqa: T201
 
 
-def _printable(state: FileState) -> str:
-    """A path may hold bytes that are not UTF-8."""
-    return os.fsencode(state.path).decode("utf-8", "replace")
-
-
 def _row(state: FileState) -> tuple[str, ...]:
-    path = _printable(state) + (f" ({state.ended})" if state.ended else "")
+    path = readable_path(state.path) + (f" ({state.ended})" if state.ended else "")
     age = f"{max(time.time() - state.updated, 0):.0f}s"
     return (str(state.position), str(_size(state)), str(_behind(state)), age, state.id, path)
 

@@ -91,6 +91,11 @@ def escape(texts: list[str]) -> list[str]:
     return [orjson.dumps(text)[1:-1].decode() for text in texts]
 
 
+def readable_path(path: str) -> str:
+    """A path may hold any bytes; what is written or shown holds UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 @lru_cache(maxsize=256)
 def _second(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
@@ -106,8 +111,7 @@ def timestamp(seconds: float) -> str:
 def constant_parts(source: Source, agent: Agent) -> tuple[str, str]:
     """The member `file` of `log`, and all that follows `log`, for the records of one file."""
     file = {
-        # A path may hold any bytes; a record holds UTF-8.
-        "path": os.fsencode(source.path).decode("utf-8", "replace"),
+        "path": readable_path(source.path),
         "inode": str(source.inode),
         "device_id": str(source.device),
         "id": source.file_id,

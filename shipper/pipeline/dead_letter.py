@@ -12,7 +12,7 @@ import orjson
 from registry.files import DiskFile, DiskFiles, write_all
 from shipper.clock import Clock
 from shipper.event import Batch, Rejection
-from shipper.output.encode import timestamp
+from shipper.output.encode import readable_path, timestamp
 
 
 class DeadLetter:
@@ -44,7 +44,7 @@ class DeadLetter:
             "reason": rejection.reason,
             "topic": topic,
             "file_id": source.file_id,
-            "path": os.fsencode(source.path).decode("utf-8", "replace"),
+            "path": readable_path(source.path),
             "offset": messages.offsets[index],
             "length": messages.lengths[index],
             "message": messages.texts[index],

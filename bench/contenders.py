@@ -9,28 +9,32 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run: `log` is the file to ship, `directory` is empty and the contender's own."""
+    """One run: `log` is the file to ship, or a pattern of files; `directory` is empty and the contender's own.
+    `inactive`: seconds after which the shipper closes a quiet file (its default)."""
 
     bootstrap: str
     topic: str
     log: Path
     directory: Path
     count: int
+    inactive: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """`exits`: it ends by itself; others are stopped when all records are readable. `follows`: it can tail a file."""
+    """`exits`: it ends by itself; others are stopped when all records are readable. `follows`: it can tail a file.
+    `closes`: it closes files that are quiet."""
 
     name: str
     command: Callable[[Job], list[str]]
     exits: bool
     follows: bool
+    closes: bool = False
 
 
 SHIPPER = """\
 shipper.inputs:
-  - {{type: filestream, id: bench, paths: ["{log}"]}}
+  - {{type: filestream, id: bench, paths: ["{log}"], close.on_state_change.inactive: {inactive:.0f}s}}
 output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}}}
 path.data: {directory}/data
 logging.format: text
@@ -81,7 +85,7 @@ def available() -> list[Contender]:
     """Those that this machine has; the shipper and the floor always."""
     found = [
         Contender("shipper --once", shipper_once, exits=True, follows=False),
-        Contender("shipper", shipper, exits=False, follows=True),
+        Contender("shipper", shipper, exits=False, follows=True, closes=True),
         Contender("floor", floor, exits=True, follows=False),
     ]
     omkafka = any(Path("/usr/lib").glob("*/rsyslog/omkafka.so"))
@@ -95,7 +99,9 @@ def available() -> list[Contender]:
 def _write(job: Job, name: str, template: str) -> str:
     path = job.directory / name
     path.write_text(
-        template.format(log=job.log, bootstrap=job.bootstrap, topic=job.topic, directory=job.directory),
+        template.format(
+            log=job.log, bootstrap=job.bootstrap, topic=job.topic, directory=job.directory, inactive=job.inactive
+        ),
         encoding="utf-8",
     )
     path.chmod(0o600)

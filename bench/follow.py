@@ -1,16 +1,15 @@
 """One file, written line by line while it is followed: what it costs, and how late each line is readable."""
 
-import re
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.appends import stamp_of
 from bench.contenders import Contender, Job
 from bench.measure import Child
 from bench.topics import follow
 
-STAMP = re.compile(rb"written=(\d+\.\d+)")
 SETTLE = 3.0  # seconds that a follower gets to start and to find the file
 GIVE_UP = 30.0
 
@@ -51,9 +50,9 @@ def _run(child: Child, job: Job, rate: float, seconds: float) -> tuple[list[floa
     for value, at in consumed:
         if ready.is_set() and not writer.is_alive() and not writer.ended:
             writer.start()
-        stamp = STAMP.search(value)
-        if stamp is not None:
-            delays.append(at - float(stamp[1]))
+        written = stamp_of(value)
+        if written is not None:
+            delays.append(at - written)
         if len(delays) >= count:
             break
         if writer.ended and time.time() - writer.ended > GIVE_UP:

@@ -15,6 +15,21 @@ class Cost:
     memory_mb: float
 
 
+def resident_mb(pid: int | None = None) -> float:
+    """Memory of a process, or of this one, in MB."""
+    return _memory_mb("VmRSS", pid)
+
+
+def peak_mb(pid: int | None = None) -> float:
+    """The largest that it ever was. (The kernel's ru_maxrss would count what the parent had when it forked.)"""
+    return _memory_mb("VmHWM", pid)
+
+
+def _memory_mb(name: str, pid: int | None) -> float:
+    status = Path(f"/proc/{pid or 'self'}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith(f"{name}:")).split()[1]) / 1024
+
+
 class Child:
     """A process that is measured, output to a file; `end` waits for it, after a SIGTERM unless it ends by itself."""
 
@@ -34,6 +49,22 @@ class Child:
         """Used so far by all of its threads."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def memory_mb(self) -> float:
+        """Resident now."""
+        return resident_mb(self._process.pid)
+
+    def threads(self) -> int:
+        """Those that it has now."""
+        return len(os.listdir(f"/proc/{self._process.pid}/task"))
+
+    def open_files(self) -> int:
+        """Descriptors of every kind."""
+        return len(os.listdir(f"/proc/{self._process.pid}/fd"))
 
     def end(self) -> Cost:
         if not self._exits:

@@ -1,6 +1,6 @@
 """Results as text: the median of the runs, and how far they lie apart."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 
@@ -18,3 +18,24 @@ def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in table
     )
+
+
+class Sheet:
+    """Figures by row and contender, in the order in which they come, beside what is aimed at."""
+
+    def __init__(self, aims: Mapping[str, str]) -> None:
+        self._aims = aims
+        self._values: dict[str, dict[str, list[float]]] = {}
+        self._forms: dict[str, str] = {}
+
+    def add(self, row: str, contender: str, value: float, form: str) -> None:
+        self._forms[row] = form
+        self._values.setdefault(row, {}).setdefault(contender, []).append(value)
+
+    def show(self, title: str) -> str:
+        names = list(dict.fromkeys(name for found in self._values.values() for name in found))
+        rows = [
+            (row, self._aims.get(row, ""), *(spread(found[name], form) if name in found else "" for name in names))
+            for (row, found), form in zip(self._values.items(), self._forms.values(), strict=True)
+        ]
+        return show((title, "aim", *names), rows)

@@ -9,14 +9,17 @@ PARTITIONS = 4
 LOOK_EVERY = 0.02
 
 
-def wait_for(bootstrap: str, topic: str, count: int, check: Callable[[], None], timeout: float = 300.0) -> float:
+def wait_for(
+    bootstrap: str, topic: str, count: int, check: Callable[[], None], timeout: float = 300.0,
+    partitions: int = PARTITIONS,
+) -> float:  # fmt: skip
     """The monotonic time at which `count` records were readable; `check` raises when there is no hope."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench-count", "enable.auto.commit": False})
     deadline = time.monotonic() + timeout
     try:
-        while readable(consumer, topic) < count:
+        while (found := readable(consumer, topic, partitions)) < count:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{readable(consumer, topic)} of {count} records in {topic} after {timeout:.0f} s")
+                raise RuntimeError(f"{found} of {count} records in {topic} after {timeout:.0f} s")
             check()
             time.sleep(LOOK_EVERY)
         return time.monotonic()
@@ -24,21 +27,22 @@ def wait_for(bootstrap: str, topic: str, count: int, check: Callable[[], None], 
         consumer.close()
 
 
-def readable(consumer: Consumer, topic: str) -> int:
+def readable(consumer: Consumer, topic: str, partitions: int = PARTITIONS) -> int:
     """Records in all partitions; 0 while the topic is so young that a partition has no leader."""
     try:
-        return _readable(consumer, topic)
+        return _readable(consumer, topic, partitions)
     except KafkaException:
         return 0
 
 
-def _readable(consumer: Consumer, topic: str) -> int:
-    marks = [consumer.get_watermark_offsets(TopicPartition(topic, part), timeout=10) for part in range(PARTITIONS)]
+def _readable(consumer: Consumer, topic: str, partitions: int) -> int:
+    marks = [consumer.get_watermark_offsets(TopicPartition(topic, part), timeout=10) for part in range(partitions)]
     return sum(high - low for low, high in marks)
 
 
 def follow(bootstrap: str, topic: str, ready: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
-    """Values and the wall clock at which each came, from the end of the topic on; `ready` is called when it listens."""
+    """Values and the wall clock at which each came, from the end of the topic on; `ready` is called when it listens.
+    An empty value stands for a moment in which none came."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -48,9 +52,9 @@ def follow(bootstrap: str, topic: str, ready: Callable[[], None]) -> Iterator[tu
             "fetch.min.bytes": 1,
         }
     )
-    consumer.assign([TopicPartition(topic, part, 0) for part in range(PARTITIONS)])
-    for part in range(PARTITIONS):
-        consumer.get_watermark_offsets(TopicPartition(topic, part), timeout=10)
+    parts = [TopicPartition(topic, part) for part in range(PARTITIONS)]
+    ends = [consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts]
+    consumer.assign([TopicPartition(topic, part, end) for part, end in enumerate(ends)])
     ready()
     try:
         while True:

@@ -11,7 +11,9 @@ schema      a model's options, read from its dataclasses
 report      problems, notes, and the places of values
 raw         maps whose keys we do not know
 load        tree -> model, all problems at once
-model       what the shipper can be told (with inputs, outputs)
+model       what the shipper can be told (with inputs, flat_inputs, identity, parsers, outputs)
+checks      checks that several options share
+feeding     an input that would read what the shipper writes
 sink        what the Spark sink can be told
 filebeat    what Filebeat has and we do not
 reference   the page of all options

@@ -5,6 +5,8 @@ NOT_YET would change what is shipped, so it is an error. IGNORED changes not one
 
 _ELSEWHERE = "nothing here uses it"
 _TUNING = "batches, requests and retries are sized by the shipper itself; librdkafka: takes raw settings"
+_READS = "reads are sized by the shipper itself"
+_WOKEN = "a file event wakes the reader up"
 _STDERR = "logs go to stderr, where the service manager keeps them"
 
 ROOT_NOT_YET = {
@@ -78,39 +80,68 @@ LOGGING_IGNORED = dict.fromkeys(
 ) | dict.fromkeys(("metrics", "selectors", "json", "ecs", "with_fields"), _ELSEWHERE)
 INPUT_NOT_YET = {
     "processors": "",
-    "multiline": "it belongs below parsers, as '- multiline:'",
     "include_lines": "",
     "exclude_lines": "",
-    "ignore_older": "",
-    "ignore_inactive": "",
-    "file_identity": "a file is known by device, inode and the bytes of its head",
-    "clean_inactive": "",
-    "clean_removed": "",
     "line_terminator": "",
-    "exclude_files": "it belongs below prospector.scanner",
-    "scan_frequency": "it is prospector.scanner.check_interval here",
     "json": "it belongs below parsers, as '- ndjson:'",
     "pipeline": "",
     "index": "",
     "keep_null": "",
     "publisher_pipeline": "",
-    "take_over": "",
-    "compression": "",
+    "take_over": "'shipper registry import filebeat' takes over positions",
     "include_file_owner_name": "",
     "include_file_owner_group_name": "",
-    "harvester_limit": "",
-    "delete": "",
-    "max_bytes": "it is message_max_bytes here",
-    "tail_files": "",
-    "close_inactive": "it is close.on_state_change.inactive here",
+    "read_until_eof": "",
+    "seek_to_tail": "",
+    "legacy_clean_inactive": "",
+    "allow_deprecated_id_duplication": "each input needs an id of its own",
+    "gzip_experimental": "it is compression: auto now",
 }
 INPUT_IGNORED = {
-    "buffer_size": "reads are sized by the shipper itself",
-    "backoff": "a file event wakes the reader up",
+    "buffer_size": _READS,
+    "harvester_buffer_size": _READS,
+    "backoff": _WOKEN,
+    "rotation": "a rotated file is recognised by device, inode and content",
 }
-SCANNER_NOT_YET = dict.fromkeys(("exclude_files", "include_files", "symlinks", "resend_on_touch", "recursive_glob"), "")
-SCANNER_IGNORED = {"fingerprint": "heads of files are compared in any case, from the first byte on"}
-CLOSE_NOT_YET = {"reader": ""}
-STATE_CHANGE_NOT_YET = dict.fromkeys(("renamed", "removed", "check_interval"), "")
+SCANNER_NOT_YET = {"resend_on_touch": "a file that was touched and holds the same is not sent again"}
+FLAT_NOT_YET = {
+    "processors": "",
+    "include_lines": "",
+    "exclude_lines": "",
+    "json": "",
+    "line_terminator": "",
+    "pipeline": "",
+    "index": "",
+    "keep_null": "",
+    "publisher_pipeline": "",
+}
+FLAT_IGNORED = {
+    "buffer_size": _READS,
+    "harvester_buffer_size": _READS,
+    "backoff": _WOKEN,
+    "backoff_factor": _WOKEN,
+    "max_backoff": _WOKEN,
+    "scan.sort": "files are read in fair turns",
+    "scan.order": "files are read in fair turns",
+    "allow_deprecated_use": "this type of input stays",
+}
+# What the other types of input call an option of this one.
+FLAT_NAMES = {
+    "message_max_bytes": "max_bytes",
+    "parsers": "multiline",
+    "prospector.scanner.check_interval": "scan_frequency",
+    "prospector.scanner.exclude_files": "exclude_files",
+    "prospector.scanner.symlinks": "symlinks",
+    "prospector.scanner.recursive_glob": "recursive_glob.enabled",
+    "close.on_state_change.inactive": "close_inactive",
+    "close.on_state_change.renamed": "close_renamed",
+    "close.on_state_change.removed": "close_removed",
+    "close.reader.on_eof": "close_eof",
+    "close.reader.after_interval": "close_timeout",
+}
+FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
+    "multiline": "'- multiline:' below parsers",
+}
+STDIN_NAMES = {name: FLAT_NAMES[name] for name in ("message_max_bytes", "parsers")}
 PARSER_NOT_YET = dict.fromkeys(("ndjson", "container", "syslog", "include_message"), "")
 MULTILINE_NOT_YET = dict.fromkeys(("flush_pattern", "count_lines", "skip_newline"), "")

@@ -15,7 +15,7 @@ from config import document, scalars
 from config.errors import ConfigError, Problem
 from config.raw import RawMaps
 from config.report import FAILED, Report, Spot, dotted
-from config.schema import Names, Option, options
+from config.schema import Kinds, Names, Option, options
 from config.tree import Listing, Node, Scalar, Table, is_null
 
 T = TypeVar("T")
@@ -51,20 +51,39 @@ class _Walk:
         self._report = report
         self._raw = RawMaps(env, report)
 
-    def section(self, model: Any, node: Node, spot: Spot) -> Any:
-        """A dataclass from a table; a section with nothing below it is one of defaults."""
+    def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
+        """A dataclass from a table, or what it becomes; a section with nothing below it is one of defaults."""
         self._report.spots[spot.attribute] = spot
         if is_null(node):
             node = Table((), spot.place)
         if not isinstance(node, Table):
             return self._report.fail(spot, _NO_SECTION)
         found: Found = {}
-        self._match(Names.of(model), node, "", spot, found)
+        self._match(Names.of(model, kinds), node, "", spot, found)
         values = {option.name: self._option(option, found.get(option.name), spot) for option in options(model)}
         if FAILED in values.values():
             return FAILED
-        value = model(**values)
-        return self._report.checked(value, value.check() if hasattr(value, "check") else (), spot)
+        return self._checked(model(**values), spot)
+
+    def _checked(self, value: Any, spot: Spot) -> Any:
+        checked = self._report.checked(value, value.check() if hasattr(value, "check") else (), spot)
+        if checked is FAILED:
+            return FAILED
+        self._report.remark(value.remarks() if hasattr(value, "remarks") else (), spot)
+        return value.becomes() if hasattr(value, "becomes") else value
+
+    def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
+        """A section of the kind that it says it is."""
+        said = node.children(lambda *_: None).get(kinds.key) if isinstance(node, Table) else None
+        if not isinstance(said, Scalar) or is_null(said):
+            return self.section(kinds.models[kinds.default], node, spot, kinds)
+        where = spot.option(kinds.key, kinds.key, said)
+        kind = self._raw.expanded(said, where)
+        if kind is FAILED:
+            return FAILED
+        if kind.text not in kinds.models:
+            return self._report.fail(where, f"{kind.text!r} must be one of: {', '.join(kinds.models)}")
+        return self.section(kinds.models[kind.text], node, spot, kinds)
 
     def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> None:
         """Sorts what is written into `found`; what is none of ours becomes a problem or a note."""
@@ -93,6 +112,8 @@ class _Walk:
             return
         if name in names.ignored:
             self._report.note(spot, names.ignored[name])
+        elif name in names.others and name not in names.not_yet:
+            self._report.fail(spot, names.others[name])
         elif _disabled(node):
             self._report.note(spot, "not enabled")
         else:
@@ -105,7 +126,7 @@ class _Walk:
         if node is FAILED:
             return FAILED
         if option.always and (node is not None or "missing" not in option.about):
-            return self.section(option.hint, node or Table((), spot.place), spot)
+            return self.section(option.section, node or Table((), spot.place), spot)
         if node is None or (is_null(node) and (option.section is None or option.many)):
             if option.required:
                 return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
@@ -125,6 +146,8 @@ class _Walk:
     def _value(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
         if get_origin(hint) is tuple:
             return self._items(option, get_args(hint)[0], node, spot)
+        if option.kinds:
+            return self._of_kind(option.kinds, node, spot)
         if option.section is not None:
             return self.section(option.section, node, spot)
         if get_origin(hint) is dict:
@@ -168,7 +191,7 @@ def _parts(values: Sequence[str], split: str) -> list[str]:
 
 
 def _disabled(node: Node) -> bool:
-    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Table) else None
+    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Table) else node
     return isinstance(enabled, Scalar) and enabled.kind == "bool" and scalars.natural(enabled) is False
 
 

@@ -1,30 +1,40 @@
 """What the shipper can be told. Names, units and defaults are Filebeat's where it has the option."""
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from config import filebeat
+from config.checks import Finding, not_blank
+from config.feeding import feeds_itself
+from config.flat_inputs import ContainerInput, LogInput, StdinInput
+from config.identity import FileIdentityConfig
 from config.inputs import (
     CloseConfig,
-    Finding,
+    DeleteConfig,
+    FingerprintConfig,
     InputConfig,
-    MultilineConfig,
-    ParserConfig,
     ProspectorConfig,
+    ReaderCloseConfig,
+    RemovedCloseConfig,
     ScannerConfig,
     StateChangeConfig,
-    not_blank,
 )
 from config.outputs import BackoffConfig, ConsoleOutput, FileOutput, KafkaOutput, OutputConfig, SaslConfig, SslConfig
+from config.parsers import MultilineConfig, ParserConfig
+from config.schema import Kinds
 from config.units import Duration, Size
 
 __all__ = [
     "BackoffConfig",
     "CloseConfig",
     "ConsoleOutput",
+    "DeleteConfig",
+    "FileIdentityConfig",
     "FileOutput",
+    "FingerprintConfig",
     "InputConfig",
     "KafkaOutput",
     "LoggingConfig",
@@ -35,7 +45,9 @@ __all__ = [
     "PathConfig",
     "ProspectorConfig",
     "QueueConfig",
+    "ReaderCloseConfig",
     "RegistryConfig",
+    "RemovedCloseConfig",
     "SaslConfig",
     "ScannerConfig",
     "ShipperConfig",
@@ -69,6 +81,10 @@ class PathConfig:
     logs: str | None = field(default=None, metadata={"doc": "Accepted and not used: logs go to stderr."})
 
 
+# The registry's own module docstring says what they are.
+REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpoint.tmp")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryConfig:
     path: str = field(
@@ -100,6 +116,15 @@ def inputs_agree(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
     for index, each in enumerate(inputs):
         if first.setdefault(each.id, index) != index:
             yield f"[{index}].id", f"{each.id!r} is also the id of input {first[each.id]}; each needs its own"
+    enabled = [index for index, each in enumerate(inputs) if each.enabled]
+    for index in enabled:
+        if inputs[index].type == "stdin" and len(enabled) > 1:
+            yield f"[{index}].type", "stdin must be the only input that is enabled"
+
+
+INPUT_KINDS = Kinds(
+    "type", {"filestream": InputConfig, "log": LogInput, "container": ContainerInput, "stdin": StdinInput}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +132,12 @@ class ShipperConfig:
     not_yet: ClassVar = filebeat.ROOT_NOT_YET
     ignored: ClassVar = filebeat.ROOT_IGNORED
     inputs: tuple[InputConfig, ...] = field(
-        metadata={"key": ("shipper.inputs", "filebeat.inputs"), "doc": "What is read.", "check": inputs_agree}
+        metadata={
+            "key": ("shipper.inputs", "filebeat.inputs"),
+            "doc": "What is read.",
+            "check": inputs_agree,
+            "read_as": INPUT_KINDS,
+        }
     )
     output: OutputConfig
     queue: QueueConfig = field(default_factory=QueueConfig)
@@ -130,3 +160,17 @@ class ShipperConfig:
     )
     logging: LoggingConfig = field(default_factory=LoggingConfig)
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # what was accepted and left out, in words
+
+    def check(self) -> Iterator[Finding]:
+        yield from ((f"inputs{below}", message) for below, message in feeds_itself(self.inputs, self.written()))
+
+    def written(self) -> dict[str, str]:
+        """Every file that the shipper itself writes -> the option that says where."""
+        registry = os.path.join(self.path.data, self.registry.path)
+        kept = ("dead_letter.ndjson", "agent_id", "first_start")
+        files = {os.path.join(self.path.data, name): "path.data" for name in kept}
+        files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
+        output = self.output.chosen
+        if isinstance(output, FileOutput):
+            files[os.path.join(output.path, output.filename)] = "output.file"
+        return files

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from config import filebeat
-from config.inputs import Finding, not_blank, not_empty
+from config.checks import Finding, not_blank, not_empty
 from config.units import Duration, Size
 
 

@@ -8,12 +8,19 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from config.model import ShipperConfig
 from config.patterns import parse_pattern
 from config.report import dotted
-from config.schema import Option, options
+from config.schema import Kinds, Option, options
 from config.sink import SinkConfig
-from config.units import Duration, Size, parse_duration, parse_size
+from config.units import Duration, DurationOrNever, Size, parse_duration, parse_duration_or_never, parse_size
 
 _MODELS = {"shipper": ShipperConfig, "sink": SinkConfig}
-_UNITS: dict[Any, str] = {parse_size: "size", parse_duration: "duration", parse_pattern: "pattern"}
+_UNITS: dict[Any, str] = {
+    parse_size: "size",
+    parse_duration: "duration",
+    parse_duration_or_never: "duration",
+    parse_pattern: "pattern",
+}
+Row = tuple[str, str, str, str]  # option, type, default, meaning
+
 _TITLE = "| option | type | default | |\n|---|---|---|---|\n"
 
 
@@ -22,13 +29,27 @@ def reference(model: Any) -> str:
     return _TITLE + "".join(f"| {' | '.join(row)} |\n" for row in _rows(model, ""))
 
 
-def _rows(model: Any, above: str) -> Iterator[tuple[str, str, str, str]]:
+def _rows(model: Any, above: str) -> Iterator[Row]:
     for option in options(model):
         path = dotted(above, option.keys[0])
         if not option.section or "doc" in option.about:
             yield f"`{path}`", _type(option.hint) + _unit(option), _default(option), _meaning(option, above)
-        if option.section:
-            yield from _rows(option.section, path + "[]" if option.many else path)
+        below = path + "[]" if option.many else path
+        if option.kinds:
+            yield from _rows_of_kinds(option.kinds, below)
+        elif option.section:
+            yield from _rows(option.section, below)
+
+
+def _rows_of_kinds(kinds: Kinds, above: str) -> Iterator[Row]:
+    """What is the same in several kinds once, and to which kinds it belongs."""
+    owners: dict[Row, list[str]] = {}
+    for kind, model in kinds.models.items():
+        for row in _rows(model, above):
+            owners.setdefault(row, []).append(kind)
+    for (path, hint, default, meaning), of in owners.items():
+        only = f" (`{kinds.key}: {', '.join(of)}`)" if len(of) < len(kinds.models) else ""
+        yield path, hint, default, meaning + only
 
 
 def _meaning(option: Option, above: str) -> str:
@@ -41,9 +62,9 @@ def _type(hint: Any) -> str:
     origin: Any = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
-        return _UNITS[arguments[1]]
+        return _UNITS.get(arguments[1]) or _type(arguments[0])
     if origin is Literal:
-        return ", ".join(f"`{choice}`" for choice in arguments)
+        return ", ".join(f"`{choice}`" for choice in arguments if choice)
     if origin is tuple:
         return f"list of {_type(arguments[0])}"
     if origin is dict:
@@ -60,7 +81,7 @@ def _unit(option: Option) -> str:
 def _default(option: Option) -> str:
     if option.required:
         return "required"
-    if option.default in (None, (), {}):
+    if option.default in (None, (), {}, ""):
         return ""
     return f"`{_text(option.hint, option.default)}`"
 
@@ -68,10 +89,10 @@ def _default(option: Option) -> str:
 def _text(hint: Any, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if hint == Duration:
+    if hint in (Duration, DurationOrNever):
         return f"{value:g}s"
     if hint == Size:
-        return f"{value // 1024**2}MiB" if value % 1024**2 == 0 else str(value)
+        return f"{value // 1024**2}MiB" if value and value % 1024**2 == 0 else str(value)
     return str(value)
 
 

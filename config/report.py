@@ -49,6 +49,13 @@ class Report:
         message = f"ignored: {spot.path} ({spot.place}): {why}"
         self.notes.append(Problem(spot.place.file, spot.place.line, spot.path, message))
 
+    def remark(self, remarks: Iterable[tuple[str, str]], spot: Spot) -> None:
+        """What is no mistake and should be known, told where the thing was written."""
+        for below, words in remarks:
+            where = self._nearest(dotted(spot.attribute, below))
+            message = f"{where.path} ({where.place}): {words}"
+            self.notes.append(Problem(where.place.file, where.place.line, where.path, message))
+
     def clash(self, path: str) -> Clash:
         """What tables below `path` call when a key was given twice."""
 

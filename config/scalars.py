@@ -59,7 +59,8 @@ def _choice(text: str, choices: tuple[Any, ...]) -> Any:
     for choice in choices:
         if str(choice) == text:
             return choice
-    raise ValueError(f"{text!r} must be one of: {', '.join(map(str, choices))}")
+    names = ", ".join(str(choice) or "''" for choice in choices)
+    raise ValueError(f"{text!r} must be one of: {names}")
 
 
 def _bool(text: str) -> bool:

@@ -9,9 +9,12 @@ A field's metadata, all optional:
     check     value -> iterator of (path below the value, message)
     split     what separates items of a list that is written as one scalar
     missing   what to say more when a required option is absent
+    read_as   the model that YAML is matched against, where it is not the hint's; or Kinds, which choose one
 
-A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields, and two class variables,
-dotted name -> why: `not_yet` (an error: the option is real, we do not have it) and `ignored` (a note: no harm is done).
+A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields, `remarks(self)`, alike,
+for what is no mistake and should be known, `becomes(self)` for what the program gets in its place, and class variables
+by dotted name: `not_yet` -> why (an error: the option is real, we do not have it), `ignored` -> why (a note: no harm is
+done), and `here`, by the name of another kind's option -> what this kind calls it.
 """
 
 import dataclasses
@@ -19,9 +22,26 @@ import difflib
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 Check = Callable[[Any], Iterable[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Models of a section that says by one of its keys which it is; the first is meant where it does not."""
+
+    key: str
+    models: Mapping[str, Any]
+
+    @property
+    def default(self) -> str:
+        return next(iter(self.models))
+
+    def owners(self, name: str) -> list[str]:
+        """The kinds that have an option of this name, or below it."""
+        return [kind for kind, model in self.models.items() if any(_covers(name, leaf) for leaf in leaves(model))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +56,18 @@ class Option:
     about: Mapping[str, Any]
 
     @property
+    def kinds(self) -> Kinds | None:
+        """What a section may be, where that is for the section to say."""
+        read_as = self.about.get("read_as")
+        return read_as if isinstance(read_as, Kinds) else None
+
+    @property
     def section(self) -> Any:
-        """The dataclass of a nested section, None for any other option."""
-        return next((hint for hint in (self.hint, *typing.get_args(self.hint)) if dataclasses.is_dataclass(hint)), None)
+        """The dataclass that a nested section is matched against (of `kinds`, the first); None for any other option."""
+        if self.kinds:
+            return self.kinds.models[self.kinds.default]
+        hinted = (hint for hint in (self.hint, *typing.get_args(self.hint)) if dataclasses.is_dataclass(hint))
+        return self.about.get("read_as") or next(hinted, None)
 
     @property
     def many(self) -> bool:
@@ -69,6 +98,21 @@ def _option(field: "dataclasses.Field[Any]", hint: Any) -> Option:
     return Option(field.name, keys, hint, default is dataclasses.MISSING, default, field.metadata)
 
 
+@cache  # each input asks for those of every other kind
+def leaves(model: Any) -> tuple[str, ...]:
+    """The dotted names of a model's options, those of its sections instead of the sections themselves."""
+    return tuple(name for option in options(model) for key in option.keys for name in _ends(option, key))
+
+
+def _ends(option: Option, key: str) -> Iterator[str]:
+    below = leaves(option.section) if option.section and not option.many else ()
+    yield from (f"{key}.{name}" for name in below) if below else (key,)
+
+
+def _covers(name: str, leaf: str) -> bool:
+    return leaf == name or leaf.startswith(name + ".")
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """Every name that can stand in a section, dotted, relative to it."""
@@ -76,15 +120,17 @@ class Names:
     options: Mapping[str, Option]
     not_yet: Mapping[str, str]
     ignored: Mapping[str, str]
+    others: Mapping[str, str]  # of other kinds of section -> where it belongs
 
     @classmethod
-    def of(cls, model: Any) -> "Names":
+    def of(cls, model: Any, kinds: Kinds | None = None) -> "Names":
         by_key = {key: option for option in options(model) for key in option.keys}
-        return cls(by_key, getattr(model, "not_yet", {}), getattr(model, "ignored", {}))
+        others = _others(model, kinds) if kinds else {}
+        return cls(by_key, getattr(model, "not_yet", {}), getattr(model, "ignored", {}), others)
 
     def foreign(self, name: str) -> bool:
-        """Whether it is a name of Filebeat's that we do not have."""
-        return name in self.not_yet or name in self.ignored
+        """Whether it is a name of Filebeat's that we do not have, or have elsewhere."""
+        return name in self.not_yet or name in self.ignored or name in self.others
 
     def beneath(self, name: str) -> bool:
         """Whether some name goes on below this one."""
@@ -97,12 +143,24 @@ class Names:
         if close:
             return f"unknown option; did you mean {close[0]!r}?"
         known = ", ".join(key for key, option in self.options.items() if key == option.keys[0])
-        return f"unknown option; known here: {known}"
+        return f"unknown option; known here: {known or 'none'}"
 
     def _all(self) -> Iterator[str]:
         yield from self.options
         yield from self.not_yet
         yield from self.ignored
+        yield from self.others
+
+
+def _others(model: Any, kinds: Kinds) -> dict[str, str]:
+    here: Mapping[str, str] = getattr(model, "here", {})
+    names = [*here, *(leaf for other in kinds.models.values() if other is not model for leaf in leaves(other))]
+    return {name: _belongs(kinds, name, here.get(name)) for name in names}
+
+
+def _belongs(kinds: Kinds, name: str, here: str | None) -> str:
+    where = f"an option of {kinds.key}: {', '.join(kinds.owners(name))}"
+    return f"{where}; here it is {here}" if here else where
 
 
 def _spellings(names: Iterable[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from config.inputs import not_blank, not_empty
+from config.checks import not_blank, not_empty
 from config.model import LoggingConfig
 from config.units import Duration
 

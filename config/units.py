@@ -34,6 +34,12 @@ def parse_duration(text: str) -> float:
     return round(sum(float(number) * _SECONDS[unit] for number, unit in parts), 9)
 
 
+def parse_duration_or_never(text: str) -> float:
+    """As `parse_duration`; -1 means the same as 0. Raises ValueError."""
+    return 0.0 if text.strip() in ("-1", "-1s") else parse_duration(text)
+
+
 # The second argument is what the loader calls with the scalar's text.
 Size = Annotated[int, parse_size]
 Duration = Annotated[float, parse_duration]
+DurationOrNever = Annotated[float, parse_duration_or_never]

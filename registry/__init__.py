@@ -1,6 +1,6 @@
 """Positions of files, safe on disk. Imports nothing of ours; `store.py` describes the format."""
 
-from registry.errors import RegistryCorrupt, RegistryError, RegistryLocked, RegistryTooNew
+from registry.errors import RegistryCorrupt, RegistryError, RegistryLocked, RegistryMisplaced, RegistryTooNew
 from registry.files import DiskFiles, Files
 from registry.registrar import Registrar, Saved
 from registry.state import FileState
@@ -14,6 +14,7 @@ __all__ = [
     "RegistryCorrupt",
     "RegistryError",
     "RegistryLocked",
+    "RegistryMisplaced",
     "RegistryTooNew",
     "Saved",
     "Store",

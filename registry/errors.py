@@ -3,7 +3,8 @@
     RegistryError
     ├── RegistryLocked    another process holds the directory
     ├── RegistryCorrupt   bytes that were once on disk are damaged or gone
-    └── RegistryTooNew    written by a later release
+    ├── RegistryTooNew    written by a later release
+    └── RegistryMisplaced what stands at its place is no directory, or no plain file
 
 A disk that refuses (full, read-only) is the plain OSError: it may pass, these do not.
 """
@@ -44,3 +45,11 @@ class RegistryTooNew(RegistryError):
             f"registry file {file} has format version {version}, this release knows up to {known};"
             " run the release that wrote it, or a later one"
         )
+
+
+class RegistryMisplaced(RegistryError):
+    """Never taken for "there is no registry yet": that would ship every file again from its start."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.path = path
+        super().__init__(f"registry {path} {why}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from registry.errors import RegistryLocked
+from registry.errors import RegistryLocked, RegistryMisplaced
 
 
 class File(Protocol):
@@ -65,15 +68,59 @@ class DiskFile:
         os.close(self._descriptor)
 
 
+def _open(path: Path, flags: int, mode: int = 0) -> int:
+    """A plain file. Raises RegistryMisplaced for a symlink, because a rename replaces it and not its target, and for a
+    directory, FIFO or device, which could block for ever."""
+    try:
+        made = bool(flags & os.O_CREAT) and not path.exists()
+        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+        if made:
+            _give_away(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            _refuse_dangling(path)
+            target = os.readlink(path)
+            why = f"is a symlink to {target}, which a rename would replace; move the file here, or link the directory"
+            raise RegistryMisplaced(path, why) from error
+        if error.errno in (errno.EISDIR, errno.ENXIO):
+            raise RegistryMisplaced(path, _NO_FILE) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise RegistryMisplaced(path, _NO_FILE)
+    return descriptor
+
+
+def _give_away(path: Path) -> None:
+    """What root makes (`sudo shipper registry forget`) belongs to whom its directory belongs to: the daemon's user, who
+    could not open it otherwise."""
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        with suppress(PermissionError):  # root of an NFS client may be nobody
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+_NO_FILE = "is not a plain file; move it away, and restore the file from a backup if there is one"
+
+
+def _refuse_dangling(path: Path) -> None:
+    if path.is_symlink() and not path.exists():
+        why = (
+            f"is a symlink to {os.readlink(path)}, which does not exist; mount or make that,"
+            " or remove the symlink to begin without positions (every file is then shipped again from its start)"
+        )
+        raise RegistryMisplaced(path, why)
+
+
 class DiskFiles:
     def __init__(self, file_mode: int = 0o600, directory_mode: int = 0o750) -> None:
         self._file_mode = file_mode
         self._directory_mode = directory_mode
 
     def lock(self, directory: Path) -> DiskFile:
-        self._make(directory)
+        self.make(directory)
         # Not emptied by opening: the bytes are the holder's pid until the lock is ours.
-        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self._file_mode)
+        descriptor = _open(directory / "lock", os.O_RDWR | os.O_CREAT, self._file_mode)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -84,22 +131,35 @@ class DiskFiles:
         os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         return DiskFile(descriptor)
 
-    def _make(self, directory: Path) -> None:
+    def make(self, directory: Path) -> None:
+        """The directory, and those above it, unless they are there. Raises RegistryMisplaced."""
         if directory.is_dir():
             return
-        self._make(directory.parent)
-        directory.mkdir(self._directory_mode, exist_ok=True)
+        self.make(directory.parent)
+        _refuse_dangling(directory)
+        try:
+            directory.mkdir(self._directory_mode, exist_ok=True)
+            _give_away(directory)
+        except FileExistsError:
+            why = "is a file, and a directory is needed there; move it away or set another path.data"
+            raise RegistryMisplaced(directory, why) from None
         self.fsync_dir(directory.parent)  # or a power failure takes the directory, with all that was fsynced in it
 
     def read(self, path: Path) -> bytes | None:
         try:
-            return path.read_bytes()
+            descriptor = _open(path, os.O_RDONLY)
         except FileNotFoundError:
+            for each in path.parents:
+                _refuse_dangling(each)
             return None
+        with open(descriptor, "rb") as file:
+            return file.read()
 
     def open(self, path: Path, fresh: bool = False) -> DiskFile:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_TRUNC if fresh else 0)
-        return DiskFile(os.open(path, flags, self._file_mode))
+        if fresh:
+            path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, somebody else's file
+        flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_EXCL if fresh else 0)
+        return DiskFile(_open(path, flags, self._file_mode))
 
     def rename(self, source: Path, target: Path) -> None:
         source.rename(target)

@@ -2,7 +2,7 @@
 
 Every file is one header line and then groups; a group is entry lines and one closing line:
 
-    {"registry":"log","version":1,"group":12,"crc":"9a0b1c2d"}
+    {"registry":"log","version":2,"group":12,"crc":"9a0b1c2d"}
     {"id":"f1", …}
     {"removed":"f2"}
     {"group":13,"entries":2,"size":257,"crc":"0f1e2d3c"}
@@ -11,6 +11,8 @@ A closing line's crc32 covers the group's entry lines and the closing line up to
 can be computed from the number and the entries, it is checked by comparing bytes: no damage in it goes unseen.
 The mark `{"group":` occurs nowhere else in a file that is whole, because JSON escapes the quotes inside strings.
 Header lines stay as they are in every later version, so that "too new" and "damaged" can be told apart.
+
+Version 2 added `key` and `compressed` to the entries; files of version 1 are read as they are.
 """
 
 from __future__ import annotations
@@ -22,14 +24,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from zlib import crc32
 
+import orjson
+
 from registry.state import FileState, from_dict, to_dict
 
-VERSION = 1
+VERSION = 2
 
 Kind = Literal["log", "checkpoint"]
 
 _MARK = b'{"group":'
 _NUMBER = re.compile(rb'\{"group":(\d+),')
+# A checkpoint of many entries is written in pieces: one of 200 MB would take the memory twice, and hold the
+# interpreter lock while it is joined.
+_PIECE = 1 << 18
 
 
 class Damaged(Exception):
@@ -48,17 +55,24 @@ class TooNew(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Header:
+    version: int
+    group: int
+    end: int  # byte offset behind it
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     number: int
-    start: int  # byte offsets in the file, closing line included
+    start: int  # byte offsets in the file
+    mark: int  # where the entries end and the closing line begins
     end: int
     entries: int
-    body: bytes
 
 
-def sealed(prefix: bytes, before: bytes = b"") -> bytes:
-    """The line that `prefix` begins, closed with a checksum of `before` and `prefix`."""
-    return b'%s,"crc":"%08x"}\n' % (prefix, crc32(prefix, crc32(before)))
+def sealed(prefix: bytes, crc: int = 0) -> bytes:
+    """The line that `prefix` begins, closed with a checksum that goes on from `crc`."""
+    return b'%s,"crc":"%08x"}\n' % (prefix, crc32(prefix, crc))
 
 
 def header(kind: Kind, group: int) -> bytes:
@@ -66,8 +80,8 @@ def header(kind: Kind, group: int) -> bytes:
     return sealed(prefix)
 
 
-def read_header(data: bytes, kind: Kind) -> tuple[int, int]:
-    """The group in the header, and the offset behind it. Raises Damaged, TooNew."""
+def read_header(data: bytes, kind: Kind) -> Header:
+    """Raises Damaged, TooNew."""
     end = data.find(b"\n") + 1
     prefix, _, _ = data[:end].rpartition(b',"crc":"')
     if not end or data[:end] != sealed(prefix):
@@ -77,26 +91,54 @@ def read_header(data: bytes, kind: Kind) -> tuple[int, int]:
         raise TooNew(values["version"])
     if values["registry"] != kind:
         raise Damaged(0, f"this is a {values['registry']}, not a {kind}")
-    return values["group"], end
+    return Header(values["version"], values["group"], end)
 
 
 def entry(state: FileState) -> bytes:
-    # ASCII only, so that surrogate escapes survive as \udcXX; UTF-8 has no bytes for them.
-    return json.dumps(to_dict(state), separators=(",", ":")).encode("ascii") + b"\n"
+    return _line(to_dict(state))
 
 
 def removal(file_id: str) -> bytes:
-    return json.dumps({"removed": file_id}, separators=(",", ":")).encode("ascii") + b"\n"
+    return _line({"removed": file_id})
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        # UTF-8 has no bytes for the surrogate escapes of a path that is not UTF-8: as ASCII they survive as \udcXX.
+        return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _read_line(line: bytes) -> dict[str, Any]:
+    try:
+        values = orjson.loads(line)
+    except ValueError:
+        values = json.loads(line)  # surrogate escapes: see _line
+    if not isinstance(values, dict):
+        raise TypeError("no JSON object")
+    return values
 
 
 def group(number: int, lines: Iterable[bytes]) -> bytes:
-    body = b"".join(lines)
-    return body + _closing(number, body)
+    return b"".join(pieces(number, lines))
 
 
-def _closing(number: int, body: bytes) -> bytes:
-    prefix = b'{"group":%d,"entries":%d,"size":%d' % (number, body.count(b"\n"), len(body))
-    return sealed(prefix, body)
+def pieces(number: int, lines: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:
+    """The bytes of `before` and of a group, in pieces that are small enough to be made and written one by one."""
+    entries, size, crc = 0, 0, 0
+    piece = bytearray(before)
+    for line in lines:
+        entries, size, crc = entries + 1, size + len(line), crc32(line, crc)
+        piece += line
+        if len(piece) >= _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece) + _closing(number, entries, size, crc)
+
+
+def _closing(number: int, entries: int, size: int, crc: int) -> bytes:
+    return sealed(b'{"group":%d,"entries":%d,"size":%d' % (number, entries, size), crc)
 
 
 def groups(data: bytes, start: int, number: int) -> Iterator[Group]:
@@ -111,10 +153,11 @@ def _group_at(data: bytes, start: int, number: int) -> Group | None:
     end = data.find(b"\n", mark) + 1
     if mark < 0 or not end:
         return None
-    body = data[start:mark]
-    if data[mark:end] != _closing(number, body):
+    entries = data.count(b"\n", start, mark)
+    crc = crc32(memoryview(data)[start:mark])
+    if data[mark:end] != _closing(number, entries, mark - start, crc):
         return None
-    return Group(number, start, end, body.count(b"\n"), body)
+    return Group(number, start, mark, end, entries)
 
 
 def check_tail(data: bytes, start: int, number: int) -> None:
@@ -132,17 +175,18 @@ def check_tail(data: bytes, start: int, number: int) -> None:
         raise Damaged(start, f"group {number} does not match its checksum, and a later group follows")
 
 
-def apply(found: Group, states: dict[str, FileState]) -> None:
+def apply(data: bytes, found: Group, states: dict[str, FileState]) -> None:
     """Raises Damaged for an entry that is no FileState although the checksum is right."""
-    offset = found.start
-    for line in found.body.splitlines(keepends=True):
+    offset, shared = found.start, dict[Any, Any]()
+    while offset < found.mark:
+        end = data.index(b"\n", offset) + 1
         try:
-            values = json.loads(line)
+            values = _read_line(data[offset:end])
             if "removed" in values:
                 states.pop(values["removed"], None)
             else:
-                state = from_dict(values)
+                state = from_dict(values, shared)
                 states[state.id] = state
         except (TypeError, ValueError) as error:
             raise Damaged(offset, f"not an entry of a registry: {error}") from error
-        offset += len(line)
+        offset = end

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,18 +25,32 @@ class Loaded:
     log_end: int = 0  # bytes of the log that are whole
     log_entries: int = 0
     torn: int = 0  # bytes behind them
+    log_version: int = form.VERSION
 
 
 def load(directory: Path, checkpoint: bytes | None, log: bytes | None) -> Loaded:
     """Raises RegistryCorrupt, RegistryTooNew."""
     found = Loaded()
-    if checkpoint is not None:
-        _load(directory / CHECKPOINT, checkpoint, found, _add_checkpoint)
-    if log is not None:
-        _load(directory / LOG, log, found, _add_log)
-    elif checkpoint is not None:
+    with _no_collector():
+        if checkpoint is not None:
+            _load(directory / CHECKPOINT, checkpoint, found, _add_checkpoint)
+        if log is not None:
+            _load(directory / LOG, log, found, _add_log)
+    if log is None and checkpoint is not None:
         raise RegistryCorrupt(directory / LOG, 0, "the file is missing, although there is a checkpoint")
     return found
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """The garbage collector would look again and again at entries that stay: a third of the time of a long load."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _load(file: Path, data: bytes, found: Loaded, add: Callable[[Path, bytes, Loaded], None]) -> None:
@@ -47,31 +63,33 @@ def _load(file: Path, data: bytes, found: Loaded, add: Callable[[Path, bytes, Lo
 
 
 def _add_checkpoint(file: Path, data: bytes, found: Loaded) -> None:
-    number, start = form.read_header(data, "checkpoint")
-    whole = next(form.groups(data, start, number), None)
+    header = form.read_header(data, "checkpoint")
+    whole = next(form.groups(data, header.end, header.group), None)
     # It was renamed into place only after it was on disk as a whole: here nothing is excused as a torn tail.
     if whole is None:
-        raise form.Damaged(start, "the entries do not match the count and checksum at the end")
+        raise form.Damaged(header.end, "the entries do not match the count and checksum at the end")
     if whole.end != len(data):
         raise form.Damaged(whole.end, "bytes behind the end")
-    form.apply(whole, found.states)
-    found.group = number
+    form.apply(data, whole, found.states)
+    found.group = header.group
 
 
 def _add_log(file: Path, data: bytes, found: Loaded) -> None:
-    first, end = form.read_header(data, "log")
+    header = form.read_header(data, "log")
+    first, end = header.group, header.end
     if first > found.group:
         why = f"groups up to {first} are missing: the log needs a checkpoint that has them"
         raise RegistryCorrupt(file.with_name(CHECKPOINT), 0, why)
     last = first
     for whole in form.groups(data, end, first + 1):
         if whole.number > found.group:  # else: a crash between checkpoint and new log, the checkpoint has it
-            form.apply(whole, found.states)
+            form.apply(data, whole, found.states)
         last, end = whole.number, whole.end
         found.log_entries += whole.entries
     form.check_tail(data, end, last + 1)
     found.group = max(found.group, last)
     found.log_group, found.log_end, found.torn = last, end, len(data) - end
+    found.log_version = header.version
 
 
 def read(directory: Path, files: Files | None = None) -> dict[str, FileState]:

@@ -63,17 +63,19 @@ class Registrar:
     def start(self) -> None:
         self._thread.start()
 
-    def note(self, state: FileState) -> None:
-        """To be written within `flush_interval`, together with what else changed until then."""
-        self._note(state.id, state)
+    def note(self, *states: FileState) -> None:
+        """To be written within `flush_interval`, together with what else changed until then.
+
+        What one call notes is in the same group: after a crash, either all of it is on disk or none."""
+        self._note({state.id: state for state in states})
 
     def remove(self, file_id: str) -> None:
         """As `note`."""
-        self._note(file_id, None)
+        self._note({file_id: None})
 
-    def _note(self, file_id: str, state: FileState | None) -> None:
+    def _note(self, entries: dict[str, FileState | None]) -> None:
         with self._changed:
-            if self._pending.note({file_id: state}, self._clock()):
+            if self._pending.note(entries, self._clock()):
                 self._changed.notify()
 
     def save(self, states: Sequence[FileState]) -> Saved:
@@ -152,8 +154,9 @@ class Registrar:
             return
         self._logged_at = now
         _logger.error(
-            "registry %s: positions cannot be saved: %s (%s); %s; retried until it works, until then a restart"
-            " would ship lines again",
+            "registry %s: positions cannot be saved: %s (%s); %s; retried until it works. Until then files newly met"
+            " wait, because their id must be saved before a line of theirs is sent; the others go on, and a restart"
+            " would ship lines of theirs again",
             self._store.directory,
             error.strerror or error,
             errno.errorcode.get(error.errno or 0, "no errno"),

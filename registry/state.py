@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 
@@ -11,6 +12,14 @@ class FileState:
 
     `path` may hold surrogate escapes (names that are not UTF-8). A field that is added here needs a default, so that
     older registries load, and a new `form.VERSION`, so that an older release refuses instead of losing it.
+
+    `ttl`: seconds after `updated` at which the entry may be forgotten; -1 for never. It is no promise to be forgotten
+    then, and never is while something of the file is unacknowledged. A file that is there has -1, or `clean_inactive`;
+    one that vanished, or whose life `ended`, has a day: until then its id and position recognise a copy or a .gz of it.
+    Both are written together: whoever changes `ttl` sets `updated` to the time from which it counts.
+
+    `compressed`: of a .gz file whose end was read, the size of the file itself; `position` and `size_seen` of a .gz
+    count decompressed bytes. 0 for a plain file, and for a .gz that was not yet read to its end.
     """
 
     id: str
@@ -24,12 +33,18 @@ class FileState:
     updated: float = 0.0
     ttl: float = -1.0
     cuts: tuple[int, ...] = ()  # where messages were ended by time, not by content
-    ended: str | None = None
+    ended: str | None = None  # "truncated" or "removed": matches its own inode no more
     continues_in: str | None = None  # id of the file in which the last message goes on
     input: str = ""  # id of the input
+    key: str = ""  # what file_identity knows the file by, when that is not device and inode: "path:/x"
+    compressed: int = 0
 
+
+NEVER = -1.0
 
 _NAMES = tuple(field.name for field in dataclasses.fields(FileState))
+_KEYS = set(_NAMES)
+_in_order = itemgetter(*_NAMES)
 
 
 def to_dict(state: FileState) -> dict[str, Any]:
@@ -37,8 +52,38 @@ def to_dict(state: FileState) -> dict[str, Any]:
     return {name: getattr(state, name) for name in _NAMES}
 
 
-def from_dict(values: dict[str, Any]) -> FileState:
-    """Raises TypeError or ValueError when `values` are not a FileState's."""
+class _Unfrozen:
+    """A FileState that is being made. A frozen dataclass sets each field by a call, which was half the time of loading
+    a large registry; so its fields are set here, and then it becomes one. Python allows that where slots are equal."""
+
+    __slots__ = _NAMES
+
+
+def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
+    """What many entries have in common becomes one object, kept in `shared` from call to call.
+
+    Raises TypeError or ValueError when `values` are not a FileState's.
+    """
+    if values.keys() != _KEYS:
+        return _from_some(values)
+    share = shared.setdefault
+    new: Any = _Unfrozen()
+    (
+        new.id, new.path, device, new.inode, (length, digest), new.tail_hash, new.position, new.size_seen, new.updated,
+        ttl, cuts, new.ended, new.continues_in, input_id, new.key, new.compressed,
+    ) = _in_order(values)  # fmt: skip
+    new.device = share(device, device)
+    new.fingerprint = (share(length, length), digest)
+    new.ttl = NEVER if ttl == NEVER else ttl
+    new.cuts = tuple(cuts)
+    new.input = share(input_id, input_id)
+    new.__class__ = FileState
+    state: FileState = new
+    return state
+
+
+def _from_some(values: dict[str, Any]) -> FileState:
+    """Of an older release, which did not know all the fields."""
     values = dict(values)
     if "fingerprint" in values:
         length, digest = values["fingerprint"]

@@ -20,6 +20,8 @@ Why a killed writer's registry always loads:
 - *A failed append* (disk full) leaves a part of a group; it is cut before the next append, and when the cut fails, it
   is tried first the next time. So no group is ever written behind a damaged one.
 - *A failed checkpoint* costs nothing but a longer log.
+- *A registry of an older version* is read as it is, and folded into a checkpoint of this one before anything is
+  appended: so the older release refuses it as too new, instead of finding an entry that it takes for damage.
 - *What `open` shows is on disk*: a writer that was killed leaves bytes that only the page cache has. They are fsynced
   before anybody may rely on them (a file id in a record sent), or a power failure could take them back.
 """
@@ -27,7 +29,7 @@ Why a killed writer's registry always loads:
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
@@ -57,6 +59,7 @@ class Store:
         self._entries = found.log_entries
         self._half_group = False  # bytes behind _end are to be cut first
         self._rename_pending = False  # the log's name is not on disk yet
+        self._outdated = found.log_version < form.VERSION
         self._log: File
 
     @classmethod
@@ -95,6 +98,8 @@ class Store:
             return
         data = form.group(self._group + 1, lines)
         self._repair()
+        if self._outdated:
+            self._checkpoint()
         self._half_group = True
         write_all(self._log, data)
         self._log.fsync()
@@ -130,10 +135,8 @@ class Store:
             _logger.warning("%s: no checkpoint, the log goes on growing: %s", self.directory, error)
 
     def _checkpoint(self) -> None:
-        content = form.header("checkpoint", self._group) + form.group(
-            self._group, map(form.entry, self.states.values())
-        )
-        self._replace(CHECKPOINT, content).close()
+        header = form.header("checkpoint", self._group)
+        self._replace(CHECKPOINT, form.pieces(self._group, map(form.entry, self.states.values()), header)).close()
         self._files.fsync_dir(self.directory)  # or a crash could keep the new log and the old checkpoint
         old = self._log
         self._start_log()
@@ -143,16 +146,18 @@ class Store:
     def _start_log(self) -> None:
         """The caller repairs: until then the new log's name is not on disk."""
         header = form.header("log", self._group)
-        self._log = self._replace(LOG, header)
+        self._log = self._replace(LOG, [header])
         # From here on the new file is the log, even when the fsync of the directory fails: the old one has no name.
         self._end, self._entries, self._half_group, self._rename_pending = len(header), 0, False, True
+        self._outdated = False
 
-    def _replace(self, name: str, content: bytes) -> File:
+    def _replace(self, name: str, pieces: Iterable[bytes]) -> File:
         """The new file, open; the caller does the fsync of the directory, without which the rename may be undone."""
         path = self.directory / name
         file = self._files.open(path.with_suffix(".tmp"), fresh=True)
         try:
-            write_all(file, content)
+            for piece in pieces:
+                write_all(file, piece)
             file.fsync()  # before the rename: or the name may point to an empty file after a power failure
             self._files.rename(path.with_suffix(".tmp"), path)
         except OSError:

@@ -5,11 +5,11 @@ registrar -> output -> queue and publisher -> crawler
 
 import gc
 import logging
+import resource
 import socket
 import sys
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +23,7 @@ from registry.registrar import Registrar
 from registry.store import Store
 from shipper.backoff import Backoff
 from shipper.clock import Clock, SystemClock
-from shipper.errors import StartError
+from shipper.home import Home
 from shipper.loop import Loop
 from shipper.metrics import Metrics
 from shipper.output.base import Output
@@ -36,9 +36,11 @@ from shipper.output.kafka_settings import ENVELOPE, make_producer, settings
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
+from shipper.progress import Progress, TerminalHandler
 from shipper.source.crawler import Crawler
 from shipper.source.input import Input, static_members
 from shipper.source.scheduler import Scheduler
+from shipper.source.stdin import StdinCrawler, StreamWatcher, open_stdin
 from shipper.source.watch import Watcher
 from shipper.summary import Summary
 from shipper.wake import Wake
@@ -49,6 +51,8 @@ EXIT_OK = 0
 EXIT_UNFINISHED = 1
 EXIT_DEAD_LETTER = 3
 UNLIMITED = 2**31
+RESERVED_DESCRIPTORS = 200
+OPEN_WITH_ONCE = 256
 NEVER = float("inf")
 
 
@@ -75,9 +79,12 @@ def build(
     Raises StartError, RegistryError, OSError: nothing has been read by then.
     """
     metrics = Metrics()
-    with _said_of(data):
-        data.mkdir(parents=True, exist_ok=True, mode=0o750)
-        agent = _agent(config, data)
+    name = config.name or socket.gethostname()
+    home = Home(data)
+    with home.said():
+        home.make()
+        agent = Agent(name, name, home.agent_id, version("log-shipper"))
+        first_start = home.first_start(clock.time())
         store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
     stack.callback(store.close)
     registrar = Registrar(store, config.registry.flush, wake.set)
@@ -92,12 +99,21 @@ def build(
     output = (connect or build_output)(config, agent, publisher, metrics, clock)
     stack.callback(output.close)
 
-    watcher = Watcher(wake.set)
-    stack.callback(watcher.stop)
-    watcher.start()
-    scheduler = Scheduler(watcher, clock)
     inputs = [_input(each, config, registrar, clock) for each in config.inputs if each.enabled]
-    crawler = Crawler(inputs, registrar, scheduler, watcher, clock, metrics, once=once)
+    crawler: Crawler | StdinCrawler
+    if inputs[0].config.type == "stdin":  # and then it is the only one
+        stream = StreamWatcher(wake.watch, wake.unwatch)
+        scheduler = Scheduler(stream, clock)
+        crawler = StdinCrawler(open_stdin(inputs[0]), scheduler, stream, metrics)
+    else:
+        watcher = Watcher(wake.set)
+        stack.callback(watcher.stop)
+        watcher.start()
+        scheduler = Scheduler(watcher, clock)
+        crawler = Crawler(
+            inputs, registrar, scheduler, watcher, clock, metrics,
+            once=once, first_start=first_start, most_open=_most_open(once=once),
+        )  # fmt: skip
     loop = Loop(crawler, scheduler, queue, publisher, output, registrar, metrics, clock, wake)
     return App(loop, registrar, metrics, Summary(metrics, crawler, clock))
 
@@ -149,32 +165,16 @@ def _message_limit(config: InputConfig, root: ShipperConfig) -> int:
     return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaConfig) else UNLIMITED)
 
 
-def _agent(config: ShipperConfig, data: Path) -> Agent:
-    """The agent's id is made at the first start and kept in the data path."""
-    kept = data / "agent_id"
-    agent_id = kept.read_text(encoding="ascii", errors="replace").strip() if kept.exists() else ""
-    if not agent_id:  # empty: a disk that was full, or a crash, kept the name and not the content
-        agent_id = uuid.uuid4().hex
-        kept.write_text(agent_id + "\n", encoding="ascii")
-    name = config.name or socket.gethostname()
-    return Agent(name, name, agent_id, version("log-shipper"))
-
-
-@contextmanager
-def _said_of(data: Path) -> Iterator[None]:
-    """Which directory a refusal is about: the system's own words may name none."""
-    try:
-        yield
-    except OSError as error:
-        raise StartError(
-            f"path.data {data}: {error.strerror} ({error.filename or 'while writing there'}); "
-            "positions are kept there: free some space, make it writable, or set another path.data"
-        ) from error
+def _most_open(*, once: bool) -> int:
+    """Files that may be open at once: what the system gives, but for those that everything else needs. With `once` they
+    are read one after the other, so more would only take room."""
+    limit = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_DESCRIPTORS, 1)
+    return min(limit, OPEN_WITH_ONCE) if once else limit
 
 
 def run(
     config: ShipperConfig, data: Path, *, stopping: Callable[[], bool], wake: Wake, once: bool = False,
-    once_timeout: float = NEVER,
+    once_timeout: float = NEVER, terminal: TerminalHandler | None = None,
 ) -> int:  # fmt: skip
     """Run until told to stop, or with `once` until every file is delivered, for at most `once_timeout` seconds.
     Returns the exit code."""
@@ -188,10 +188,20 @@ def run(
         gc.set_threshold(200_000, 20, 50)
         # How long the loop waits at worst for the interpreter lock when another thread is busy: 5 ms would be seen.
         sys.setswitchinterval(0.0005)
+        progress = Progress(_below(terminal, config, once=once), app.metrics, app.loop.crawler, clock)
+        stack.callback(progress.close)
         while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
             app.loop.step()
             app.summary.step()
+            progress.step()
+        progress.close()
         return _end(app, config, once=once, clock=clock)
+
+
+def _below(terminal: TerminalHandler | None, config: ShipperConfig, *, once: bool) -> TerminalHandler | None:
+    """Where progress is shown, if it is: not among the records of an output that writes to the same terminal."""
+    records = isinstance(config.output.chosen, ConsoleConfig) and sys.stdout is not None and sys.stdout.isatty()
+    return terminal if once and not records else None
 
 
 def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
@@ -201,15 +211,17 @@ def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
     while not app.loop.drained and clock.monotonic() < deadline:
         app.loop.step(reading=False, wait=0.05)
     drained = app.loop.drained
-    problems, behind = dict(app.loop.crawler.problems), app.loop.crawler.bytes_behind
+    problems, behind = app.loop.crawler.problems.now, app.loop.crawler.bytes_behind
+    if isinstance(app.loop.crawler, StdinCrawler):
+        app.loop.crawler.give_up()
+    elif not drained:
+        logger.warning("stopped before everything was acknowledged: the rest is sent at the next start")
     app.summary.last()
     app.loop.crawler.stop()
     saved = app.registrar.close(max(config.shutdown_timeout, 1.0))
-    if not drained:
-        logger.warning("stopped before everything was acknowledged: the rest is sent at the next start")
     if not saved:
         logger.error("the registry could not be saved: what was acknowledged last is sent again at the next start")
-    if not once:
+    if not once and not finished:  # without --once only standard input comes to an end
         return EXIT_OK
     for path, problem in problems.items():
         logger.error("not finished: %s: %s", path, problem)

@@ -1,6 +1,7 @@
 """The commands of `shipper`, and what each prints."""
 
 import argparse
+import json
 import logging
 import resource
 import sys
@@ -17,7 +18,7 @@ from registry.errors import RegistryError
 from shipper import app, logs
 from shipper.errors import StartError
 from shipper.output_check import check_output
-from shipper.registry_view import show_registry
+from shipper.registry_cli import add_registry_commands
 from shipper.signals import StopSignals
 from shipper.wake import Wake
 
@@ -54,12 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_common(test.add_parser("config", help="check the configuration"), _test_config)
     _add_common(test.add_parser("output", help="connect to the output, step by step"), _test_output)
-    registry = commands.add_parser("registry", help="look at the registry").add_subparsers(
-        required=True, metavar="WHAT"
-    )
-    listing = registry.add_parser("list", help="one line a file: position, size, bytes behind")
-    listing.add_argument("--json", action="store_true", help="one JSON object a file")
-    _add_common(listing, _registry_list)
+    registry = commands.add_parser("registry", help="look at the registry, and change it while nothing runs")
+    add_registry_commands(registry, _add_common, _context)
     commands.add_parser("version", help="print the version").set_defaults(command=_version)
     return parser
 
@@ -95,7 +92,9 @@ def _duration(text: str) -> float:
 def _load(options: argparse.Namespace) -> ShipperConfig:
     if options.strict == "true":
         check_permissions(options.config)
-    return load(options.config, ShipperConfig, options.overrides)
+    # As an override, because what the data path is matters to the checks: an input must not read it.
+    data = [] if options.data is None else [f"path.data={json.dumps(str(options.data))}"]
+    return load(options.config, ShipperConfig, [*options.overrides, *data])
 
 
 def _data(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
@@ -106,7 +105,7 @@ def _data(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
 
 def _run(options: argparse.Namespace) -> int:
     config = _load(options)
-    logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
+    terminal = logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
     for note in config.notes:
         logger.info("%s", note)
     # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
@@ -120,6 +119,7 @@ def _run(options: argparse.Namespace) -> int:
             wake=wake,
             once=options.once,
             once_timeout=options.once_timeout,
+            terminal=terminal,
         )
 
 
@@ -136,11 +136,12 @@ def _test_output(options: argparse.Namespace) -> int:
     return check_output(_load(options).output.chosen)
 
 
-def _registry_list(options: argparse.Namespace) -> int:
+def _context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
+    """The registry can be looked at without a configuration, but not without knowing where it is."""
+    if not options.config.exists() and options.data is None:
+        raise StartError(f"{options.config} does not exist; give the configuration (-c FILE), or --path.data DIR")
     config = _load(options) if options.config.exists() else None
-    directory = _data(options, config) / (config.registry.path if config else "registry")
-    show_registry(directory, as_json=options.json)
-    return 0
+    return config, _data(options, config)
 
 
 def _version(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import sys
 import orjson
 
 from shipper.output.encode import timestamp
+from shipper.progress import TerminalHandler
 
 
 class JsonFormatter(logging.Formatter):
@@ -32,11 +33,15 @@ class TextFormatter(logging.Formatter):
         return timestamp(record.created)
 
 
-def set_up(level: str, form: str) -> None:
-    """`level` and `form` (auto, text, json) as the configuration has them."""
-    handler = logging.StreamHandler(sys.stderr)
-    as_text = form == "text" or (form == "auto" and sys.stderr.isatty())
+def set_up(level: str, form: str) -> TerminalHandler | None:
+    """`level` and `form` (auto, text, json) as the configuration has them. Returns the handler below whose lines
+    progress may be shown, if it writes text to a terminal."""
+    at_terminal = sys.stderr.isatty()
+    as_text = form == "text" or (form == "auto" and at_terminal)
+    terminal = TerminalHandler(sys.stderr) if as_text and at_terminal else None
+    handler = terminal or logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     # What it has to say (an overflow, for instance) the watcher says in the agent's own words.
     logging.getLogger("watchdog").setLevel(logging.ERROR)
+    return terminal

@@ -13,9 +13,11 @@ from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
+from shipper.reader.gzip_file import CompressionError
 from shipper.source.crawler import Crawler
 from shipper.source.harvester import Harvester
 from shipper.source.scheduler import Scheduler
+from shipper.source.stdin import StdinCrawler
 from shipper.wake import Wake
 
 READS_A_STEP = 4  # so that acknowledgements are taken in between, and the queue's bound is looked at
@@ -29,8 +31,8 @@ class Loop:
     """`wake` is set by whoever has news for the loop: the watcher, the registrar, a signal."""
 
     def __init__(
-        self, crawler: Crawler, scheduler: Scheduler, queue: MemoryQueue, publisher: Publisher, output: Output,
-        registrar: Registrar, metrics: Metrics, clock: Clock, wake: Wake,
+        self, crawler: Crawler | StdinCrawler, scheduler: Scheduler, queue: MemoryQueue, publisher: Publisher,
+        output: Output, registrar: Registrar, metrics: Metrics, clock: Clock, wake: Wake,
     ) -> None:  # fmt: skip
         self.crawler = crawler
         self._scheduler = scheduler
@@ -72,7 +74,7 @@ class Loop:
 
     def _wait(self, longest: float, *, reading: bool) -> None:
         if reading:
-            longest = min(longest, max(self.crawler.next_scan - self._clock.monotonic(), 0))
+            longest = min(longest, max(self.crawler.next_step - self._clock.monotonic(), 0))
             if self._queue.has_room:  # else nothing is read, and hot files would keep the loop busy for nothing
                 longest = min(longest, self._scheduler.idle_for)
         if self._output.in_flight and not (reading and self._queue.has_room):
@@ -94,30 +96,56 @@ class Loop:
             self._read_one(ready)
 
     def _read_one(self, harvester: Harvester) -> None:
+        first = self.crawler.waits_for(harvester)
+        if first is not None:
+            self._scheduler.rest(harvester)
+            self._scheduler.wake(first)
+            return
+        joined = harvester.seam is not None
         try:
             batch = harvester.read()
         except Truncated as error:
-            self.crawler.truncated(harvester, error)
-            return
+            rest = self.crawler.truncated(harvester, error)
+            if rest is not None:
+                self._put(rest)
+        except CompressionError as error:
+            self.crawler.damaged(harvester, error)
         except OSError as error:
             self.crawler.failed(harvester, error)
-            return
-        if batch is not None:
-            self._scheduler.again(harvester)
-            self._put(batch)
-        elif harvester.is_overdue:
-            self._end_message(harvester)
         else:
-            self._scheduler.rest(harvester)
+            if batch is None:
+                self._nothing_read(harvester)
+                return
+            self._take(harvester, batch)
+            if joined and harvester.seam is None:
+                self.crawler.parted(harvester)
+
+    def _nothing_read(self, harvester: Harvester) -> None:
+        if not harvester.at_end and not harvester.finished:
+            self._scheduler.again(harvester)
+            return
+        self._scheduler.rest(harvester)
+        self.crawler.at_end(harvester)
+        if harvester.at_end and harvester.is_overdue:
+            self._end_message(harvester)
 
     def _end_message(self, harvester: Harvester) -> None:
         """A message that is ended by time: where, must be on disk before it is sent, or a second reading after a
         crash could join it with what follows and give the same offset another text."""
+        joined = harvester.seam is not None
         batch = harvester.end_message()
-        if batch is None:
-            self._scheduler.rest(harvester)
-        else:
+        if batch is not None:
+            self._take(harvester, batch)
+            if joined:
+                self.crawler.parted(harvester)
+
+    def _take(self, harvester: Harvester, batch: Batch) -> None:
+        if harvester.must_save and harvester.policy.repeatable:
+            harvester.must_save = False
             self._scheduler.hold(self._registrar.save([harvester.state]), harvester, batch)
+        else:
+            self._scheduler.again(harvester)
+            self._put(batch)
 
     def _put(self, batch: Batch) -> None:
         metrics, messages = self._metrics, batch.messages

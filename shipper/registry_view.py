@@ -1,7 +1,9 @@
-"""`shipper registry list`: what the registry holds, for people and for programs. Reads only, also beside a daemon."""
+"""`shipper registry list` and `show`: what the registry holds, for people and for programs. Reads only, also beside a
+daemon."""
 
 import os
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,18 +11,18 @@ import orjson
 
 from registry.load import read
 from registry.state import FileState
+from shipper.errors import StartError
 from shipper.output.encode import readable_path
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
+UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
-def show_registry(directory: Path, *, as_json: bool) -> None:
+def list_registry(directory: Path, *, as_json: bool) -> None:
     """Raises RegistryError, OSError."""
-    states = sorted(read(directory).values(), key=lambda state: (state.path, state.updated))
+    states = in_order(read(directory).values())
     if as_json:
-        for state in states:
-            members = asdict(state) | {"path": readable_path(state.path), "behind": _behind(state)}
-            print(orjson.dumps(members).decode())  # noqa: T201
+        print_json(states)
         return
     rows = [HEADER, *(_row(state) for state in states)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
@@ -30,20 +32,154 @@ def show_registry(directory: Path, *, as_json: bool) -> None:
         print(f"no files: {directory} is empty or does not exist")  # noqa: T201
 
 
+def show_entry(directory: Path, name: str, *, as_json: bool) -> None:
+    """The entry with this file id, or all those of this path. Raises StartError, RegistryError, OSError."""
+    states = entries_of(read(directory), name)
+    if as_json:
+        print_json(states)
+        return
+    print("\n\n".join(describe(state) for state in states))  # noqa: T201
+
+
+def in_order(states: Iterable[FileState]) -> list[FileState]:
+    return sorted(states, key=lambda state: (state.path, state.updated))
+
+
+def entries_of(states: dict[str, FileState], name: str) -> list[FileState]:
+    """The entry with this file id, or all those of this path, as it is written or as it is found from here. Raises
+    StartError when there is none."""
+    if name in states:
+        return [states[name]]
+    paths = {name, os.path.abspath(name), os.path.realpath(name)}
+    found = in_order(state for state in states.values() if state.path in paths)
+    if not found:
+        raise StartError(
+            f"{readable_path(name)}: the registry has no entry with this path or file id;"
+            " `shipper registry list` shows all that it has"
+        )
+    return found
+
+
+def print_json(states: Sequence[FileState]) -> None:
+    for state in states:
+        members = asdict(state) | {
+            "path": readable_path(state.path),
+            "key": readable_path(state.key),
+            "size": size_now(state),
+            "behind": behind(state),
+        }
+        print(orjson.dumps(members).decode())  # noqa: T201
+
+
 def _row(state: FileState) -> tuple[str, ...]:
     path = readable_path(state.path) + (f" ({state.ended})" if state.ended else "")
-    age = f"{max(time.time() - state.updated, 0):.0f}s"
-    return (str(state.position), str(_size(state)), str(_behind(state)), age, state.id, path)
+    return (str(state.position), str(size_now(state)), str(behind(state)), age(state), state.id, path)
 
 
-def _size(state: FileState) -> int:
-    """Its size now where the path is still this file, else the size that was seen last."""
+def size_now(state: FileState) -> int:
+    """Its size now where the path is still this file, else the size that was seen last; of a .gz, the decompressed
+    bytes that were seen, because the file's own size says little of them."""
     try:
         status = os.stat(state.path)
     except OSError:
         return state.size_seen
-    return status.st_size if (status.st_dev, status.st_ino) == (state.device, state.inode) else state.size_seen
+    same = (status.st_dev, status.st_ino) == (state.device, state.inode)
+    return status.st_size if same and not is_zipped(state) else state.size_seen
 
 
-def _behind(state: FileState) -> int:
-    return 0 if state.ended else max(_size(state) - state.position, 0)
+def is_zipped(state: FileState) -> bool:
+    return state.compressed > 0 or state.path.endswith(".gz")
+
+
+def behind(state: FileState) -> int:
+    return 0 if state.ended else max(size_now(state) - state.position, 0)
+
+
+def age(state: FileState) -> str:
+    return duration(time.time() - state.updated)
+
+
+def duration(seconds: float) -> str:
+    """The two largest units: 3d4h, 5m, 0s."""
+    left = max(int(seconds), 0)
+    words = []
+    for size, unit in UNITS:
+        if left >= size:
+            words.append(f"{left // size}{unit}")
+            left %= size
+        elif words:
+            break
+    return "".join(words[:2]) or "0s"
+
+
+def describe(state: FileState) -> str:
+    """One entry in words."""
+    lines = [
+        ("file id", state.id),
+        ("position", f"{state.position:,} of {size_now(state):,} bytes: {_progress(state)}"),
+        ("device, inode", f"{state.device}, {state.inode}: {_place(state)}"),
+        ("known by", readable_path(state.key)),
+        ("input", state.input),
+        ("updated", f"{_moment(state.updated)}, {age(state)} ago"),
+        ("ended", _ending(state)),
+        ("kept", _keeping(state)),
+        ("cuts", _cuts(state)),
+        ("goes on in", f"file id {state.continues_in}: the last message ends there" if state.continues_in else ""),
+        ("compressed", f"{state.compressed:,} bytes, read to the end of what they hold" if state.compressed else ""),
+        ("confirmed by", _confirmation(state)),
+    ]
+    return "\n".join([readable_path(state.path), *(f"  {name:<14}{words}" for name, words in lines if words)])
+
+
+def _progress(state: FileState) -> str:
+    if state.ended:
+        return "nothing more is read of it"
+    left = behind(state)
+    return f"{left:,} are not acknowledged yet" if left else "all acknowledged"
+
+
+def _place(state: FileState) -> str:
+    try:
+        status = os.stat(state.path)
+    except FileNotFoundError:
+        return "there is no file at this path now"
+    except OSError as error:
+        return f"the path cannot be looked at: {error.strerror}"
+    if (status.st_dev, status.st_ino) == (state.device, state.inode):
+        return "the file at this path now"
+    return f"another file is at this path now (device {status.st_dev}, inode {status.st_ino})"
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
+
+
+def _ending(state: FileState) -> str:
+    if state.ended is None:
+        return ""
+    return f"{state.ended}: what is at its path or inode now is another file; kept to recognise a copy or a .gz of it"
+
+
+def _keeping(state: FileState) -> str:
+    if state.ttl < 0:
+        return "as long as the file is there"
+    left = state.updated + state.ttl - time.time()
+    when = f"in {duration(left)}" if left > 0 else "at the next clean-up"
+    return f"until {_moment(state.updated + state.ttl)} (ttl {duration(state.ttl)}): may be forgotten {when}"
+
+
+def _cuts(state: FileState) -> str:
+    if not state.cuts:
+        return ""
+    places = ", ".join(f"{cut:,}" for cut in state.cuts)
+    return (
+        f"{places}: a message was ended there by its timeout or by --once, and every later reading ends one there too"
+    )
+
+
+def _confirmation(state: FileState) -> str:
+    length, digest = state.fingerprint
+    parts = [f"the first {length:,} bytes ({digest})"] if length else []
+    if state.tail_hash:
+        parts.append(f"the {min(state.position, 256)} bytes before the position ({state.tail_hash})")
+    return ", ".join(parts)

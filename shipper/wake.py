@@ -1,7 +1,8 @@
-"""What the loop sleeps on: set by other threads and by signal handlers."""
+"""What the loop sleeps on: set by other threads and by signal handlers, or woken by a descriptor with data."""
 
 import os
 import select
+from collections.abc import Callable
 from contextlib import suppress
 
 
@@ -12,6 +13,7 @@ class Wake:
         self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
+        self._watched: dict[int, Callable[[], None]] = {}
 
     def set(self) -> None:
         # No flag that says it is set already: between the flag and the write, the other thread could clear.
@@ -21,10 +23,29 @@ class Wake:
         """Called by the loop before it looks at what the others left for it: a `set` meanwhile may go unnoticed."""
         with suppress(BlockingIOError):  # it was not set
             os.eventfd_read(self._fd)
+        if self._watched:  # a loop that is never idle never waits, and must hear of the descriptors too
+            self.wait(0)
 
     def wait(self, timeout: float) -> None:
-        """Until it is set, or `timeout` seconds are over."""
-        self._poll.poll(timeout * 1000)
+        """Until it is set, a watched descriptor is ready, or `timeout` seconds are over."""
+        for fd, _ in self._poll.poll(timeout * 1000):
+            if fd != self._fd:
+                ready = self._watched[fd]
+                self.unwatch(fd)
+                ready()
+
+    def watch(self, fd: int, ready: Callable[[], None]) -> None:
+        """Call `ready`, once, from within `wait` or `clear`, when the descriptor has data, is at its end, or failed.
+
+        Once: what was said and is not read yet (the queue has no room) would otherwise end every wait at once, and
+        the end of a pipe is ready for ever. Whoever has read all there is, watches again."""
+        self._watched[fd] = ready
+        self._poll.register(fd, select.POLLIN)
+
+    def unwatch(self, fd: int) -> None:
+        """To be called before a watched descriptor is closed. One that is not watched may be given."""
+        if self._watched.pop(fd, None) is not None:
+            self._poll.unregister(fd)
 
     def close(self) -> None:
         os.close(self._fd)

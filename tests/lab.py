@@ -8,9 +8,9 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 from config.model import (
     CloseConfig,
@@ -19,6 +19,7 @@ from config.model import (
     OutputConfig,
     ParserConfig,
     ProspectorConfig,
+    RegistryConfig,
     ScannerConfig,
     ShipperConfig,
     StateChangeConfig,
@@ -28,36 +29,36 @@ from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.output.encode import Agent, Encoder
 from shipper.pipeline.publisher import Publisher
-from shipper.testing import ManualClock, MemoryOutput
+from shipper.testing import ManualClock
 from shipper.wake import Wake
+from tests.arrivals import Arrived, Destination
 
 CHECK_INTERVAL = 10.0
 CLOSE_INACTIVE = 60.0
 LONG = 10.0  # real seconds; what has not happened by then never will
 
 
-@dataclass(frozen=True)
-class Arrived:
-    """A record as the destination has it."""
-
-    file_id: str
-    inode: int
-    offset: int
-    length: int
-    message: str
-
-
 class Lab:
+    """`scanner` and `input` hold options of the input beyond the Lab's own; `flush` is the registry's, in seconds.
+
+    `bytes_lost` is what the agents that have ended counted, all of them together.
+    """
+
     def __init__(self, directory: Path) -> None:
         self.logs = directory / "logs"
         self.logs.mkdir()
         self.clock = ManualClock()
         self.parsers: tuple[ParserConfig, ...] = ()
+        self.paths: tuple[str, ...] = (f"{self.logs}/*.log*",)
+        self.scanner: dict[str, Any] = {}
+        self.input: dict[str, Any] = {}
+        self.flush = 1.0
+        self.bytes_lost = 0
         self.records: list[str] = []
         self.refuse: str | None = None  # a message that the destination will never take
         self.data = directory / "data-0"
         self.app: App | None = None
-        self.output: MemoryOutput | None = None
+        self.output: Destination | None = None
         self._lives = 0
         self._stack = ExitStack()
         self._kept_open: dict[int, int] = {}
@@ -65,9 +66,23 @@ class Lab:
     def append(self, name: str, content: str | bytes) -> None:
         with (self.logs / name).open("ab") as file:
             file.write(content.encode() if isinstance(content, str) else content)
-            # Kept open: an inode that is never free is never used again, so it is the name of one file for good.
-            if os.fstat(file.fileno()).st_ino not in self._kept_open:
-                self._kept_open[os.fstat(file.fileno()).st_ino] = os.open(file.name, os.O_RDONLY)
+        self.keep(self.logs / name)
+
+    def keep(self, path: Path) -> int:
+        """Kept open: an inode that is never free is never used again, so it is the name of one file for good."""
+        inode = path.stat().st_ino
+        if inode not in self._kept_open:
+            self._kept_open[inode] = os.open(path, os.O_RDONLY)
+        return inode
+
+    def opened_by_agent(self) -> set[int]:
+        """The inodes of the files that the agent has open, by the system's own account."""
+        device, found = self.logs.stat().st_dev, set()
+        for number in {int(name) for name in os.listdir("/proc/self/fd")} - set(self._kept_open.values()):
+            with suppress(OSError):  # the descriptor of the listing itself
+                status = os.fstat(number)
+                found |= {status.st_ino} if status.st_dev == device else set()
+        return found
 
     def rotate(self, name: str, to: str) -> None:
         (self.logs / name).rename(self.logs / to)
@@ -102,20 +117,22 @@ class Lab:
             inputs=(
                 InputConfig(
                     id="app",
-                    paths=(f"{self.logs}/*.log*",),
+                    paths=self.paths,
                     parsers=self.parsers,
-                    prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=CHECK_INTERVAL)),
+                    prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=CHECK_INTERVAL, **self.scanner)),
                     close=CloseConfig(on_state_change=StateChangeConfig(inactive=CLOSE_INACTIVE)),
+                    **self.input,
                 ),
             ),
             output=OutputConfig(console=ConsoleOutput()),
+            registry=RegistryConfig(flush=self.flush),
             name="lab",
         )
 
     def _connect(
         self, config: ShipperConfig, agent: Agent, publisher: Publisher, metrics: Metrics, clock: Clock
-    ) -> MemoryOutput:
-        self.output = MemoryOutput(Encoder(agent, 2**31), publisher)
+    ) -> Destination:
+        self.output = Destination(Encoder(agent, 2**31), publisher)
         self.output.records = self.records
         self.output.refuse = lambda text: "refused for ever" if text == self.refuse else None
         return self.output
@@ -126,7 +143,7 @@ class Lab:
         return self.app
 
     @property
-    def destination(self) -> MemoryOutput:
+    def destination(self) -> Destination:
         assert self.output is not None, "not started"
         return self.output
 
@@ -164,10 +181,12 @@ class Lab:
         app.loop.crawler.stop()
         assert app.registrar.close(LONG)
         self._stack.close()
+        self.bytes_lost += app.metrics.bytes_lost
 
     def close(self) -> None:
         if self.app is not None:
             self._end()
+        self._stack.close()  # what a start that failed left open
         for fd in self._kept_open.values():
             os.close(fd)
 

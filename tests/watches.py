@@ -1,6 +1,7 @@
 """A watcher that tells only what a test gives it."""
 
 from collections import deque
+from collections.abc import Collection
 
 FileKey = tuple[int, int]
 
@@ -11,11 +12,15 @@ class Watches:
     def __init__(self) -> None:
         self.changed: deque[FileKey] = deque()
         self.stale = False
+        self.overflowed = False
         self.files: set[FileKey] = set()
         self.directories: set[str] = set()
 
     def watch_directory(self, path: str) -> None:
         self.directories.add(path)
+
+    def keep_directories(self, paths: Collection[str]) -> None:
+        self.directories &= set(paths)
 
     def is_watched(self, key: FileKey) -> bool:
         return key in self.files

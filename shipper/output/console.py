@@ -1,46 +1,170 @@
-"""Records on standard output, one a line: for replay tests and for looking."""
+"""Records on standard output, one a line: for replay tests and for looking.
 
+The reader of a pipe may pause for as long as it likes. A write that waits for it would hold the one thread that also
+hears SIGTERM, so nothing is written before there is room for it, and what a full pipe does not take waits here.
+"""
+
+import fcntl
+import io
+import os
+import select
+import stat
 import sys
+import termios
+from collections import deque
 from typing import BinaryIO
 
 import orjson
 
+from shipper.clock import Clock, SystemClock
 from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
 
+# How long a full pipe is waited for at a time. Also in a `poll` that should not wait: the destination is what all
+# else waits for then, and it is looked at again only when the loop comes by.
+PATIENCE = 0.02  # seconds
+# A pipe with room takes so much without waiting, and all or nothing of it: so a process that is killed leaves no half
+# record behind unless the record is longer.
+PIECE = select.PIPE_BUF
+FILE_PIECE = 1024 * 1024
+
 
 class ConsoleOutput:
-    """Delivered means written and flushed. A closed pipe or a full disk raises OSError and ends the run: there is
-    nobody to write to any more. Blocks while the reader of a pipe does not read."""
-
-    in_flight = 0
+    """Delivered means written, to the kernel. A closed pipe or a full disk raises OSError and ends the run: there is
+    nobody to write to any more. Any number of batches may be under way (the queue bounds them); what was written of
+    one is completed before anything else."""
 
     def __init__(
-        self, encoder: Encoder, deliveries: Deliveries, *, pretty: bool = False, stream: BinaryIO | None = None
-    ) -> None:
+        self, encoder: Encoder, deliveries: Deliveries, *, pretty: bool = False, stream: BinaryIO | None = None,
+        clock: Clock | None = None,
+    ) -> None:  # fmt: skip
         if stream is None and sys.stdout is None:
             raise StartError("output.console: standard output is closed; redirect it to a file, or use output.file")
         self._encoder = encoder
         self._deliveries = deliveries
         self._pretty = pretty
-        self._stream = stream or sys.stdout.buffer
+        self._clock = clock or SystemClock()
+        self._target = _target(stream or sys.stdout.buffer)
+        self._pending: deque[Batch] = deque()
+        self._rest = memoryview(b"")  # of the first of them
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._pending)
 
     def publish(self, batch: Batch) -> bool:
-        records = self._encoder.encode(batch)
-        if self._pretty:
-            records = [orjson.dumps(orjson.loads(record), option=orjson.OPT_INDENT_2).decode() for record in records]
-        try:
-            self._stream.write("".join(f"{record}\n" for record in records).encode())
-            self._stream.flush()
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, "standard output") from error
-        self._deliveries.delivered(batch, ())
+        self._pending.append(batch)
+        if len(self._pending) == 1:
+            self._go_on(0)
         return True
 
     def poll(self, timeout: float) -> None:
-        pass
+        """Takes up to `PATIENCE` while the reader of a pipe does not read, also where `timeout` is less."""
+        if self._pending:
+            self._go_on(max(timeout, PATIENCE))
+
+    def close(self) -> None:
+        self._target.close()
+
+    def _go_on(self, timeout: float) -> None:
+        deadline = self._clock.monotonic() + timeout
+        while self._pending:
+            if not self._rest:
+                self._rest = memoryview(self._encode(self._pending[0]))
+            if not self._write(deadline):
+                return
+            self._deliveries.delivered(self._pending.popleft(), ())
+
+    def _encode(self, batch: Batch) -> bytes:
+        records = self._encoder.encode(batch)
+        if self._pretty:
+            records = [orjson.dumps(orjson.loads(record), option=orjson.OPT_INDENT_2).decode() for record in records]
+        return "".join(f"{record}\n" for record in records).encode()
+
+    def _write(self, deadline: float) -> bool:
+        """Write as much of the rest as goes until then; whether that was all."""
+        try:
+            while self._rest and self._target.has_room(max(deadline - self._clock.monotonic(), 0)):
+                self._rest = self._rest[self._target.write(self._rest) :]
+        except BlockingIOError:  # a terminal that said it had room, and took nothing
+            return False
+        except BrokenPipeError as error:
+            words = f"{error.strerror}: its reader is gone; what it has not taken is not delivered"
+            raise OSError(error.errno, words, "standard output") from error
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, "standard output") from error
+        return not self._rest
+
+
+class _Memory:
+    """A stream without a descriptor: in memory, it always has room."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def has_room(self, timeout: float) -> bool:
+        return True
+
+    def write(self, data: memoryview) -> int:
+        return self._stream.write(data)
 
     def close(self) -> None:
         pass
+
+
+class _Descriptor:
+    """Standard output, written only when it has room, and without O_NONBLOCK on it: that belongs to the open file,
+    which other programs share."""
+
+    def __init__(self, fd: int) -> None:
+        self._own = _open_terminal(fd) if os.isatty(fd) else None
+        self._fd = fd if self._own is None else self._own
+        mode = os.fstat(fd).st_mode
+        self._piece = PIECE if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd) else FILE_PIECE
+        self._capacity = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) if stat.S_ISFIFO(mode) else 0
+        self._poll = select.poll()
+        self._poll.register(self._fd, select.POLLOUT)
+
+    def has_room(self, timeout: float) -> bool:
+        """Whether there is room, or an error to be told, within so many seconds."""
+        return bool(self._poll.poll(timeout * 1000))
+
+    def write(self, data: memoryview) -> int:
+        """Write a part of it that there is room for; how much that was. Raises OSError."""
+        # With room a pipe takes a piece; all that it holds it takes when it is empty, as that of a quick reader is.
+        size = self._capacity if self._capacity and self._is_empty() else self._piece
+        return os.write(self._fd, _whole_lines(data[:size]))
+
+    def _is_empty(self) -> bool:
+        waiting = bytearray(4)
+        fcntl.ioctl(self._fd, termios.FIONREAD, waiting)
+        return not any(waiting)
+
+    def close(self) -> None:
+        if self._own is not None:
+            os.close(self._own)
+
+
+def _target(stream: BinaryIO) -> _Descriptor | _Memory:
+    try:
+        fd = stream.fileno()
+    except io.UnsupportedOperation:
+        return _Memory(stream)
+    stream.flush()
+    return _Descriptor(fd)
+
+
+def _whole_lines(data: memoryview) -> memoryview:
+    """As many whole lines as are there; the start of a longer line if none is."""
+    return data[: bytes(data).rfind(b"\n") + 1] or data
+
+
+def _open_terminal(fd: int) -> int | None:
+    """A terminal may have room for less than a piece, and would wait with the rest. As a file opened by itself it has
+    a flag of its own that says not to. None where that is refused: it is another user's, or of another container."""
+    try:
+        return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None

@@ -1,8 +1,28 @@
-"""The contract of a reader. Each one wraps the next, and hands over runs of messages instead of single ones."""
+"""The contracts of a reader, which wraps another and hands over runs of messages, and of the file below all of them."""
 
 from typing import Protocol
 
 from shipper.event import Messages
+
+
+class RawFile(Protocol):
+    """The bytes of one file from an offset on. Called by the one reading thread."""
+
+    offset: int
+    busy: bool  # the last `next` came back early, and is to be called again soon
+
+    @property
+    def complete(self) -> bool:
+        """All was read, and the file cannot grow."""
+
+    def require_complete(self) -> None:
+        """To be asked of a file that will not grow any more. Raises CompressionError if its end is missing."""
+
+    def next(self) -> bytes:
+        """The next bytes; empty when there are none for now. Raises Truncated, CompressionError, OSError."""
+
+    def take_cut(self) -> bool:
+        """Whether a message must end where the bytes read so far end; true once for each such place."""
 
 
 class Reader(Protocol):

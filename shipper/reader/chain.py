@@ -5,14 +5,13 @@ import re
 from config.model import InputConfig
 from shipper.clock import Clock
 from shipper.event import Messages
-from shipper.reader.base import Reader
+from shipper.reader.base import RawFile, Reader
 from shipper.reader.limit import LimitReader
 from shipper.reader.line import LineReader
-from shipper.reader.log_file import LogFile
 from shipper.reader.multiline import MultilineReader, MultilineRule
 
 
-def build(config: InputConfig, file: LogFile, max_bytes: int, clock: Clock) -> Reader:
+def build(config: InputConfig, file: RawFile, max_bytes: int, clock: Clock) -> Reader:
     """The chain for one file: raw bytes -> lines -> parsers in the order given -> limit -> no empty messages.
 
     `max_bytes` is the longest message that is kept whole, in bytes.

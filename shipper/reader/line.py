@@ -11,7 +11,7 @@ offset another text. So a line that is longer than the limit keeps a little more
 from itertools import accumulate
 
 from shipper.event import Messages
-from shipper.reader.log_file import LogFile
+from shipper.reader.base import RawFile
 
 
 class LineReader:
@@ -21,7 +21,7 @@ class LineReader:
     (one to see that it is too long, one for a `\\r`); its raw length is counted in full.
     """
 
-    def __init__(self, file: LogFile, max_bytes: int) -> None:
+    def __init__(self, file: RawFile, max_bytes: int) -> None:
         self._file = file
         self._keep_bytes = max_bytes + 2
         self._head = b""  # what is kept of the line whose end was not read yet
@@ -31,10 +31,11 @@ class LineReader:
 
     def next(self) -> Messages | None:
         data = self._file.next()
-        if not data:
+        cut = self._file.take_cut()
+        if not data and not cut:  # a cut without data: that a gzip file ends may be known only after its last bytes
             return None
         messages = self._split(data)
-        if self._file.take_cut():
+        if cut:
             self._end_line(messages)
             messages.cut = True
         return messages

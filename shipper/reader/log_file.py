@@ -22,12 +22,16 @@ Pread = Callable[[int, int, int], bytes]
 class LogFile:
     """Reads forward from `offset`, at most `READ_SIZE` bytes at a time, and stops at each of `cuts` on the way."""
 
+    busy = False
+    complete = False  # it may always grow
+
     def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread = os.pread) -> None:
         self.fd = fd
         self.offset = offset
         self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._pread = pread
         self._read_size = FIRST_READ
+        self._base = 0  # the offset at which the file behind `fd` begins
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 
     def next(self) -> bytes:
@@ -36,7 +40,7 @@ class LogFile:
         if self._cuts:
             size = min(size, self._cuts[0] - self.offset)
         known = self._tail
-        data = self._pread(self.fd, len(known) + size, self.offset - len(known))
+        data = self._pread(self.fd, len(known) + size, self.offset - self._base - len(known))
         if not data.startswith(known):
             raise Truncated(os.fstat(self.fd).st_size)
         if len(data) == len(known):
@@ -47,6 +51,15 @@ class LogFile:
         line_size = len(fresh) // (fresh.count(b"\n") + 1) + 1
         self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return fresh
+
+    def require_complete(self) -> None:
+        pass  # what is there is all there is to it
+
+    def go_on_in(self, fd: int) -> None:
+        """What follows is the content of another file from its start; offsets count on."""
+        self.fd = fd
+        self._base = self.offset
+        self._tail = b""
 
     def take_cut(self) -> bool:
         """Whether the bytes read so far end at a cut; true once for each cut."""

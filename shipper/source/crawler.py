@@ -1,233 +1,244 @@
-"""Finds the files of the inputs and decides which harvesters run.
-
-`plan` decides, from a listing and from what is known, without touching a file; the crawler carries it out.
-"""
+"""Finds the files of the inputs, opens them, and ends what is over: `plan` and `Closer` decide, this carries it out."""
 
 import logging
 import os
-from dataclasses import dataclass, replace
 
 from registry.registrar import Registrar
 from shipper.clock import Clock
 from shipper.errors import Truncated
+from shipper.event import Batch
 from shipper.metrics import Metrics
-from shipper.source.discover import FileKey, Found, Listing, scan
+from shipper.reader.gzip_file import CompressionError
+from shipper.source.closer import Closer
+from shipper.source.copies import Copies
+from shipper.source.deletion import Deletions
+from shipper.source.discover import FileKey
 from shipper.source.entries import Entries
-from shipper.source.harvester import Harvester
+from shipper.source.fleet import Fleet
+from shipper.source.harvester import MOVED, RENAMED, Harvester
+from shipper.source.ignoring import Ignoring
 from shipper.source.input import Input
+from shipper.source.launch import Launcher, Places
+from shipper.source.opener import Opener
+from shipper.source.orphans import TRUNCATED
+from shipper.source.plan import plan
+from shipper.source.problems import Problems
 from shipper.source.scheduler import Scheduler
+from shipper.source.succession import Succession
+from shipper.source.survey import Survey, Wanted
 from shipper.source.watch import Watcher
 
 logger = logging.getLogger(__name__)
 
-# A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
-# event asks for waits ten times as long as it took, and this at least.
-SHORTEST_PAUSE = 0.02  # seconds
-NEVER = float("inf")
-
-Settled = dict[FileKey, tuple[int, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a scan leads to: files to open, and those of running harvesters that have a new path."""
-
-    open: list[Found]
-    renamed: list[Found]
-
-
-def plan(listing: Listing, running: dict[FileKey, Harvester], settled: Settled) -> Plan:
-    """`settled`: size and time of change of files that were closed at their end; they are opened when one differs."""
-    to_open = []
-    renamed = []
-    for key, found in listing.files.items():
-        if key in running:
-            if running[key].state.path != found.path:
-                renamed.append(found)
-        elif settled.get(key) != (found.size, found.modified):
-            to_open.append(found)
-    return Plan(to_open, renamed)
+CLEAN_EVERY = 60.0
+DELETE_AFTER = ("close.reader.on_eof", "close.on_state_change.inactive")
 
 
 class Crawler:
-    """Used by the reading thread only. `problems` has what is wrong with a path now, in words."""
+    """Used by the reading thread only."""
 
     def __init__(
         self, inputs: list[Input], registrar: Registrar, scheduler: Scheduler, watcher: Watcher, clock: Clock,
-        metrics: Metrics, *, once: bool = False,
+        metrics: Metrics, *, once: bool = False, first_start: float = 0.0, most_open: int = 2**31,
     ) -> None:  # fmt: skip
+        """`first_start`: unix time at which the agent ran first; `most_open`: files that may be open at once."""
+        self._inputs = {source.id: source for source in inputs}
         self._registrar = registrar
         self._scheduler = scheduler
         self._watcher = watcher
         self._clock = clock
         self._metrics = metrics
         self._once = once
-        self._entries = Entries(registrar, clock, metrics)
-        self._settled: Settled = {}
-        self._due = dict.fromkeys(inputs, 0.0)
-        self._paused_until = 0.0
-        self._looked = False
-        self.running: dict[FileKey, Harvester] = {}
-        self.problems: dict[str, str] = {}
+        self.problems = Problems()
+        self._survey = Survey(inputs, watcher, clock, self.problems, once=once)
+        self._entries = Entries(registrar, clock, metrics, self._inputs)
+        self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found)
+        self._copies = Copies(clock, self.fleet.is_ending, self.fleet.state_of)
+        self._opener = Opener(self._entries, self._copies, self.problems.of_file)
+        self._succession = Succession()
+        self._deletions = Deletions(registrar, clock)
+        self._places = Places(self.fleet, {each.id: each.config.harvester_limit for each in inputs}, most_open)
+        rules = {each.id: each.config.close for each in inputs}
+        self._closer = Closer(
+            self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._closed, once=once
+        )
+        self._launcher = Launcher(
+            self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler, once=once
+        )
+        self._surveyed = False
+        self._former: dict[str, FileKey] = {}  # by the path that they had before the last survey
+        self._clean_at = clock.monotonic() + CLEAN_EVERY
 
-    def step(self) -> None:
-        """Take the watcher's hints, and scan the inputs whose time has come. Raises nothing about files."""
-        while self._watcher.changed:
-            harvester = self.running.get(self._watcher.changed.popleft())
-            if harvester is not None:
-                self._scheduler.wake(harvester)
-        now = self._clock.monotonic()
-        asked = self._watcher.stale and now >= self._paused_until
-        if asked:
-            self._watcher.stale = False
-        due = [source for source, at in self._due.items() if asked or at <= now]
-        for source in due:
-            self._due[source] = NEVER if self._once else now + source.check_interval
-            self._scan(source)
-        if due and not self._looked:
-            self._looked = True
-            self._entries.tell_of_missing()
-        if due:
-            ended = self._clock.monotonic()
-            self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
+    @property
+    def running(self) -> dict[FileKey, Harvester]:
+        return self.fleet.running
 
     @property
     def scanned(self) -> bool:
-        """With `once`: every input was scanned, and that was all there is to find."""
-        return self._once and self.next_scan == NEVER
+        """With `once`: all files that there are were opened."""
+        return self._survey.done and not self._places.any_wanted
 
     @property
-    def next_scan(self) -> float:
-        """Monotonic time of the next scan that is due."""
-        due = min(self._due.values(), default=NEVER)
-        return min(due, self._paused_until) if self._watcher.stale else due
+    def next_step(self) -> float:
+        """Monotonic time at which `step` has something to do by itself."""
+        return min(
+            self._survey.next_step, self._closer.next_step, self._copies.next_look, self._deletions.next_step,
+            self._clean_at,
+        )  # fmt: skip
 
     @property
     def bytes_behind(self) -> int:
         """Bytes of the running files that are not acknowledged yet, by the sizes seen last."""
         return sum(max(h.size - h.state.position, 0) for h in self.running.values())
 
-    def truncated(self, harvester: Harvester, error: Truncated) -> None:
-        """The file's life has ended; what it holds now is a new file, read from its start."""
-        lost = max(harvester.size - harvester.offset, 0)
-        self._metrics.files_truncated += 1
-        self._metrics.bytes_lost += lost
-        logger.warning(
-            "%s (file id %s) was truncated or rewritten: it has %d bytes now, %d were read; up to %d bytes from offset "
-            "%d on may be lost; it is read again from its start as a new file",
-            harvester.state.path, harvester.state.id, error.size, harvester.offset, lost, harvester.offset,
-        )  # fmt: skip
-        self.close(harvester, ended="truncated")
-        self._watcher.stale = True
-
-    def failed(self, harvester: Harvester, error: OSError) -> None:
-        """A read was refused. The next scan tries again; with `once` there is none, and the file stays unfinished."""
-        self._tell(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
-        if self._once:
-            self.close(harvester)
-
-    def close(self, harvester: Harvester, ended: str | None = None) -> None:
-        """Stop reading a file. Batches of it that are under way still move its position when they resolve."""
-        if ended is not None:
-            harvester.update(ended=ended)
-        else:
-            status = os.fstat(harvester.fd)
-            if status.st_size > harvester.state.size_seen:
-                harvester.update(size_seen=status.st_size)  # should it go before it is read on, this much is missed
-            self._entries.keep(harvester.state)
-            self._settled[harvester.key] = (harvester.read_to, status.st_mtime)
-        self._scheduler.forget(harvester)
-        self._watcher.unwatch_file(harvester.key)
-        del self.running[harvester.key]
-        harvester.close()
-        self._metrics.harvesters_closed += 1
+    def step(self) -> None:
+        """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
+        changed = self._take_hints()
+        settled = self.fleet.step()
+        if self._survey.step():
+            self._after_survey()
+        elif changed or settled or self._copies.next_look <= self._clock.monotonic():
+            self._open(self._with_news(changed))
+        self._closer.step()
+        if self._places.any_wanted and (admitted := self._places.admit([])):
+            self._start(admitted)
+        self._deletions.step()
+        if self._clock.monotonic() >= self._clean_at:
+            self._clean_at = self._clock.monotonic() + CLEAN_EVERY
+            self._entries.clean()
 
     def stop(self) -> None:
-        for harvester in list(self.running.values()):
-            self.close(harvester)
+        self.fleet.stop()
+        self._copies.close()
 
-    def _scan(self, source: Input) -> None:
-        listing = scan(source.paths)
-        for directory in listing.directories if not self._once else ():
-            self._watcher.watch_directory(directory)
-        for path, problem in listing.problems.items():
-            self._tell(path, problem)
-        decided = plan(listing, self.running, self._settled)
-        for found in decided.renamed:
-            self.running[found.key].update(path=found.path)
-        for harvester in [h for h in self.running.values() if h.source.input_id == source.id]:
-            self._look_after(harvester, source.close_inactive)
-        self._start([self._open(source, found) for found in decided.open])
+    def truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
+        """The file's life has ended; what it holds now is a new file, read from its start. Returns the message that
+        was under way, as far as it was read, unless a copy of the file has the rest."""
+        self._metrics.files_truncated += 1
+        if self._watcher.stale and not self._once:
+            self._survey.make_haste()  # a copy may have been made just before
+            self._after_survey()
+        if self._copies.waits_for(harvester.key):
+            batch, rest = None, "are read from the copy that was made of it"
+        else:
+            batch, rest = harvester.end_message(), "may be lost"
+            self._metrics.bytes_lost += max(harvester.size - harvester.offset, 0)
+        logger.warning(
+            "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s; it "
+            "is read again from its start as a new file", harvester.state.path, harvester.state.id, error.size,
+            max(harvester.size - harvester.offset, 0), harvester.offset, rest,
+        )  # fmt: skip
+        self._opener.reborn.add(harvester.key)
+        self.fleet.end(harvester, TRUNCATED)
+        self._freed(harvester)
+        self._watcher.stale = True
+        return batch
 
-    def _start(self, opened: list[Harvester | None]) -> None:
-        """New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
-        fsync serves all of them. What the registry had at the start need not wait: a full disk does not stop it.
-        """
-        fresh = []
-        for harvester in filter(None, opened):
-            if self._once or harvester.state.id not in self._registrar.states:
-                fresh.append(harvester)
-            else:
-                self._registrar.note(harvester.state)
+    def failed(self, harvester: Harvester, error: OSError) -> None:
+        """A read was refused: the next scan tries again. With `once` there is none, and the file stays unfinished."""
+        problem = f"cannot be read at offset {harvester.offset}: {error.strerror}"
+        self.problems.of_file(harvester.state.path, problem)
+        self.fleet.put_down(harvester, until_news=False)
+        self._freed(harvester)
+
+    def damaged(self, harvester: Harvester, error: CompressionError) -> None:
+        """Its compressed data end here; all before was read."""
+        self.problems.of_file(harvester.state.path, str(error))
+        self.fleet.put_down(harvester, until_news=True)
+        self._freed(harvester)
+
+    def waits_for(self, harvester: Harvester) -> Harvester | None:
+        """The file that must be read first, because a message of it may go on in this one."""
+        return self._succession.waits_for(harvester)
+
+    def at_end(self, harvester: Harvester) -> None:
+        """All that the file holds now was read: a message under way may go on in the next file, or that one need not
+        wait any longer."""
+        following = self._succession.at_end(harvester)
+        if following is not None:
+            self._scheduler.wake(following)
+
+    def parted(self, harvester: Harvester) -> None:
+        """A message that went on in the next file has ended."""
+        self._freed(harvester)
+
+    def _freed(self, harvester: Harvester) -> None:
+        successor = self._succession.forget(harvester)
+        if successor is not None:
+            self._scheduler.wake(successor)
+
+    def _take_hints(self) -> list[FileKey]:
+        """Wakes the open files that have news; the others that have."""
+        changed = []
+        while self._watcher.changed:
+            key = self._watcher.changed.popleft()
+            harvester = self.running.get(key)
+            if harvester is not None:
                 self._scheduler.wake(harvester)
-        if fresh:
-            saved = self._registrar.save([harvester.state for harvester in fresh])
-            for harvester in fresh:
-                self._scheduler.hold(saved, harvester)
+            elif key in self.fleet.closed or key in self._copies.held:
+                changed.append(key)
+        self._survey.look_again(changed)
+        return changed
 
-    def _look_after(self, harvester: Harvester, close_inactive: float) -> None:
-        """The slow round: a write whose event was lost is found here, and a file that is over is closed."""
-        status = os.fstat(harvester.fd)
-        if status.st_size != harvester.read_to:
-            # It was at its end when it was read last; what came since must be read before it may be closed.
-            if not self._once:
-                harvester.size = max(harvester.size, status.st_size)
+    def _with_news(self, changed: list[FileKey]) -> list[Wanted]:
+        found = {key: self._survey.found[key] for key in changed if key in self._survey.found}
+        return plan(found, self.running, self.fleet.closed, self._held).open
+
+    @property
+    def _held(self) -> set[FileKey]:
+        return {*self._copies.held, *self.fleet.draining_keys}
+
+    def _after_survey(self) -> None:
+        found = self._survey.found
+        self._survey.look_again([key for key in self.fleet.closed if not self._watcher.is_watched(key)])
+        decided = plan(found, self.running, self.fleet.closed, self._held)
+        self._former = {harvester.state.path: harvester.key for harvester, _ in decided.renamed}
+        for harvester, file in decided.renamed:
+            self._succession.renamed(harvester, harvester.state.path)
+            harvester.gone = RENAMED
+            harvester.update(path=file.path)
+            self._closer.attend(harvester)
+        self._former |= self._entries.renamed(found)
+        for harvester in decided.gone if not self._once else ():
+            harvester.gone = harvester.gone or MOVED
+            self._closer.look_for_removal(harvester)
+        self._look_at_unwatched()
+        if not self._once:
+            self._entries.lose_missing(found, self._survey.present, self.problems.excuses)
+        self._places.clear()
+        self._open(decided.open)
+
+    def _look_at_unwatched(self) -> None:
+        """A write whose event was lost, or of which none will ever tell, is found here."""
+        if self._once:
+            return
+        for harvester in self.running.values():
+            unwatched = self._survey.was_afresh or not self._watcher.is_watched(harvester.key)
+            if unwatched and os.fstat(harvester.fd).st_size != harvester.read_to:
                 self._scheduler.wake(harvester)
-        elif harvester.over and status.st_nlink == 0:
-            self._close_removed(harvester, status.st_size)
-        elif harvester.over and self._clock.monotonic() - harvester.read_at > close_inactive:
-            self.close(harvester)
 
-    def _close_removed(self, harvester: Harvester, size: int) -> None:
-        lost = size - harvester.state.position
-        if lost > 0:
-            self._metrics.bytes_lost += lost
-            logger.warning(
-                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were no complete message: lost",
-                harvester.state.path, harvester.state.id, lost, harvester.state.position,
-            )  # fmt: skip
-        self.close(harvester, ended="removed")
+    def _open(self, wanted: list[Wanted]) -> None:
+        self._start(self._places.admit(wanted))
+        if self._places.any_wanted:
+            for harvester in self.running.values():
+                self._closer.attend(harvester)  # each that is at its end makes room
 
-    def _open(self, source: Input, found: Found) -> Harvester | None:
-        try:
-            fd = os.open(found.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError as error:
-            if not isinstance(error, FileNotFoundError):
-                self._tell(found.path, f"cannot be opened: {error.strerror}")
-            return None
-        status = os.fstat(fd)
-        if (status.st_dev, status.st_ino) != found.key:
-            os.close(fd)  # another file took the path since it was listed; the next scan meets it
-            self._watcher.stale = True
-            return None
-        try:
-            state = self._entries.claim(fd, found, status.st_size, source.id)
-        except OSError as error:
-            os.close(fd)
-            self._tell(found.path, f"cannot be read: {error.strerror}")
-            return None
-        self.problems.pop(found.path, None)
-        if self._once and status.st_size > state.position:
-            # What is unterminated there is sent as it is; a second reading must end a message at the same place.
-            state = replace(state, cuts=(*state.cuts, status.st_size))
-        harvester = source.open(fd, state, once=self._once)
-        self.running[found.key] = harvester
-        self._settled.pop(found.key, None)
-        self._metrics.harvesters_started += 1
-        return harvester
+    def _start(self, admitted: list[Wanted]) -> None:
+        opened = [*self._copies.refreshed(), *self._opener.open(admitted)]
+        if not opened:
+            self._entries.tell_of_lost()
+            return
+        present = None if self._once or not self._surveyed else self._former | self._survey.present | self.fleet.ending
+        claims = self._opener.identify(opened, present)
+        for key, suspect in self._copies.held.items():
+            if not self._watcher.is_watched(key):
+                self._watcher.watch_file(key, suspect.opened.content.fd)
+        self._launcher.launch(claims, first=not self._surveyed)
+        self._entries.tell_of_lost()
+        self._surveyed = True
 
-    def _tell(self, path: str, problem: str) -> None:
-        """Say what is wrong with a path once, not at every scan."""
-        if self.problems.get(path) != problem:
-            self.problems[path] = problem
-            logger.warning("%s: %s", path, problem)
+    def _closed(self, harvester: Harvester, why: str) -> None:
+        self._freed(harvester)
+        delete = self._inputs[harvester.source.input_id].config.delete
+        if delete.enabled and why in DELETE_AFTER:
+            self._deletions.plan(harvester.state, delete.grace_period)

@@ -2,68 +2,204 @@
 
 import logging
 import uuid
-from dataclasses import replace
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
 
 from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
+from shipper.source.content import Content
 from shipper.source.discover import FileKey, Found
-from shipper.source.identity import fingerprint, same_life
+from shipper.source.identity import Name, name_of_entry
+from shipper.source.input import Input
+from shipper.source.orphans import MISSING, TRUNCATED, Orphans
 
 logger = logging.getLogger(__name__)
 
+KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recognise copies and .gz files
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file that a scan found, now open; `size` in bytes as they are on disk, `name` what it is known by."""
+
+    found: Found
+    content: Content
+    size: int
+    name: Name
+    source: Input
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The state from which an open file is read, and the path under which it was known; None: it is a new one."""
+
+    state: FileState
+    former: str | None = None
+
+    @property
+    def is_new(self) -> bool:
+        return self.former is None
+
 
 class Entries:
-    """The entries of files that are not open now, by device and inode. Used by the reading thread only."""
+    """The entries of files that are not open now. Used by the reading thread only."""
 
-    def __init__(self, registrar: Registrar, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, registrar: Registrar, clock: Clock, metrics: Metrics, inputs: Mapping[str, Input]) -> None:
+        """`inputs` by id, for what each says about cleaning."""
         self._registrar = registrar
         self._clock = clock
         self._metrics = metrics
-        self._known: dict[FileKey, FileState] = {
-            (state.device, state.inode): state for state in registrar.states.values() if state.ended is None
-        }
+        self._inputs = inputs
+        self.asleep: dict[Name, FileState] = {}
+        self.orphans = Orphans()
+        self._doubtful: dict[str, str] = {}  # why, by file id
+        for state in registrar.states.values():
+            if state.ended is None or state.key:
+                self.asleep[name_of_entry(state)] = state
+            else:
+                self.orphans.add(state)
 
     def keep(self, state: FileState) -> None:
         """The file was closed: this is where it goes on when it is opened again."""
-        self._known[state.device, state.inode] = state
+        self.asleep[name_of_entry(state)] = state
 
-    def claim(self, fd: int, found: Found, size: int, input_id: str) -> FileState:
-        """The state from which the open file is read; its id is not saved yet if it is a new one. Raises OSError."""
-        known = self._known.get(found.key)
-        same = known is not None and same_life(fd, known)  # where this raises, the entry must stay
-        self._known.pop(found.key, None)
-        if known is not None and same:
-            return replace(known, path=found.path, size_seen=size, input=input_id)
-        if known is not None:
-            self._end(known)
-        state = FileState(
-            id=uuid.uuid4().hex, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size,
-            fingerprint=fingerprint(fd), updated=self._clock.time(), input=input_id,
-        )  # fmt: skip
-        logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, size)
+    def ended(self, state: FileState, why: str) -> FileState:
+        """The state of a file whose life is over, or that is not under the paths any more; noted."""
+        source = self._inputs.get(state.input)
+        stays = source is not None and not source.config.clean_removed and why != TRUNCATED
+        ttl = -1.0 if stays else KEPT_FOR
+        state = replace(state, ended=why, ttl=ttl, updated=self._clock.time())
+        self._registrar.note(state)
         return state
 
-    def tell_of_missing(self) -> None:
-        """Say which files are gone that had more to read: removed, or moved out of the paths, while nobody looked."""
-        for state in self._known.values():
-            behind = state.size_seen - state.position
-            if behind > 0:
-                self._metrics.bytes_lost += behind
-                logger.warning(
-                    "%s (file id %s) is not there any more, and its bytes from offset %d on were not shipped: %d bytes "
-                    "are lost if it was removed; if it is under another path, add the path and they are shipped",
-                    state.path, state.id, state.position, behind,
-                )  # fmt: skip
+    def orphan(self, state: FileState) -> None:
+        """The entry waits for a file that turns out to be it."""
+        if state.key:
+            self.asleep[state.key] = state
+        else:
+            self.orphans.add(state)
 
-    def _end(self, known: FileState) -> None:
-        """A file was replaced or truncated while nobody read it: its entry stays, but matches no file any more."""
-        lost = max(known.size_seen - known.position, 0)
-        self._metrics.bytes_lost += lost
-        logger.warning(
-            "%s (file id %s) does not hold what was read of it before: truncated, rewritten, or its inode was used "
-            "again; up to %d bytes from offset %d on may be lost; what is there now is read as a new file",
-            known.path, known.id, lost, known.position,
+    def claim(self, opened: Opened) -> Claim | None:
+        """By its name. None where no entry has it, or the file does not hold what the entry remembers. Raises
+        OSError."""
+        known = self.asleep.get(opened.name)
+        if known is None:
+            return None
+        fits = opened.size >= known.position if _is_trusted(opened) else opened.content.holds(known)
+        del self.asleep[opened.name]  # not before: where that raised, the entry must stay
+        if fits:
+            return Claim(self._taken(known, opened), known.path)
+        self._disprove(known)
+        return None
+
+    def adopt(self, opened: Opened) -> Claim | None:
+        """By its content: an entry whose own file is gone. Raises OSError."""
+        if _is_trusted(opened):
+            return None
+        known = self.orphans.match(opened.found, opened.content)
+        if known is None:
+            return None
+        self.orphans.remove(known.id)
+        taken = self._taken(known, opened)
+        if not opened.content.compressed and opened.size < taken.position:
+            taken = replace(taken, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))
+        logger.info(
+            "%s goes on where %s was (file id %s, offset %d)", opened.found.path, known.path, known.id, taken.position
+        )
+        return Claim(taken, known.path)
+
+    def make(self, opened: Opened) -> Claim:
+        """A new one; its id is not saved yet. Raises OSError."""
+        found, content = opened.found, opened.content
+        state = FileState(
+            id=uuid.uuid4().hex, path=found.path, device=found.key[0], inode=found.key[1],
+            size_seen=0 if content.compressed else opened.size, fingerprint=content.fingerprint(),
+            updated=self._clock.time(), input=opened.source.id,
+            key=opened.name if isinstance(opened.name, str) else "",
         )  # fmt: skip
-        self._registrar.note(replace(known, ended="truncated", updated=self._clock.time()))
+        logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, opened.size)
+        return Claim(state)
+
+    def renamed(self, found: Mapping[FileKey, tuple[Input, Found]]) -> dict[str, FileKey]:
+        """Note the new paths of files that are not open; by the path that they had before."""
+        former = {}
+        for state in list(self.asleep.values()):
+            key = (state.device, state.inode)
+            if key in found and found[key][1].path != state.path and not state.key:
+                former[state.path] = key
+                self.keep(replace(state, path=found[key][1].path, updated=self._clock.time()))
+                self._registrar.note(self.asleep[key])
+        return former
+
+    def lose_missing(self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool]) -> None:
+        """After a scan: entries whose file is nowhere any more. `excused` tells of a path whether it could not be
+        looked at, so that nothing is known about it."""
+        missing = [
+            state
+            for state in self.asleep.values()
+            if state.ended is None
+            and (state.device, state.inode) not in present
+            and not (state.key and state.path in paths)
+        ]
+        for state in [each for each in missing if not excused(each.path)]:
+            del self.asleep[name_of_entry(state)]
+            self._doubtful[state.id] = (
+                "is not there any more: lost if it was removed; if it was moved out of the paths, add where it is to "
+                "them and the rest is shipped"
+            )
+            self.orphan(self.ended(state, MISSING))
+
+    def clean(self) -> None:
+        """Forget what was kept long enough. The entry of a file that is there leaves the registry only: while this
+        runs, no line of it is read twice."""
+        now = self._clock.time()
+        for state in [each for each in self.orphans.states.values() if 0 <= each.ttl < now - each.updated]:
+            self.orphans.remove(state.id)
+            self._registrar.remove(state.id)
+        for state in list(self.asleep.values()):
+            if state.ended is not None and 0 <= state.ttl < now - state.updated:
+                del self.asleep[name_of_entry(state)]
+                self._registrar.remove(state.id)
+            elif 0 < self._inactive_after(state) < now - state.updated:
+                self._registrar.remove(state.id)
+
+    def _inactive_after(self, state: FileState) -> float:
+        source = self._inputs.get(state.input)
+        return source.config.clean_inactive if source is not None else 0.0
+
+    def _taken(self, known: FileState, opened: Opened) -> FileState:
+        found = opened.found
+        size = known.size_seen if opened.content.compressed else opened.size
+        return replace(
+            known, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size, input=opened.source.id,
+            ended=None, ttl=-1.0,
+        )  # fmt: skip
+
+    def _disprove(self, known: FileState) -> None:
+        """A file was replaced or truncated while nobody read it: its entry fits no file of that inode any more."""
+        self._doubtful[known.id] = (
+            "does not hold what was read of it before: truncated, rewritten, or its inode was used again; what is "
+            "there now is read as a new file"
+        )
+        self.orphan(self.ended(known, TRUNCATED))
+
+    def tell_of_lost(self) -> None:
+        """After a scan and what it led to: say which bytes nobody can read any more, because no file turned out to
+        hold them."""
+        for file_id, what in self._doubtful.items():
+            state = self.orphans.states.get(file_id)
+            behind = state.size_seen - state.position if state is not None else 0
+            if state is not None and (behind > 0 or state.ended == TRUNCATED):
+                self._metrics.bytes_lost += max(behind, 0)
+                logger.warning(
+                    "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
+                    state.path, state.id, what, max(behind, 0), state.position,
+                )  # fmt: skip
+        self._doubtful.clear()
+
+
+def _is_trusted(opened: Opened) -> bool:
+    """Where file_identity names something else than device and inode with their bytes, that alone decides."""
+    return opened.source.config.file_identity.name != "default"

@@ -1,64 +1,85 @@
 """Reads one open file and turns what it reads into batches that its ledger tracks."""
 
 import os
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from registry.state import FileState
 from shipper.clock import Clock
+from shipper.errors import Truncated
 from shipper.event import Batch, Messages, Source
 from shipper.pipeline.acks import Ledger
-from shipper.reader.base import Reader
+from shipper.reader.base import RawFile, Reader
 from shipper.reader.log_file import LogFile
+from shipper.source.content import Content
 from shipper.source.discover import FileKey
-from shipper.source.identity import HEAD_SIZE, fingerprint, tail_hash
+from shipper.source.heat import Heat
+from shipper.source.identity import HEAD_SIZE
+from shipper.source.seam import Seam
 
-# A file is hot while data comes so often that looking at it costs less than being told. Seconds between two reads with
-# data, as a running mean: one long pause among many short ones (the machine was busy) does not make it quiet, because
-# going to and fro between looking and being told is what costs most.
-HOT_GAP = 0.005  # it becomes hot below this,
-QUIET_GAP = 0.008  # and quiet above this
-LONGEST_GAP = 0.03  # what a longer pause counts for
-GAP_WEIGHT = 0.1
-QUIET_AFTER = 0.05  # quiet also when no data came for this long
+# What may have become of the path under which an open file was found.
+REMOVED = "removed"
+MOVED = "moved"  # out of the paths
+RENAMED = "renamed"
+
+# What turns the bytes of a file into messages.
+Chain = Callable[[RawFile], Reader]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPolicy:
     """`multiline_timeout`: seconds after its last line at which a message under way is ended; None: never.
-    `once`: the file ends at the size it had when it was opened."""
+    `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read a second time."""
 
     multiline_timeout: float | None = None
     once: bool = False
+    repeatable: bool = True
 
 
 class Harvester:
-    """One open file. Used by the reading thread only; `note` takes each new state of the file to the registrar.
+    """One open file. Used by the reading thread only; `note` takes new states of the file to the registrar.
 
-    `offset` is where reading goes on, `state.position` what is acknowledged; `size` the size seen last.
+    `offset` is where reading goes on, `state.position` what is acknowledged, `size` the size seen last, `gone` what
+    became of its path. `must_save`: what is read must not be sent before `state` is saved.
     """
 
+    __slots__ = (
+        "_chain", "_clock", "_file", "_is_confirmed", "_note", "_parted", "_reader", "_tails", "at_end", "content",
+        "gone", "heat", "key", "ledger", "must_save", "opened_at", "policy", "seam", "size", "source", "state",
+    )  # fmt: skip
+
     def __init__(
-        self, file: LogFile, state: FileState, source: Source, reader: Reader, policy: ReadPolicy, clock: Clock,
+        self, content: Content, state: FileState, source: Source, chain: Chain, policy: ReadPolicy, clock: Clock,
         note: Callable[[FileState], None],
     ) -> None:  # fmt: skip
-        self.fd = file.fd
-        self._file = file
+        self.content = content
         self.key: FileKey = (state.device, state.inode)
         self.state = state
         self.source = source
         self.policy = policy
         self.size = state.size_seen
-        self.read_at = clock.monotonic()
+        self.heat = Heat(clock)
+        self.opened_at = clock.monotonic()
         self.at_end = False
+        self.gone: str | None = None
+        self.seam: Seam | None = None
+        self._parted: Seam | None = None  # until it is acknowledged
         self.ledger = Ledger(state.position, self._advanced)
-        self._hot = False
-        self._gap = LONGEST_GAP
-        self._reader = reader
+        self._chain = chain
         self._clock = clock
         self._note = note
-        self._tails: deque[tuple[int, str]] = deque()
+        self._is_confirmed = False
+        self.must_save = False
+        self._tails: list[tuple[int, str]] = []
+        self._read_from(state.position, state.cuts)
+
+    def _read_from(self, offset: int, cuts: tuple[int, ...]) -> None:
+        self._file = self.content.reader(offset, cuts)
+        self._reader = self._chain(self._file)
+
+    @property
+    def fd(self) -> int:
+        return self.content.fd
 
     @property
     def offset(self) -> int:
@@ -68,7 +89,7 @@ class Harvester:
     @property
     def read_to(self) -> int:
         """Up to where the file was read, a message under way included."""
-        return self._file.offset
+        return self._file.offset if self.seam is None else self.seam.end
 
     @property
     def settled(self) -> bool:
@@ -78,7 +99,7 @@ class Harvester:
     @property
     def is_hot(self) -> bool:
         """Data comes so often that looking costs less than being told."""
-        return self._hot and self._clock.monotonic() - self.read_at < QUIET_AFTER
+        return self.heat.is_hot
 
     @property
     def over(self) -> bool:
@@ -88,7 +109,14 @@ class Harvester:
     @property
     def finished(self) -> bool:
         """With `once`: all that the file held when it was opened is read."""
+        if self.content.compressed:
+            return self.policy.once and self.is_complete
         return self.policy.once and self.offset >= self.size
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is a file that cannot grow any more, and was read to its end."""
+        return self.at_end and self._file.complete
 
     @property
     def message_deadline(self) -> float | None:
@@ -104,17 +132,22 @@ class Harvester:
         return self.message_deadline is not None and self.message_deadline <= self._clock.monotonic()
 
     def read(self) -> Batch | None:
-        """The next batch (perhaps without events), or None at the end of the file. Raises Truncated, OSError."""
+        """The next batch (perhaps without events), or None: at the end of the file, or for now (`at_end` tells).
+        Raises Truncated, CompressionError, OSError."""
         if self.finished:
             return None
+        if not self._is_confirmed:
+            # Between finding out which file it is and now, its id was saved, and it may have become another.
+            if not self.content.holds(self.state):
+                raise Truncated(os.fstat(self.fd).st_size)
+            self._is_confirmed = True
         messages = self._reader.next()
-        self.at_end = messages is None
+        self.at_end = messages is None and not self._file.busy
         if messages is None:
+            if self.at_end and self.policy.once:
+                self._file.require_complete()
             return None
-        now = self._clock.monotonic()
-        self._gap += (min(now - self.read_at, LONGEST_GAP) - self._gap) * GAP_WEIGHT
-        self._hot = self._gap < (QUIET_GAP if self._hot else HOT_GAP)
-        self.read_at = now
+        self.heat.data_came()
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:
@@ -122,8 +155,12 @@ class Harvester:
         messages = self._reader.finish()
         if messages is None:
             return None
+        self.must_save = True
+        cut = messages.end
+        if self.seam is not None:
+            self.seam.cut = cut
         batch = self._batch(messages)
-        self.state = replace(self.state, cuts=(*self.state.cuts, messages.end))
+        self.state = replace(self.state, cuts=(*self.state.cuts, cut))
         return batch
 
     def update(self, **changes: object) -> None:
@@ -132,26 +169,76 @@ class Harvester:
         self._note(self.state)
 
     def close(self) -> None:
+        if self.seam is not None:
+            self.seam.close()
         os.close(self.fd)
+
+    def join(self, successor: "Harvester") -> None:
+        """The message under way may go on at the start of the successor: read on there, to the end of that message."""
+        if isinstance(self._file, LogFile):
+            self.seam = Seam(self._file, successor)
+            self.at_end = False
+
+    def part(self) -> None:
+        """No message is under way any more: read on in this file alone."""
+        if self.seam is not None:
+            self.seam.close()
+            self._parted, self.seam = self.seam, None
+            self._read_from(self._parted.end, ())
+
+    def skip(self, length: int) -> Callable[[], None]:
+        """The first bytes belong to the last message of the predecessor; what is returned resolves them."""
+        if length <= self.offset:
+            return lambda: None  # a second reading: they are resolved already
+        self._read_from(length, self.state.cuts)
+        self._remember_tail(length)
+        return self.ledger.track(length)
 
     def _batch(self, messages: Messages) -> Batch:
         if self.state.fingerprint[0] < HEAD_SIZE:
-            self.state = replace(self.state, fingerprint=fingerprint(self.fd))
-        if messages.end > self.offset:
-            self._tails.append((messages.end, tail_hash(self.fd, messages.end)))
+            fingerprint = self.content.fingerprint()
+            # Met empty: an entry without any bytes would fit whatever is at this inode after a crash.
+            self.must_save = self.must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
+            size = max(self.state.size_seen, messages.end)
+            self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
+        if self.seam is not None and (messages.texts or messages.end > self.seam.end):
+            return self._last_batch(self.seam, messages)
+        self._remember_tail(messages.end)
         if not self.policy.once:
             self.size = max(self.size, messages.end)
         return Batch(self.source, messages, self._clock.time(), self.ledger.track(messages.end))
 
+    def _last_batch(self, seam: Seam, messages: Messages) -> Batch:
+        """The message that began in this file and ends in the next one, or exactly here."""
+        taken = seam.keep_own(messages)
+        self._remember_tail(seam.end)
+        resolve_here, resolve_there = self.ledger.track(seam.end), seam.successor.skip(taken)
+
+        def resolve() -> None:
+            # The successor's position first: should only that one be saved, the message is read again as a whole,
+            # because this file's entry still says where it goes on.
+            resolve_there()
+            resolve_here()
+
+        self.part()
+        return Batch(self.source, messages, self._clock.time(), resolve)
+
+    def _remember_tail(self, end: int) -> None:
+        if end > self.offset:
+            self._tails.append((end, self.content.tail_hash(end)))
+
     def _advanced(self, position: int) -> None:
         state, tail = self.state, self.state.tail_hash
         while self._tails and self._tails[0][0] <= position:
-            tail = self._tails.popleft()[1]
-        cuts = state.cuts and tuple(cut for cut in state.cuts if cut > position)
-        size = max(self.size, position)
+            tail = self._tails.pop(0)[1]
+        cuts, continues_in = state.cuts, state.continues_in
+        if self._parted is not None and position >= self._parted.end:
+            cuts = tuple(cut for cut in cuts if cut != self._parted.cut)
+            continues_in = self._parted = None
         self.state = replace(
-            state, position=position, tail_hash=tail, size_seen=size, updated=self._clock.time(), cuts=cuts
-        )
+            state, position=position, tail_hash=tail, size_seen=max(self.size, position), updated=self._clock.time(),
+            cuts=cuts and tuple(cut for cut in cuts if cut > position), continues_in=continues_in,
+        )  # fmt: skip
         self._note(self.state)
 
     def __repr__(self) -> str:

@@ -2,11 +2,17 @@
 
 import hashlib
 import os
+from pathlib import Path
 
+from config.model import InputConfig
 from registry.state import FileState
 from shipper.reader.log_file import TAIL_SIZE
+from shipper.source.discover import FileKey, Found
 
 HEAD_SIZE = 1024
+
+# What a file is known by: device and inode, or what `file_identity` makes of it.
+Name = FileKey | str
 
 
 def digest(data: bytes) -> str:
@@ -25,14 +31,21 @@ def tail_hash(fd: int, position: int) -> str:
     return digest(os.pread(fd, position - start, start))
 
 
-def same_life(fd: int, state: FileState) -> bool:
-    """Whether the open file still holds the bytes that the registry's entry remembers. Raises OSError.
+def name_of_entry(state: FileState) -> Name:
+    return state.key or (state.device, state.inode)
 
-    Head and tail are both compared: the head tells a reused inode, the bytes before the position a file that was
-    truncated and has grown again behind an equal header.
-    """
-    if os.fstat(fd).st_size < state.position:
-        return False
-    if fingerprint(fd, state.fingerprint[0]) != state.fingerprint and state.fingerprint[0]:
-        return False
-    return not state.tail_hash or tail_hash(fd, state.position) == state.tail_hash
+
+def name_of_file(config: InputConfig, found: Found, fd: int) -> Name | None:
+    """None for a file that is too short to have a name yet. Raises OSError."""
+    identity = config.file_identity
+    match identity.name:
+        case "path":
+            return f"path:{found.path}"
+        case "inode_marker":
+            marker = Path(identity.marker).read_text(encoding="utf-8", errors="replace").strip()
+            return f"inode_marker:{marker}:{found.key[1]}"
+        case "fingerprint":
+            part = os.pread(fd, identity.length, identity.offset)
+            named = f"fingerprint:{identity.offset}:{identity.length}:{digest(part)}"
+            return named if len(part) == identity.length else None
+    return found.key

@@ -11,7 +11,9 @@ from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.event import Source
 from shipper.reader import chain
-from shipper.reader.log_file import LogFile
+from shipper.reader.base import RawFile, Reader
+from shipper.source.content import Content
+from shipper.source.discover import Scanner, ScanOptions
 from shipper.source.harvester import Harvester, ReadPolicy
 
 OWN_MEMBERS = frozenset({"@timestamp", "message", "log", "input", "host", "agent", "ecs"})
@@ -39,21 +41,25 @@ class Input:
     def check_interval(self) -> float:
         return self.config.prospector.scanner.check_interval
 
-    @property
-    def close_inactive(self) -> float:
-        return self.config.close.on_state_change.inactive
+    def scanner(self) -> Scanner:
+        options = self.config.prospector.scanner
+        return Scanner(
+            self.paths,
+            ScanOptions(options.exclude_files, options.include_files, options.symlinks, options.recursive_glob),
+        )
 
-    def open(self, fd: int, state: FileState, *, once: bool) -> Harvester:
+    def open(self, content: Content, state: FileState, *, once: bool) -> Harvester:
         """A harvester that goes on at the state's position; with `once` it ends at the state's size."""
-        file = LogFile(fd, state.position, state.cuts)
-        reader = chain.build(self.config, file, self.max_bytes, self.clock)
         timeouts = [parser.multiline.timeout for parser in self.config.parsers]
         policy = ReadPolicy(max(timeouts) if timeouts and not once else None, once)
         source = Source(
             file_id=state.id, path=state.path, inode=state.inode, device=state.device, input_id=self.config.id,
             input_type=self.config.type, static_json=self.static_json,
         )  # fmt: skip
-        return Harvester(file, state, source, reader, policy, self.clock, self.note)
+        return Harvester(content, state, source, self._chain, policy, self.clock, self.note)
+
+    def _chain(self, file: RawFile) -> Reader:
+        return chain.build(self.config, file, self.max_bytes, self.clock)
 
 
 def static_members(tags: tuple[str, ...], fields: dict[str, object], rooted: dict[str, object]) -> str:

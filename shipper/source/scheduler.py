@@ -10,12 +10,13 @@ A harvester is in one of these places:
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from registry.registrar import Saved
 from shipper.clock import Clock
 from shipper.event import Batch
+from shipper.source.discover import FileKey
 from shipper.source.harvester import Harvester
-from shipper.source.watch import Watcher
 
 HOT_INTERVAL = 0.004  # seconds between two looks at a hot file: half of it is the mean delay that it adds
 
@@ -26,8 +27,17 @@ class _Held:
     batch: Batch | None
 
 
+class FileWatcher(Protocol):
+    def is_watched(self, key: FileKey) -> bool: ...
+
+    def watch_file(self, key: FileKey, fd: int) -> bool:
+        """Whether the file is watched now."""
+
+    def unwatch_file(self, key: FileKey) -> None: ...
+
+
 class Scheduler:
-    def __init__(self, watcher: Watcher, clock: Clock) -> None:
+    def __init__(self, watcher: FileWatcher, clock: Clock) -> None:
         self._watcher = watcher
         self._clock = clock
         self._ready: OrderedDict[Harvester, None] = OrderedDict()

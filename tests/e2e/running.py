@@ -136,11 +136,14 @@ class Agent:
                 "type": "filestream", "id": "app", "paths": paths or [str(self.logs / "*.log")],
                 "prospector.scanner.check_interval": "1s", **input_options,
             }],
-            "output.kafka": {"hosts": [self._bootstrap], "topic": self.topic, "backoff.max": "2s"},
             "path.data": str(self.data),
+            **self._output(),
         }  # fmt: skip
         self._file.write_bytes(orjson.dumps(config))
         self._file.chmod(0o600)
+
+    def _output(self) -> dict[str, Any]:
+        return {"output.kafka": {"hosts": [self._bootstrap], "topic": self.topic, "backoff.max": "2s"}}
 
     def append(self, *lines: str, path: Path | None = None) -> None:
         with (path or self.path).open("a") as file:

@@ -2,6 +2,15 @@
 
 import pytest
 
+from config.model import (
+    CloseConfig,
+    DeleteConfig,
+    ReaderCloseConfig,
+    RemovedCloseConfig,
+    ScannerConfig,
+    StateChangeConfig,
+)
+
 PATTERN = "parsers[0].multiline.pattern"
 
 
@@ -9,7 +18,9 @@ PATTERN = "parsers[0].multiline.pattern"
     ("line", "where", "message"),
     [
         ("pathz: [x]", "pathz", "unknown option; did you mean 'paths'?"),
-        ("type: log", "type", "'log' must be one of: filestream"),
+        ("type: tcp", "type", "'tcp' must be one of: filestream, log, container, stdin"),
+        ("type: ${NO}", "type", "variable NO is not set; ${NO:value} would give it a default"),
+        ("type: [log]", "type", "must be a single value, not a list"),
         ("encoding: latin1", "encoding", "'latin1' must be one of: utf-8"),
         ("message_max_bytes: 0", "message_max_bytes", "must be at least 1"),
         (
@@ -18,13 +29,57 @@ PATTERN = "parsers[0].multiline.pattern"
             "'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB",
         ),
         ("include_lines: [x]", "include_lines", "not supported (yet)"),
-        ("close.reader.on_eof: true", "close.reader", "not supported (yet)"),
-        ("close.on_state_change.removed: true", "close.on_state_change.removed", "not supported (yet)"),
-        ("prospector.scanner.symlinks: true", "prospector.scanner.symlinks", "not supported (yet)"),
+        (
+            "take_over: true",
+            "take_over",
+            "not supported (yet); 'shipper registry import filebeat' takes over positions",
+        ),
+        (
+            "prospector.scanner.resend_on_touch: true",
+            "prospector.scanner.resend_on_touch",
+            "not supported (yet); a file that was touched and holds the same is not sent again",
+        ),
+        ("json.keys_under_root: true", "json", "not supported (yet); it belongs below parsers, as '- ndjson:'"),
         (
             "multiline.pattern: x",
             "multiline",
-            "not supported (yet); it belongs below parsers, as '- multiline:'",
+            "an option of type: log, container, stdin; here it is '- multiline:' below parsers",
+        ),
+        (
+            "scan_frequency: 1s",
+            "scan_frequency",
+            "an option of type: log, container; here it is prospector.scanner.check_interval",
+        ),
+        (
+            "recursive_glob: {enabled: false}",
+            "recursive_glob.enabled",
+            "an option of type: log, container; here it is prospector.scanner.recursive_glob",
+        ),
+        ("tail_files: true", "tail_files", "an option of type: log, container"),
+        ("stream: stdout", "stream", "an option of type: container"),
+        (
+            "prospector.scanner.exclude_files: ['[']",
+            "prospector.scanner.exclude_files[0]",
+            "'[' is not a regular expression: unterminated character set",
+        ),
+        ("prospector.scanner.fingerprint.length: 63", "prospector.scanner.fingerprint.length", "must be at least 64"),
+        ("close.on_state_change.check_interval: 0", "close.on_state_change.check_interval", "must be at least 0.001"),
+        (
+            "close.reader.after_interval: -1",
+            "close.reader.after_interval",
+            "'-1' is not a duration; write 5s, 1m30s, 100ms or 2h",
+        ),
+        (
+            "ignore_inactive: always",
+            "ignore_inactive",
+            "'always' must be one of: '', since_first_start, since_last_start",
+        ),
+        ("compression: zstd", "compression", "'zstd' must be one of: none, gzip, auto"),
+        ("harvester_limit: -1", "harvester_limit", "must be at least 0"),
+        (
+            "clean_inactive: 1h",
+            "clean_inactive",
+            "needs ignore_older: a file that is forgotten and not ignored is read again",
         ),
         ("parsers: [{}]", "parsers[0].multiline", "missing; it is the only parser (yet)"),
         ("parsers: [multiline: {}]", PATTERN, "missing"),
@@ -75,6 +130,79 @@ def test_a_mistake_in_an_input_is_named(lab, line, where, message):
 )
 def test_a_mistake_about_inputs_is_named(lab, inputs, problem):
     assert lab.problems(f"shipper.inputs:\n{inputs}\noutput.console:\n") == [f"shipper.yml:{problem}"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("", (0.0, 0.0, "", "none", True)),
+        ("clean_inactive: -1", (0.0, 0.0, "", "none", True)),
+        ("ignore_older: 2h\n    clean_inactive: 2h11s", (7200.0, 7211.0, "", "none", True)),
+        ("ignore_inactive: since_last_start", (0.0, 0.0, "since_last_start", "none", True)),
+        ("ignore_inactive: ''\n    compression: ''", (0.0, 0.0, "", "none", True)),
+        ("compression: auto\n    clean_removed: false", (0.0, 0.0, "", "auto", False)),
+        ("compression: gzip", (0.0, 0.0, "", "gzip", True)),
+    ],
+)
+def test_what_is_left_alone_and_forgotten_is_read(lab, written, read):
+    (each,) = lab.load(lab.whole.replace("output.", f"    {written}\noutput.")).inputs
+    assert (each.ignore_older, each.clean_inactive, each.ignore_inactive, each.compression, each.clean_removed) == read
+
+
+def test_what_the_scanner_takes_is_read(lab):
+    scanner = "{exclude_files: ['\\.gz$'], include_files: a, symlinks: true, recursive_glob: false}"
+    (each,) = lab.load(lab.whole.replace("output.", f"    prospector.scanner: {scanner}\noutput.")).inputs
+    assert each.prospector.scanner == ScannerConfig(
+        exclude_files=(r"\.gz$",), include_files=("a",), symlinks=True, recursive_glob=False
+    )
+
+
+def test_when_files_are_closed_and_deleted_is_read(lab):
+    close = "{on_state_change: {inactive: 0, renamed: true, removed: false, check_interval: 1s},"
+    close += " reader: {on_eof: true, after_interval: 5m}, removed.max_bytes: 1MiB}"
+    (each,) = lab.load(
+        lab.whole.replace("output.", f"    close: {close}\n    delete: {{enabled: true, grace_period: 0}}\noutput.")
+    ).inputs
+    assert each.close == CloseConfig(
+        on_state_change=StateChangeConfig(inactive=0.0, renamed=True, removed=False, check_interval=1.0),
+        reader=ReaderCloseConfig(on_eof=True, after_interval=300.0),
+        removed=RemovedCloseConfig(max_bytes=1024**2),
+    )
+    assert each.delete == DeleteConfig(enabled=True, grace_period=0.0)
+
+
+@pytest.mark.parametrize("more", ["", "prospector.scanner.check_interval: 1m"])
+def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab, more):
+    interval = "60s" if more else "10s"
+    cleaned = "70s" if more else "1m10s"
+    text = f"    ignore_older: 1m\n    clean_inactive: {cleaned}\n    {more}\noutput."
+    assert lab.problems(lab.whole.replace("output.", text)) == [
+        "shipper.yml:5: shipper.inputs[0].clean_inactive: must be more than ignore_older + "
+        f"prospector.scanner.check_interval (60s + {interval}), or files are forgotten that are still looked at"
+    ]
+
+
+def test_a_file_that_is_never_closed_is_never_deleted(lab):
+    text = "    delete.enabled: true\n    close.on_state_change.inactive: 0\noutput."
+    assert lab.problems(lab.whole.replace("output.", text)) == [
+        "shipper.yml:4: shipper.inputs[0].delete.enabled: needs close.reader.on_eof: true, "
+        "or close.on_state_change.inactive above 0: only closed files go"
+    ]
+
+
+@pytest.mark.parametrize("closes", ["close.on_state_change.inactive: 1s", "close.reader.on_eof: true"])
+def test_a_file_that_is_closed_may_be_deleted(lab, closes):
+    text = f"    delete.enabled: true\n    {closes}\noutput."
+    assert lab.load(lab.whole.replace("output.", text)).inputs[0].delete.enabled
+
+
+def test_what_makes_no_sense_in_an_input_is_noted(lab):
+    text = "    backoff.init: 1s\n    rotation.external.strategy: {}\n    take_over: false\noutput."
+    assert [note.partition(" (")[0] for note in lab.load(lab.whole.replace("output.", text)).notes] == [
+        "ignored: shipper.inputs[0].backoff",
+        "ignored: shipper.inputs[0].rotation",
+        "ignored: shipper.inputs[0].take_over",
+    ]
 
 
 def test_every_input_needs_an_id_of_its_own(lab):

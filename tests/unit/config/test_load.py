@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
+from config.schema import Kinds
 from config.units import Duration, Size
 
 
@@ -206,4 +207,109 @@ def test_all_mistakes_are_told_in_the_order_of_the_file_and_overrides_last(wrong
         "shipper.yml:5: car.wheels[0].name: missing; each wheel has one",
         "shipper.yml:5: car.wheels[0].size: must be at least 2",
         "-E: seat: unknown option; did you mean 'seats'?",
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What the program sees of either kind."""
+
+    area: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Square:
+    here: ClassVar = {"radius": "side"}
+    not_yet: ClassVar = {"turn": ""}
+    kind: str = "square"
+    side: int = field(default=1, metadata={"min": 1})
+
+    def check(self):
+        if self.side == 13:
+            yield "side", "brings no luck"
+
+    def remarks(self):
+        if self.side > 100:
+            yield "side", "that is large"
+        yield from ()
+
+    def becomes(self):
+        return Shape(area=self.side**2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circle:
+    kind: str = "circle"
+    radius: int = 1
+    turn: int = 0
+
+    def becomes(self):
+        return Shape(area=3 * self.radius**2)
+
+
+def no_two_alike(shapes):
+    for index in range(1, len(shapes)):
+        if shapes[index] in shapes[:index]:
+            yield f"[{index}].side", "the same area again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    shapes: tuple[Shape, ...] = field(
+        default=(), metadata={"read_as": Kinds("kind", {"square": Square, "circle": Circle}), "check": no_two_alike}
+    )
+    frame: Shape = field(default_factory=Shape, metadata={"read_as": Square})
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
+
+
+@pytest.fixture
+def drawing(lab):
+    return lambda text, *overrides, **env: lab.load(text, Drawing, overrides, env)
+
+
+def test_a_section_is_read_by_the_names_of_its_kind_and_is_what_it_becomes(drawing):
+    read = drawing("shapes: [{kind: circle, radius: 2}, {side: 4}, {kind: '${K}'}, {kind: , side: 3}]\n", K="square")
+    assert [shape.area for shape in read.shapes] == [12, 16, 1, 9]
+
+
+def test_a_section_that_is_written_as_another_becomes_its_own_also_when_absent(drawing):
+    assert (drawing("frame.side: 5\n").frame, drawing("").frame) == (Shape(area=25), Shape(area=1))
+
+
+def test_a_remark_is_noted_with_its_place(drawing, lab):
+    assert drawing("frame:\n  side: 101\n").notes == (f"frame.side ({lab.file}:2): that is large",)
+
+
+def test_a_part_that_is_written_as_not_wanted_is_noted(drawing, lab):
+    assert drawing("frame.turn: false\n").notes == (f"ignored: frame.turn ({lab.file}:1): not enabled",)
+
+
+@pytest.mark.parametrize(
+    ("shape", "problem"),
+    [
+        ("{kind: line}", "kind: 'line' must be one of: square, circle"),
+        ("{kind: '${NO}'}", "kind: variable NO is not set; ${NO:value} would give it a default"),
+        ("{kind: [circle]}", "kind: must be a single value, not a list"),
+        ("{kind: circle, side: 2}", "side: an option of kind: square"),
+        ("{kind: square, radius: 2}", "radius: an option of kind: circle; here it is side"),
+        ("{radius: 2}", "radius: an option of kind: circle; here it is side"),
+        ("{turn: 2}", "turn: not supported (yet)"),
+        ("{kind: circle, sid: 2}", "sid: unknown option; known here: kind, radius, turn"),
+        ("{side: 0}", "side: must be at least 1"),
+        ("{side: 13}", "side: brings no luck"),
+    ],
+)
+def test_a_mistake_in_a_section_of_some_kind_is_named(lab, shape, problem):
+    assert lab.problems(f"shapes: [{shape}]\n", Drawing) == [f"shipper.yml:1: shapes[0].{problem}"]
+
+
+def test_a_kind_given_twice_is_told_once(lab):
+    assert lab.problems("shapes:\n- kind: circle\n  kind: square\n", Drawing) == [
+        "shipper.yml:3: shapes[0].kind: given twice, first in line 2; keep one"
+    ]
+
+
+def test_a_check_of_what_was_read_points_to_what_was_written(lab):
+    assert lab.problems("shapes:\n- side: 2\n-\n  side: 2\n", Drawing) == [
+        "shipper.yml:4: shapes[1].side: the same area again"
     ]

@@ -146,6 +146,24 @@ def test_defaults_are_those_of_the_contract(lab):
     (each,) = config.inputs
     assert (each.message_max_bytes, each.prospector.scanner.check_interval) == (10 * 1024**2, 10.0)
     assert (each.close.on_state_change.inactive, each.parsers) == (300.0, ())
+    change, reader = each.close.on_state_change, each.close.reader
+    assert (change.renamed, change.removed, change.check_interval) == (False, True, 5.0)
+    assert (reader.on_eof, reader.after_interval, each.close.removed.max_bytes) == (False, 0.0, 1024**3)
+    assert (each.type, each.compression, each.file_identity.name, each.tail_files) == (
+        "filestream",
+        "none",
+        "default",
+        False,
+    )
+    assert (each.ignore_older, each.ignore_inactive, each.clean_inactive, each.clean_removed) == (0.0, "", 0.0, True)
+    assert (each.harvester_limit, each.delete.enabled, each.delete.grace_period) == (0, False, 1800.0)
+    scanner = each.prospector.scanner
+    assert (scanner.exclude_files, scanner.include_files, scanner.symlinks, scanner.recursive_glob) == (
+        (),
+        (),
+        False,
+        True,
+    )
     assert (config.queue.mem.events, config.queue.mem.bytes, config.path.data) == (65536, 32 * 1024**2, "data")
     assert (config.registry.path, config.registry.flush, config.registry.file_permissions) == ("registry", 1.0, "0600")
     assert (config.shutdown_timeout, config.logging.level, config.logging.format) == (5.0, "info", "auto")

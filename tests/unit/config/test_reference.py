@@ -1,6 +1,6 @@
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 
@@ -8,9 +8,9 @@ import config
 from config.load import load
 from config.model import ShipperConfig
 from config.reference import main, reference
-from config.schema import options
+from config.schema import Kinds, options
 from config.sink import SinkConfig
-from config.units import Duration, Size
+from config.units import Duration, DurationOrNever, Size
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,40 @@ def test_the_table_tells_name_type_default_and_meaning():
     ]
 
 
+@dataclass(frozen=True)
+class Small:
+    kind: str = field(default="small", metadata={"doc": "Kind."})
+    depth: int = field(default=1, metadata={"doc": "Depth."})
+
+
+@dataclass(frozen=True)
+class Large:
+    kind: str = field(default="large", metadata={"doc": "Kind."})
+    depth: int = field(default=1, metadata={"doc": "Depth."})
+    wait: DurationOrNever = field(default=0.0, metadata={"doc": "Waits."})
+    side: Annotated[Literal["", "left"], str] = field(default="", metadata={"doc": "Side."})
+
+
+@dataclass(frozen=True)
+class Box:
+    parts: tuple[Part, ...] = field(default=(), metadata={"read_as": Kinds("kind", {"small": Small, "large": Large})})
+
+
+def test_what_is_the_same_in_several_kinds_is_told_once():
+    assert reference(Box).splitlines()[2:] == [
+        "| `parts[].kind` | text | `small` | Kind. (`kind: small`) |",
+        "| `parts[].depth` | number | `1` | Depth. |",
+        "| `parts[].kind` | text | `large` | Kind. (`kind: large`) |",
+        "| `parts[].wait` | duration | `0s` | Waits. (`kind: large`) |",
+        "| `parts[].side` | `left` |  | Side. (`kind: large`) |",
+    ]
+
+
 def undocumented(model):
     for option in options(model):
         if option.section:
-            yield from undocumented(option.section)
+            for each in option.kinds.models.values() if option.kinds else [option.section]:
+                yield from undocumented(each)
         elif not option.about.get("doc", "").endswith("."):
             yield f"{model.__name__}.{option.name}"
 

@@ -1,7 +1,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.schema import Names, options
+from config.schema import Kinds, Names, leaves, options
 
 
 @dataclass(frozen=True)
@@ -62,3 +62,53 @@ def test_a_misspelled_name_gets_the_nearest_one():
 
 def test_a_name_near_to_nothing_gets_the_list():
     assert Names.of(Model).unknown("zzz") == "unknown option; known here: first, inner, maybe, many, new.name"
+
+
+@dataclass(frozen=True)
+class Written:
+    deep: Inner = field(default_factory=Inner)
+
+
+@dataclass(frozen=True)
+class Other:
+    here: ClassVar = {"inner.depth": "deep.depth"}
+    kind: str = "other"
+    deep: Inner = field(default_factory=Inner)
+    flat: int = 1
+
+
+@dataclass(frozen=True)
+class Third:
+    kind: str = "third"
+    flat: int = 1
+
+
+KINDS = Kinds("kind", {"model": Model, "other": Other, "third": Third})
+
+
+@dataclass(frozen=True)
+class Holder:
+    some: tuple[Model, ...] = field(default=(), metadata={"read_as": KINDS})
+    one: Inner = field(default_factory=Inner, metadata={"read_as": Written})
+
+
+def test_a_section_may_be_written_as_another_model():
+    some, one = options(Holder)
+    assert (some.kinds, some.section, some.many) == (KINDS, Model, True)
+    assert (one.kinds, one.section, one.always) == (None, Written, True)
+
+
+def test_leaves_are_named_from_the_top_but_for_lists_of_sections():
+    assert leaves(Model) == ("first", "inner.depth", "maybe.depth", "many", "new.name", "old.name")
+
+
+def test_a_name_of_another_kind_is_known_with_where_it_belongs():
+    names = Names.of(Other, KINDS)
+    assert names.others["inner.depth"] == "an option of kind: model; here it is deep.depth"
+    assert names.others["first"] == "an option of kind: model"
+    assert Names.of(Model, KINDS).others["flat"] == "an option of kind: other, third"
+    assert (names.foreign("first"), names.beneath("inner"), names.foreign("nothing")) == (True, True, False)
+
+
+def test_without_kinds_no_name_belongs_elsewhere():
+    assert Names.of(Other).others == {}

@@ -1,6 +1,6 @@
 import pytest
 
-from config.units import parse_duration, parse_size
+from config.units import parse_duration, parse_duration_or_never, parse_size
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,14 @@ def test_durations_are_goes_notation_and_bare_seconds(text, seconds):
 def test_what_is_no_duration_is_refused_with_examples(text):
     with pytest.raises(ValueError, match="is not a duration; write 5s, 1m30s, 100ms or 2h"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("-1", 0.0), (" -1s", 0.0), ("0", 0.0), ("5m", 300.0)])
+def test_a_duration_that_may_be_never_takes_minus_one_for_it(text, seconds):
+    assert parse_duration_or_never(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["-2", "-1m", ""])
+def test_no_other_negative_duration_is_never(text):
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration_or_never(text)

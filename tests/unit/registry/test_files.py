@@ -117,6 +117,17 @@ def test_the_lock_makes_a_directory_and_files_that_only_the_owner_reads(tmp_path
     lock.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files for somebody else")
+def test_what_root_makes_belongs_to_the_owner_of_the_directory(tmp_path: Path) -> None:
+    os.chown(tmp_path, 65534, 65534)
+    files = DiskFiles()
+    files.lock(tmp_path / "data" / "registry").close()
+    files.open(tmp_path / "data" / "registry" / "log", fresh=True).close()
+    made = [tmp_path / "data", *(tmp_path / "data").rglob("*")]
+    assert len(made) == 4
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(65534, 65534)}
+
+
 def test_the_modes_can_be_configured(tmp_path: Path) -> None:
     files = DiskFiles(file_mode=0o640, directory_mode=0o700)
     files.lock(tmp_path / "registry").close()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -23,13 +24,15 @@ FULL = FileState(
     ended="truncated",
     continues_in="77aa",
     input="app",
+    key="path:/logs/a",
+    compressed=4711,
 )
 
 
 def applied(data: bytes, number: int = 1) -> dict[str, FileState]:
     states: dict[str, FileState] = {}
     for found in form.groups(data, 0, number):
-        form.apply(found, states)
+        form.apply(data, found, states)
     return states
 
 
@@ -37,11 +40,29 @@ def test_every_field_of_an_entry_survives_also_a_path_that_is_not_utf_8() -> Non
     assert applied(form.group(1, [form.entry(FULL)])) == {"9f3c": FULL}
 
 
-def test_an_entry_is_one_line_of_ascii_json() -> None:
-    line = form.entry(FULL)
-    assert line.isascii()
+@pytest.mark.parametrize("path", [FULL.path, "/logs/\u00e9\u2028\n\\udcff.log"])
+def test_an_entry_is_one_line_of_json_whatever_its_path(path: str) -> None:
+    line = form.entry(replace(FULL, path=path))
     assert line.count(b"\n") == 1
     assert json.loads(line)["position"] == 2**53 + 1
+    assert applied(form.group(1, [line]))["9f3c"].path == path
+
+
+def test_many_entries_are_made_in_pieces_that_are_together_the_group() -> None:
+    lines = [form.entry(replace(FULL, id=str(number))) for number in range(5000)]
+    pieces = list(form.pieces(7, lines, b"before"))
+    assert b"".join(pieces) == b"before" + form.group(7, lines)
+    assert max(map(len, pieces)) < 300_000
+    assert len(applied(form.group(7, lines), 7)) == 5000
+
+
+def test_an_entry_that_was_loaded_is_one_like_any_other_and_as_frozen() -> None:
+    loaded = applied(form.group(1, [form.entry(FULL)]))["9f3c"]
+    assert type(loaded) is FileState
+    assert hash(loaded) == hash(FULL)
+    assert replace(loaded, position=1) == replace(FULL, position=1)
+    with pytest.raises(FrozenInstanceError):
+        loaded.position = 1  # type: ignore[misc]
 
 
 def test_a_field_that_an_older_release_did_not_write_gets_its_default() -> None:
@@ -81,7 +102,7 @@ def test_groups_must_follow_each_other_by_number() -> None:
 
 def test_a_header_tells_the_group_and_where_it_ends() -> None:
     line = form.header("log", 12)
-    assert form.read_header(line + b"more", "log") == (12, len(line))
+    assert form.read_header(line + b"more", "log") == form.Header(form.VERSION, 12, len(line))
 
 
 def test_a_file_of_the_other_kind_is_not_taken() -> None:
@@ -90,9 +111,9 @@ def test_a_file_of_the_other_kind_is_not_taken() -> None:
 
 
 def test_a_newer_version_is_told_apart_from_damage() -> None:
-    newer = form.sealed(b'{"registry":"log","version":2,"group":0,"more":true')
+    newer = form.sealed(b'{"registry":"log","version":3,"group":0,"more":true')
     with pytest.raises(form.TooNew) as caught:
         form.read_header(newer, "log")
-    assert caught.value.version == 2
+    assert caught.value.version == 3
     with pytest.raises(form.Damaged):
-        form.read_header(newer.replace(b'"version":2', b'"version":3'), "log")
+        form.read_header(newer.replace(b'"version":3', b'"version":4'), "log")

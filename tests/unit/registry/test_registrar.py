@@ -68,6 +68,14 @@ def test_notes_are_written_together_one_interval_after_the_first(desk: Desk) -> 
     assert desk.saved == 0
 
 
+def test_what_one_call_notes_is_in_one_group(desk: Desk) -> None:
+    desk.registrar.note(at(A, 1), at(B, 2))
+    before = len(desk.disk.trace)
+    desk.pass_time(1)
+    assert desk.disk.trace[before:] == ["write", "fsync"]
+    assert desk.on_disk() == {"a": 1, "b": 2}
+
+
 def test_a_note_after_a_flush_waits_for_an_interval_of_its_own(desk: Desk) -> None:
     desk.registrar.note(at(A, 1))
     desk.pass_time(1)
@@ -154,6 +162,7 @@ def test_a_disk_that_refuses_is_told_in_words_at_most_once_a_minute(
     assert first == second
     assert "/registry" in first
     assert "No space left on device (ENOSPC); free some space there" in first
+    assert "files newly met wait" in first
     desk.disk.room = None
     desk.pass_time(1)
     assert caplog.messages[2:] == ["registry /registry: saved again"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from registry import form
 from registry.errors import RegistryCorrupt, RegistryLocked, RegistryTooNew
 from registry.state import FileState
 from registry.store import Store, read
-from registry.testing import CrashingFiles
+from registry.testing import Crash, CrashingFiles
 
 HERE = Path("/registry")
 LOG = HERE / "log.ndjson"
@@ -28,6 +29,23 @@ def content(disk: CrashingFiles, path: Path) -> bytes:
     data = disk.read(path)
     assert data is not None
     return data
+
+
+def test_the_garbage_collector_rests_while_entries_are_loaded_and_only_then() -> None:
+    disk = CrashingFiles()
+    Store.open(HERE, disk).append([replace(A, id=str(number)) for number in range(5000)])
+    phases: list[str] = []
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        phases.append(phase)
+
+    gc.callbacks.append(count)
+    try:
+        assert len(read(HERE, disk)) == 5000
+    finally:
+        gc.callbacks.remove(count)
+    assert len(phases) < 4  # some 7 collections otherwise, each of all entries in the end
+    assert gc.isenabled()
 
 
 def test_where_there_is_no_registry_nothing_is_read_and_a_new_one_is_empty() -> None:
@@ -202,9 +220,9 @@ def test_a_log_that_ends_before_its_checkpoint_is_started_anew() -> None:
 @pytest.mark.parametrize(("path", "kind"), [(LOG, b"log"), (CHECKPOINT, b"checkpoint")])
 def test_a_registry_of_a_later_release_is_refused_and_left_as_it_is(path: Path, kind: bytes) -> None:
     disk = checkpointed().killed()
-    newer = form.sealed(b'{"registry":"%s","version":2,"group":3' % kind)
+    newer = form.sealed(b'{"registry":"%s","version":3,"group":3' % kind)
     disk.put(path, newer)
-    with pytest.raises(RegistryTooNew, match="format version 2, this release knows up to 1") as caught:
+    with pytest.raises(RegistryTooNew, match="format version 3, this release knows up to 2") as caught:
         Store.open(HERE, disk)
     assert caught.value.file == path
     assert content(disk, path) == newer
@@ -250,3 +268,64 @@ def test_a_reader_reads_again_when_a_writer_swapped_the_files_between_its_reads(
 def test_a_reader_reports_damage_that_stays() -> None:
     with pytest.raises(RegistryCorrupt):
         read(HERE, Passing([form.header("log", 7)]))
+
+
+def line_of_version_1(file_id: str, position: int) -> bytes:
+    return b'{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"position":%d,"cuts":[7]}\n' % (
+        file_id.encode(), file_id.encode(), position,
+    )  # fmt: skip
+
+
+def disk_of_version_1() -> CrashingFiles:
+    disk = CrashingFiles()
+    checkpoint = form.sealed(b'{"registry":"checkpoint","version":1,"group":4')
+    disk.put(CHECKPOINT, checkpoint + form.group(4, [line_of_version_1("a", 10)]))
+    log = form.sealed(b'{"registry":"log","version":1,"group":4')
+    disk.put(LOG, log + form.group(5, [line_of_version_1("b", 20)]))
+    return disk
+
+
+OLD_A = FileState("a", "/logs/a", 1, 2, fingerprint=(3, "ab"), position=10, cuts=(7,))
+OLD_B = replace(OLD_A, id="b", path="/logs/b", position=20)
+
+
+def test_a_registry_of_version_1_loads_and_is_left_as_it_is_until_something_changes() -> None:
+    disk = disk_of_version_1()
+    store = Store.open(HERE, disk)
+    assert store.states == {"a": OLD_A, "b": OLD_B}
+    assert content(disk, LOG) == content(disk_of_version_1(), LOG)
+
+
+def test_nothing_is_appended_to_a_log_of_version_1_so_that_an_older_release_says_too_new_and_not_damaged() -> None:
+    disk = disk_of_version_1()
+    Store.open(HERE, disk).append([replace(OLD_A, key="path:/logs/a")])
+    assert content(disk, LOG).startswith(form.header("log", 5))
+    assert content(disk, CHECKPOINT).startswith(form.header("checkpoint", 5))
+    assert reopened(disk).states == {"a": replace(OLD_A, key="path:/logs/a"), "b": OLD_B}
+
+
+def test_a_registry_of_version_1_on_a_full_disk_is_read_and_renewed_when_there_is_room() -> None:
+    disk = disk_of_version_1()
+    disk.room = 50
+    store = Store.open(HERE, disk)
+    with pytest.raises(OSError, match="No space"):
+        store.append([A])
+    assert reopened(disk).states == {"a": OLD_A, "b": OLD_B}
+    disk.room = None
+    store.append([A])
+    assert reopened(disk).states == {"a": A, "b": OLD_B}
+
+
+def test_a_crash_while_a_registry_of_version_1_is_renewed_loses_nothing() -> None:
+    for crash_at in range(1, 100):
+        disk = disk_of_version_1().killed(crash_at)
+        try:
+            Store.open(HERE, disk).append([A])
+        except Crash:
+            for survivor in disk.survivors():
+                assert read(HERE, survivor) in ({"a": OLD_A, "b": OLD_B}, {"a": A, "b": OLD_B})
+                Store.open(HERE, survivor).append([B])
+                assert read(HERE, survivor)["b"] == B
+            continue
+        break
+    assert crash_at > 10

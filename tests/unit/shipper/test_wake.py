@@ -1,3 +1,4 @@
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -70,3 +71,86 @@ def test_setting_and_clearing_at_once_loses_nothing_and_raises_nothing(wake: Wak
         seen = len(news)
     for thread in threads:
         thread.join()
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for fd in ends:
+        os.close(fd)
+
+
+def test_data_in_a_watched_pipe_ends_the_wait_and_is_told(wake: Wake, pipe: tuple[int, int]) -> None:
+    told: list[str] = []
+    wake.watch(pipe[0], lambda: told.append("ready"))
+    thread = threading.Timer(0.01, lambda: os.write(pipe[1], b"x"))
+    thread.start()
+    assert waited(wake, FOREVER) < FOREVER / 2
+    thread.join()
+    assert told == ["ready"]
+
+
+def test_data_that_nobody_reads_end_one_wait_only(wake: Wake, pipe: tuple[int, int]) -> None:
+    told: list[str] = []
+    os.write(pipe[1], b"x")
+    wake.watch(pipe[0], lambda: told.append("ready"))
+    wake.wait(FOREVER)
+    assert waited(wake, 0.02) >= 0.019
+    assert told == ["ready"]
+
+
+def test_the_end_of_a_pipe_is_told_too(wake: Wake) -> None:
+    told: list[str] = []
+    reader, writer = os.pipe()
+    wake.watch(reader, lambda: told.append("ready"))
+    os.close(writer)
+    assert waited(wake, FOREVER) < FOREVER / 2
+    assert told == ["ready"]
+    os.close(reader)
+
+
+def test_a_loop_that_never_waits_hears_of_data_too(wake: Wake, pipe: tuple[int, int]) -> None:
+    told: list[str] = []
+    wake.watch(pipe[0], lambda: told.append("ready"))
+    wake.clear()
+    assert told == []
+    os.write(pipe[1], b"x")
+    wake.clear()
+    assert told == ["ready"]
+
+
+def test_whoever_is_told_may_watch_again(wake: Wake, pipe: tuple[int, int]) -> None:
+    told: list[bytes] = []
+
+    def read() -> None:
+        told.append(os.read(pipe[0], 100))
+        wake.watch(pipe[0], read)
+
+    wake.watch(pipe[0], read)
+    for data in (b"a", b"b"):
+        os.write(pipe[1], data)
+        assert waited(wake, FOREVER) < FOREVER / 2
+    assert waited(wake, 0.02) >= 0.019
+    assert told == [b"a", b"b"]
+
+
+def test_what_is_not_watched_any_more_is_not_told(wake: Wake, pipe: tuple[int, int]) -> None:
+    told: list[str] = []
+    wake.watch(pipe[0], lambda: told.append("ready"))
+    wake.watch(pipe[0], lambda: told.append("ready"))
+    wake.unwatch(pipe[0])
+    wake.unwatch(pipe[0])
+    os.write(pipe[1], b"x")
+    assert waited(wake, 0.02) >= 0.019
+    assert told == []
+
+
+def test_a_watched_descriptor_leaves_the_other_news_as_they_were(wake: Wake, pipe: tuple[int, int]) -> None:
+    wake.watch(pipe[0], lambda: None)
+    wake.set()
+    os.write(pipe[1], b"x")
+    assert waited(wake, FOREVER) < FOREVER / 2
+    assert waited(wake, FOREVER) < FOREVER / 2, "it is still set"
+    wake.clear()
+    assert waited(wake, 0.02) >= 0.019

@@ -1,8 +1,41 @@
+import errno
+import fcntl
 import io
 import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import BinaryIO
 
-from shipper.output.console import ConsoleOutput
+import pytest
+
+from shipper.output.console import PATIENCE, PIECE, ConsoleOutput
 from tests.builders import Told, batch, encoder
+
+ROOT = Path(__file__).parents[4]
+LONG = 20.0  # seconds; what takes so long has failed
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits_for_ever() -> Iterator[None]:
+    """What is tested here is that a write returns: one that does not is a failure, and not the end of all tests."""
+
+    def fail(number: int, frame: FrameType | None) -> None:
+        raise AssertionError(f"still waiting after {2 * LONG} seconds")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, 2 * LONG)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def test_each_record_is_a_line() -> None:
@@ -19,3 +52,187 @@ def test_pretty_spreads_a_record_over_lines() -> None:
     lines = stream.getvalue().decode().splitlines()
     assert lines[0] == "{"
     assert json.loads("".join(lines))["message"] == "a"
+
+
+class Pipe:
+    """Standard output as a pipe that holds 64 KiB, and whoever reads it."""
+
+    def __init__(self) -> None:
+        self.reader, writer = os.pipe()
+        self.stream: BinaryIO = os.fdopen(writer, "wb")
+        self.told = Told()
+        self.output = ConsoleOutput(encoder(), self.told, stream=self.stream)
+
+    def read(self) -> bytes:
+        """What is in the pipe now."""
+        found = b""
+        while select.select([self.reader], [], [], 0)[0] and (data := os.read(self.reader, 65536)):
+            found += data
+        return found
+
+    def read_all(self) -> bytes:
+        """Let the output work, and read, until nothing is under way."""
+        found = b""
+        deadline = time.monotonic() + LONG
+        while self.output.in_flight:
+            found += self.read()
+            self.output.poll(0.01)
+            assert time.monotonic() < deadline
+        return found + self.read()
+
+    def close(self) -> None:
+        self.output.close()
+        self.stream.close()
+        if self.reader >= 0:
+            os.close(self.reader)
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    pipe = Pipe()
+    yield pipe
+    pipe.close()
+
+
+LINES = [f"{number:05} " + "x" * 100 for number in range(1000)]
+
+
+def messages(written: bytes) -> list[str]:
+    return [json.loads(line)["message"] for line in written.splitlines()]
+
+
+def test_a_full_pipe_keeps_nobody_waiting_and_the_batch_for_later(pipe: Pipe) -> None:
+    began = time.monotonic()
+    sent = batch(LINES)
+    assert pipe.output.publish(sent)
+    pipe.output.poll(0)
+    assert (pipe.output.in_flight, pipe.told.batches) == (1, [])
+    assert time.monotonic() - began < LONG / 2
+    assert messages(pipe.read_all()) == LINES
+    assert pipe.told.batches == [sent]
+
+
+def test_batches_that_come_while_the_pipe_is_full_wait_for_their_turn(pipe: Pipe) -> None:
+    sent = [batch(LINES), batch(["later"]), batch(["last"])]
+    assert all(pipe.output.publish(each) for each in sent)
+    assert pipe.output.in_flight == 3
+    assert messages(pipe.read_all()) == [*LINES, "later", "last"]
+    assert pipe.told.batches == sent
+
+
+def test_what_a_full_pipe_has_taken_is_whole_records(pipe: Pipe) -> None:
+    pipe.output.publish(batch(LINES))
+    taken = pipe.read()
+    assert taken.endswith(b"}\n")
+    assert messages(taken) == LINES[: len(messages(taken))]
+
+
+def test_a_record_that_no_pipe_takes_at_once_arrives_whole(pipe: Pipe) -> None:
+    texts = ["before", "y" * 40 * PIECE, "after"]
+    pipe.output.publish(batch(texts))
+    assert messages(pipe.read_all()) == texts
+
+
+def test_a_poll_waits_a_little_for_the_reader_and_not_longer_than_asked(pipe: Pipe) -> None:
+    pipe.output.publish(batch(LINES))
+    for asked in (0.0, 3 * PATIENCE):
+        began = time.monotonic()
+        pipe.output.poll(asked)
+        assert max(asked, PATIENCE) * 0.9 <= time.monotonic() - began < LONG / 2
+
+
+def test_a_descriptor_that_others_share_keeps_its_flags(pipe: Pipe) -> None:
+    pipe.output.publish(batch(LINES))
+    assert os.get_blocking(pipe.stream.fileno())
+
+
+def test_a_reader_that_is_gone_is_said_in_words(pipe: Pipe) -> None:
+    pipe.output.publish(batch(LINES))
+    os.close(pipe.reader)
+    pipe.reader = -1
+    with pytest.raises(BrokenPipeError) as raised:
+        pipe.output.poll(0)
+    assert raised.value.filename == "standard output"
+    assert "its reader is gone" in raised.value.strerror
+    assert pipe.told.batches == []
+
+
+def test_a_full_device_is_said_in_words() -> None:
+    with Path("/dev/full").open("wb") as full, pytest.raises(OSError, match="standard output") as raised:
+        ConsoleOutput(encoder(), Told(), stream=full).publish(batch(["a"]))
+    assert raised.value.errno == errno.ENOSPC
+
+
+def test_a_terminal_that_nobody_looks_at_keeps_nobody_waiting() -> None:
+    """It has room for a part of a piece in the end, and would wait with the rest of it."""
+    master, terminal = pty.openpty()
+    modes = termios.tcgetattr(terminal)
+    modes[1] &= ~termios.OPOST  # or each newline would be read as two characters
+    termios.tcsetattr(terminal, termios.TCSANOW, modes)
+    told = Told()
+    with os.fdopen(terminal, "wb") as stream:
+        output = ConsoleOutput(encoder(), told, stream=stream)
+        began = time.monotonic()
+        output.publish(batch(LINES[:300]))
+        output.poll(0)
+        assert output.in_flight == 1
+        assert time.monotonic() - began < LONG / 2
+        found = b""
+        while output.in_flight:
+            found += os.read(master, 65536)
+            output.poll(0)
+        while found.count(b"\n") < len(LINES[:300]):
+            found += os.read(master, 65536)
+        output.close()
+    os.close(master)
+    assert messages(found) == LINES[:300]
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """The real agent, writing to a pipe that is full and that nobody reads."""
+    (tmp_path / "app.log").write_text("".join(f"{line}\n" for line in LINES))
+    config = tmp_path / "shipper.yml"
+    inputs = [{"type": "filestream", "id": "a", "paths": [str(tmp_path / "app.log")]}]
+    config.write_text(json.dumps({"shipper.inputs": inputs, "output.console": {}, "shipper.shutdown_timeout": "200ms"}))
+    config.chmod(0o600)
+    command = [sys.executable, "-m", "shipper", "run", "-c", str(config), "--path.data", str(tmp_path / "data")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        deadline = time.monotonic() + LONG
+        pipe = process.stdout.fileno()
+        before = 0
+        while (held := waiting(pipe)) < 50_000 or held != before:  # it is full, and it was full a moment ago
+            before = held
+            assert time.monotonic() < deadline
+            select.select([], [], [], 0.05)
+        yield process
+        process.kill()
+
+
+def waiting(pipe: int) -> int:
+    """Bytes in a pipe."""
+    count = bytearray(4)
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return int.from_bytes(count, sys.byteorder)
+
+
+def test_the_first_sigterm_ends_an_agent_whose_reader_does_not_read(stuck: "subprocess.Popen[bytes]") -> None:
+    stuck.send_signal(signal.SIGTERM)
+    assert stuck.wait(LONG) == 0
+    assert stuck.stderr is not None
+    assert b"stopped before everything was acknowledged" in stuck.stderr.read()
+    assert stuck.stdout is not None
+    written = stuck.stdout.read()
+    assert messages(written) == LINES[: len(messages(written))]
+
+
+def test_a_reader_that_goes_ends_the_agent_with_1_and_without_a_traceback(stuck: "subprocess.Popen[bytes]") -> None:
+    assert stuck.stdout is not None
+    stuck.stdout.close()
+    assert stuck.wait(LONG) == 1
+    assert stuck.stderr is not None
+    said = stuck.stderr.read().decode()
+    assert "standard output: Broken pipe: its reader is gone" in said
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said

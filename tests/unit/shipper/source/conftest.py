@@ -7,6 +7,7 @@ import pytest
 
 from config.model import ParserConfig
 from registry.state import FileState
+from shipper.source.content import Plain
 from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.testing import ManualClock
@@ -34,6 +35,6 @@ def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -
             stack.callback(os.close, fd)
             status = os.fstat(fd)
             entry = FileState(f"id of {name}", str(path), status.st_dev, status.st_ino, size_seen=len(content), **state)  # type: ignore[arg-type]
-            return Input(input_config(*parsers), "", 1000, clock, noted.append).open(fd, entry, once=once)
+            return Input(input_config(*parsers), "", 1000, clock, noted.append).open(Plain(fd), entry, once=once)
 
         yield make

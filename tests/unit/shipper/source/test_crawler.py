@@ -158,6 +158,7 @@ def test_with_once_the_end_of_the_file_is_a_cut(logs: Path, clock: ManualClock) 
 
 def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock) -> None:
     desk = Desk(logs, clock)
+    (logs / "a.log").write_text("one\ntwo\n")
     status = (logs / "a.log").stat()
     known = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
     desk.registrar.states[known.id] = known
@@ -169,4 +170,24 @@ def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock)
     again.step()
     (harvester,) = again.running.values()
     assert (harvester.state.id, harvester.offset) == ("known", 4)
+    again.stop()
+
+
+def test_a_file_without_news_is_not_even_opened(logs: Path, clock: ManualClock) -> None:
+    desk = Desk(logs, clock)
+    status = (logs / "a.log").stat()
+    desk.registrar.states["known"] = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
+    again = Crawler(
+        [Input(desk.config, "", 1000, clock, desk.registrar.note)],
+        desk.registrar, desk.scheduler, desk.watches, clock, desk.metrics,  # type: ignore[arg-type]
+    )  # fmt: skip
+    again.step()
+    assert not again.running
+    assert desk.watches.files == {(status.st_dev, status.st_ino)}
+    with (logs / "a.log").open("a") as file:
+        file.write("two\n")
+    desk.watches.changed.append((status.st_dev, status.st_ino))
+    again.step()
+    (harvester,) = again.running.values()
+    assert harvester.offset == 4
     again.stop()

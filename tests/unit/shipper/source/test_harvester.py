@@ -2,7 +2,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from registry.state import FileState
-from shipper.source.harvester import HOT_GAP, QUIET_AFTER, QUIET_GAP, Harvester
+from shipper.source.harvester import Harvester
+from shipper.source.heat import HOT_GAP, QUIET_AFTER, QUIET_GAP
 from shipper.source.identity import digest
 from shipper.testing import ManualClock
 from tests.builders import multiline

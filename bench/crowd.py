@@ -1,0 +1,116 @@
+"""Very many small files: how soon they are shipped, what they cost while nothing happens, how late a line is."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench.appends import Delays, appended
+from bench.contenders import Contender, Job
+from bench.data import line
+from bench.measure import Child
+from bench.runs import Runs
+from bench.topics import wait_for
+
+FILES_A_DIRECTORY = 100
+APPENDS = 100
+PAUSE = 0.05  # seconds between two appends
+SETTLE = 15.0  # a scan, a flush of the registry and the client's own timers lie within it
+STILL_OPEN = 40  # descriptors that a shipper has without any log file
+CLOSING = 120.0  # seconds that it gets beyond `inactive`
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """While nothing is written: share of one core, resident memory, threads."""
+
+    core: float
+    memory_mb: float
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """From the start until the last line is readable (or, where all is shipped already, until it has settled)."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    start: Start
+    idle: Idle
+    delays: Delays
+
+
+def write_files(directory: Path, count: int, lines: int) -> list[Path]:
+    """`count` files of so many lines, a hundred to a directory; `pattern` matches all of them."""
+    paths = []
+    for number in range(count):
+        path = directory / f"{number // FILES_A_DIRECTORY:04d}" / f"{number:06d}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{line(number * lines + index)}\n" for index in range(lines)))
+        paths.append(path)
+    return paths
+
+
+def pattern(directory: Path) -> Path:
+    return directory / "*" / "*.log"
+
+
+def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds: float) -> tuple[Job, Crowd]:
+    """Everything is new; then idle, then appended to. The job can be given to `closed_files`."""
+    directory = runs.fresh("crowd")
+    paths = write_files(directory, count, lines)
+    job = runs.job(pattern(directory), count * lines)
+    started = time.monotonic()
+    child = Child(contender.command(job), job.directory / "output.log")
+    try:
+        done = wait_for(job.bootstrap, job.topic, job.count, child.check)
+        start = Start(done - started, child.cpu_seconds())
+        return job, Crowd(start, _idle(child, seconds), _delays(job, child, paths))
+    finally:
+        child.end()
+
+
+def closed_files(contender: Contender, job: Job, inactive: float, seconds: float) -> Crowd:
+    """Started again on files that are shipped already, and left alone until they are closed for inactivity."""
+    paths = sorted(job.log.parent.parent.glob("*/*.log"))
+    job = replace(job, inactive=inactive)
+    started = time.monotonic()
+    child = Child(contender.command(job), job.directory / "again.log")
+    try:
+        _await(lambda: child.open_files() >= len(paths), child, 60.0)
+        start = Start(time.monotonic() - started, child.cpu_seconds())
+        _await(lambda: child.open_files() < STILL_OPEN, child, inactive + CLOSING)
+        return Crowd(start, _idle(child, seconds), _delays(job, child, paths))
+    finally:
+        child.end()
+
+
+def _idle(child: Child, seconds: float) -> Idle:
+    time.sleep(SETTLE)
+    child.check()
+    cpu, started = child.cpu_seconds(), time.monotonic()
+    time.sleep(seconds)
+    core = (child.cpu_seconds() - cpu) / (time.monotonic() - started)
+    return Idle(core, child.memory_mb(), child.threads())
+
+
+def _delays(job: Job, child: Child, paths: list[Path]) -> Delays:
+    """Of a line each in files taken at random; the same ones for every contender."""
+    pick = random.Random(len(paths))
+    chosen = [*pick.sample(paths, min(len(paths), APPENDS))]
+    chosen += pick.choices(paths, k=APPENDS - len(chosen))
+    return appended(job, child.check, chosen, PAUSE)
+
+
+def _await(met: Callable[[], bool], child: Child, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while not met():
+        child.check()
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{child.open_files()} descriptors are open after {timeout:.0f} s")
+        time.sleep(0.1)

@@ -1,0 +1,101 @@
+"""A registry of very many entries: what it costs to load, and to change one of them.
+
+python -m bench.positions load|change DIRECTORY       in a process of its own, prints the figures as JSON
+"""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from bench.measure import peak_mb, resident_mb
+from registry import DiskFiles, FileState, Store, read
+
+CHANGES = 300
+GROUP = 1000  # entries that are written at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """CPU seconds of `Store.open` and of `registry.read`; resident memory that `Store.open` added, in MB."""
+
+    open_seconds: float
+    read_seconds: float
+    memory_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Changing:
+    """One changed entry: median seconds until it is on disk, and CPU seconds of it; the longest took the checkpoint
+    along, as one of as many changes as there are entries does. `peak_mb`: largest memory, the checkpoint's."""
+
+    seconds: float
+    cpu_seconds: float
+    longest: float
+    peak_mb: float
+
+
+def entry(number: int) -> FileState:
+    """Like one that a file in a container's log directory has."""
+    return FileState(
+        id=f"{number:032x}", path=f"/var/log/pods/shop_web-{number:08d}/web/0.log", device=65024, inode=number + 1,
+        fingerprint=(1024, f"{number:024x}"), tail_hash=f"{number:024x}", position=123_456_789, size_seen=123_456_789,
+        updated=1_763_000_000.123456, input="bench",
+    )  # fmt: skip
+
+
+def write_registry(directory: Path, count: int) -> None:
+    store = Store.open(directory, DiskFiles())
+    for start in range(0, count, GROUP):
+        store.append([entry(number) for number in range(start, min(start + GROUP, count))])
+    store.close()
+
+
+def load(directory: Path) -> Loading:
+    """Raises CalledProcessError."""
+    return Loading(**_apart("load", directory))
+
+
+def change(directory: Path) -> Changing:
+    """Raises CalledProcessError."""
+    return Changing(**_apart("change", directory))
+
+
+def _apart(what: str, directory: Path) -> dict[str, float]:
+    """Measured in a process that has nothing else in memory."""
+    command = [sys.executable, "-m", "bench.positions", what, str(directory)]
+    figures: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return figures
+
+
+def _measure_loading(directory: Path) -> Loading:
+    before, cpu = resident_mb(), time.process_time()
+    store = Store.open(directory, DiskFiles())
+    opened = time.process_time() - cpu
+    memory = resident_mb() - before
+    store.close()
+    cpu = time.process_time()
+    read(directory)
+    return Loading(opened, time.process_time() - cpu, memory)
+
+
+def _measure_changing(directory: Path) -> Changing:
+    store = Store.open(directory, DiskFiles())
+    walls, processor = [], []
+    for number in range(CHANGES):
+        state = replace(entry(number % 10), position=number)
+        wall, cpu = time.perf_counter(), time.thread_time()
+        store.append([state])
+        walls.append(time.perf_counter() - wall)
+        processor.append(time.thread_time() - cpu)
+    store.close()
+    return Changing(median(walls), median(processor), max(walls), peak_mb())
+
+
+if __name__ == "__main__":
+    directory = Path(sys.argv[2])
+    figures = _measure_loading(directory) if sys.argv[1] == "load" else _measure_changing(directory)
+    print(json.dumps(asdict(figures)))  # noqa: T201

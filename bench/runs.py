@@ -1,0 +1,45 @@
+"""One broker and one directory for all runs; a fresh topic and a fresh directory for each."""
+
+from pathlib import Path
+
+from bench import throughput
+from bench.contenders import Contender, Job
+from bench.topics import PARTITIONS
+from demo.broker import Broker
+
+# The broker says when each record was appended, so that its delay can be told however late it is consumed.
+STAMPED = {"log.message.timestamp.type": "LogAppendTime"}
+
+
+class Runs:
+    def __init__(self, broker: Broker, directory: Path) -> None:
+        self.directory = directory
+        self._broker = broker
+        self._runs = 0
+
+    def job(self, log: Path, count: int, partitions: int = PARTITIONS) -> Job:
+        self._runs += 1
+        topic = f"bench-{self._runs}"
+        self._broker.create_topic(topic, partitions)
+        directory = self.directory / topic
+        directory.mkdir()
+        return Job(self._broker.bootstrap, topic, log, directory, count)
+
+    def fresh(self, name: str) -> Path:
+        """A path that no earlier run has used."""
+        return self.directory / f"{name}-{self._runs}"
+
+    def warm_up(self, floor: Contender, lines: int) -> None:
+        """The JVM compiles the broker while it works: nobody's run should pay for that."""
+        say("warming the broker up")
+        for _ in range(2):
+            throughput.measure(floor, self.job(self.directory, lines))
+
+
+def broker(directory: Path) -> Broker:
+    """With the compiler that servers run with, not the one that starts soonest."""
+    return Broker(directory / "broker", heap="1g", properties=STAMPED, jvm_options=())
+
+
+def say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201

@@ -1,0 +1,146 @@
+"""Very many files, very many entries, and a very big file beside a small one: `script/bench --scale`."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bench import beside, crowd, positions
+from bench.appends import Delays
+from bench.contenders import Contender
+from bench.runs import Runs, say
+from bench.table import Sheet
+
+PARTS = ("files", "registry", "big")
+LINES = 20  # of each of the many files
+FEW_ENTRIES = 10
+ALONE = 20.0  # seconds that the small file is written without a big one
+APART = 32  # partitions: enough that two files hardly ever share one
+
+AIMS = {
+    "catch-up: s": "< 5",
+    "many, open: % of a core": "< 0.3",
+    "many, open: memory MB": "< 150",
+    "many, closed: % of a core": "< 0.3",
+    "many, closed: memory MB": "< 150",
+    "many, open: p50 ms": "as one",
+    "many, closed: p50 ms": "as few",
+    "registry: CPU s to open": "< 5",
+    "registry: ms to save one": "as of 10",
+    "beside big, same partition: longest ms": "alone + 50",
+    "beside big: longest ms": "alone + 50",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of everything; `inactive` and `idle` in seconds, `big` in bytes."""
+
+    files: int
+    inactive: float
+    idle: float
+    entries: int
+    big: int
+
+
+def table(runs: Runs, contenders: list[Contender], rounds: int, sizes: Sizes, parts: Sequence[str]) -> str:
+    scale = _Scale(runs, sizes)
+    daemons = [each for each in contenders if each.follows]
+    for number in range(rounds):
+        say(f"round {number + 1}")
+        for contender in daemons if "files" in parts else ():
+            with _said_of(contender):
+                scale.files(contender)
+        if "registry" in parts:
+            scale.registry(runs)
+        for contender in daemons if "big" in parts else ():
+            with _said_of(contender):
+                scale.big(contender)
+    return scale.sheet.show(f"{sizes.files} files, {sizes.entries} entries, {sizes.big / 1024**3:.1f} GiB")
+
+
+@contextmanager
+def _said_of(contender: Contender) -> Iterator[None]:
+    """A contender that loses lines must not cost the figures of the others; of the shipper it is a failure."""
+    try:
+        yield
+    except RuntimeError as error:
+        if contender.name == "shipper":
+            raise
+        say(f"{contender.name}: no figures: {error}")
+
+
+class _Scale:
+    def __init__(self, runs: Runs, sizes: Sizes) -> None:
+        self._runs = runs
+        self._sizes = sizes
+        self._big: beside.Big | None = None
+        self.sheet = Sheet(AIMS)
+
+    def files(self, contender: Contender) -> None:
+        sizes, note = self._sizes, self._noter(contender.name)
+        _, one = crowd.open_files(contender, self._runs, 1, LINES, 0.0)
+        _note_delays(note, "one, open", one.delays)
+        note("one, open: memory MB", one.idle.memory_mb, ".0f")
+        job, many = crowd.open_files(contender, self._runs, sizes.files, LINES, sizes.idle)
+        note("catch-up: s", many.start.seconds, ".1f")
+        note("catch-up: CPU s", many.start.cpu_seconds, ".1f")
+        _note_crowd(note, "many, open", many)
+        if not contender.closes:
+            return
+        few_job, _ = crowd.open_files(contender, self._runs, crowd.APPENDS, LINES, 0.0)
+        few = crowd.closed_files(contender, few_job, sizes.inactive, 0.0)
+        _note_delays(note, "few, closed", few.delays)
+        many = crowd.closed_files(contender, job, sizes.inactive, sizes.idle)
+        note("start with all known: CPU s", many.start.cpu_seconds, ".1f")
+        _note_crowd(note, "many, closed", many)
+
+    def registry(self, runs: Runs) -> None:
+        note = self._noter("shipper")
+        for count, name in ((FEW_ENTRIES, "registry of 10"), (self._sizes.entries, "registry")):
+            directory = runs.fresh(f"registry-{count}")
+            positions.write_registry(directory, count)
+            loading = positions.load(directory)
+            changing = positions.change(directory)
+            note(f"{name}: CPU s to open", loading.open_seconds, ".2f")
+            note(f"{name}: CPU s to read", loading.read_seconds, ".2f")
+            note(f"{name}: memory MB", loading.memory_mb, ".0f")
+            note(f"{name}: ms to save one", changing.seconds * 1000, ".2f")
+            note(f"{name}: CPU us to save one", changing.cpu_seconds * 1e6, ".0f")
+            note(f"{name}: s to checkpoint", changing.longest, ".2f")
+            note(f"{name}: MB at its peak", changing.peak_mb, ".0f")
+
+    def big(self, contender: Contender) -> None:
+        if self._big is None:
+            self._big = beside.write_big(self._runs.directory / "beside-big", self._sizes.big)
+        note = self._noter(contender.name)
+        _note_delays(note, "alone", beside.measure(contender, self._runs, None, 1, ALONE))
+        _note_delays(note, "beside big", beside.measure(contender, self._runs, self._big, APART, 0.0))
+        _note_delays(note, "beside big, same partition", beside.measure(contender, self._runs, self._big, 1, 0.0))
+
+    def _noter(self, contender: str) -> "_Note":
+        return _Note(self.sheet, contender)
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """Takes a figure to the sheet, and says it: a run takes many minutes."""
+
+    sheet: Sheet
+    contender: str
+
+    def __call__(self, row: str, value: float, form: str) -> None:
+        say(f"{self.contender}, {row}: {value:{form}}")
+        self.sheet.add(row, self.contender, value, form)
+
+
+def _note_crowd(note: _Note, name: str, found: crowd.Crowd) -> None:
+    note(f"{name}: % of a core", found.idle.core * 100, ".2f")
+    note(f"{name}: memory MB", found.idle.memory_mb, ".0f")
+    note(f"{name}: threads", found.idle.threads, ".0f")
+    _note_delays(note, name, found.delays)
+
+
+def _note_delays(note: _Note, name: str, delays: Delays) -> None:
+    note(f"{name}: p50 ms", delays.p50 * 1000, ".1f")
+    note(f"{name}: p99 ms", delays.p99 * 1000, ".1f")
+    note(f"{name}: longest ms", delays.longest * 1000, ".1f")

@@ -1,0 +1,71 @@
+"""What an input knows a file by: `file_identity`, where YAML names one section and the program reads one value."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from config.checks import Finding, not_blank
+
+IdentityName = Literal["default", "native", "fingerprint", "path", "inode_marker"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentityConfig:
+    """`default` is device and inode, confirmed by the bytes of the head and before the position.
+
+    `offset` and `length` (bytes) belong to `fingerprint`, `marker` (a file's path) to `inode_marker`.
+    """
+
+    name: IdentityName = "default"
+    offset: int = 0
+    length: int = 1024
+    marker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """A section without options: that it is there says all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerSection:
+    path: str = field(
+        metadata={
+            "doc": "A file whose content is unique to the device; it stands in for the device's number.",
+            "check": not_blank,
+            "missing": "name the marker file, as in 'path: /logs/.shipper-marker'",
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileIdentitySection:
+    """`file_identity` as it is written; none of the four is `default`."""
+
+    native: Bare | None = field(default=None, metadata={"doc": "A file is its device and inode alone."})
+    fingerprint: Bare | None = field(
+        default=None, metadata={"doc": "A file is the bytes that `prospector.scanner.fingerprint` says."}
+    )
+    path: Bare | None = field(default=None, metadata={"doc": "A file is its path; a renamed one is read again."})
+    inode_marker: MarkerSection | None = field(
+        default=None, metadata={"doc": "A file is its inode and the content of a marker file."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        given = self._given()
+        for name in given[1:]:
+            yield name, f"file_identity.{given[0]} is given too; a file is known by one of them"
+
+    def becomes(self) -> FileIdentityConfig:
+        given = self._given()
+        marker = self.inode_marker.path if self.inode_marker else ""
+        return FileIdentityConfig(given[0] if given else "default", marker=marker)
+
+    def _given(self) -> list[IdentityName]:
+        sections: dict[IdentityName, object] = {
+            "native": self.native,
+            "fingerprint": self.fingerprint,
+            "path": self.path,
+            "inode_marker": self.inode_marker,
+        }
+        return [name for name, section in sections.items() if section is not None]

@@ -1,0 +1,48 @@
+"""The data path: what the agent keeps there beside the registry and the dead letter."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shipper.errors import StartError
+
+
+class Home:
+    """Everything may raise OSError; `said` turns that into words."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def make(self) -> None:
+        self._path.mkdir(parents=True, exist_ok=True, mode=0o750)
+
+    @property
+    def agent_id(self) -> str:
+        """Made at the first start."""
+        kept = self._path / "agent_id"
+        agent_id = kept.read_text(encoding="ascii", errors="replace").strip() if kept.exists() else ""
+        if not agent_id:  # empty: a disk that was full, or a crash, kept the name and not the content
+            agent_id = uuid.uuid4().hex
+            kept.write_text(agent_id + "\n", encoding="ascii")
+        return agent_id
+
+    def first_start(self, now: float) -> float:
+        """When the agent ran here for the first time, in unix seconds; `ignore_inactive` goes by it."""
+        kept = self._path / "first_start"
+        try:
+            return float(kept.read_text(encoding="ascii"))
+        except (FileNotFoundError, ValueError):
+            kept.write_text(f"{now}\n", encoding="ascii")
+            return now
+
+    @contextmanager
+    def said(self) -> Iterator[None]:
+        """Which directory a refusal is about: the system's own words may name none."""
+        try:
+            yield
+        except OSError as error:
+            raise StartError(
+                f"path.data {self._path}: {error.strerror} ({error.filename or 'while writing there'}); "
+                "positions are kept there: free some space, make it writable, or set another path.data"
+            ) from error

@@ -1,0 +1,157 @@
+"""The line at the bottom of a terminal that shows how far a run with `--once` has come, and log lines above it.
+
+    41 %  1.2 of 2.9 GiB  312,000 events/s  12 of 40 files  0:17 left
+
+Both go to the same handler, because only who writes the log lines can clear the way for them.
+"""
+
+import logging
+import os
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, TextIO
+
+from shipper.clock import Clock
+from shipper.metrics import Metrics
+from shipper.source.discover import FileKey
+from shipper.source.harvester import Harvester
+
+INTERVAL = 0.2  # seconds between two drawings
+MEMORY = 5.0  # seconds over which rates are taken
+WIDTH = 80  # columns, where the terminal does not say
+
+
+class Crawling(Protocol):
+    """What is asked of the crawler: the files that are open, and how many of their bytes are not acknowledged."""
+
+    @property
+    def running(self) -> Mapping[FileKey, Harvester]: ...
+
+    @property
+    def bytes_behind(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a run has come. Rates are a second's; `left` counts bytes, None while something is read whose end
+    nobody knows: standard input, a compressed file."""
+
+    done: int
+    left: int | None
+    files_done: int
+    files_found: int
+    bytes_rate: float
+    events_rate: float
+
+
+def describe(standing: Standing, width: int) -> str:
+    """One line that is shorter than `width` columns: one that fills them would begin a new one."""
+    done, left = standing.done, standing.left
+    parts = [f"{size(done)}"] if left is None else [f"{percent(done, left)} %", f"{size(done)} of {size(done + left)}"]
+    parts.append(f"{standing.events_rate:,.0f} events/s")
+    parts.append(f"{standing.files_done:,} of {standing.files_found:,} files")
+    if left and standing.bytes_rate > 0:
+        parts.append(f"{duration(left / standing.bytes_rate)} left")
+    return "  ".join(parts)[: width - 1]
+
+
+def percent(done: int, left: int) -> int:
+    """Rounded down: 100 means all of it."""
+    return 100 * done // (done + left) if left else 100
+
+
+def size(count: int) -> str:
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.1f} {'KMGT'[power - 1]}iB"
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class TerminalHandler(logging.StreamHandler[TextIO]):
+    """Writes log lines as ever, and below them a line that is drawn over again and again."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._shown = ""
+
+    @property
+    def width(self) -> int:
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or WIDTH
+        except OSError:  # the terminal was closed
+            return WIDTH
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Any thread may log; `handle` holds the lock of the handler, as `show` does.
+        shown = self._shown
+        self._draw("")
+        super().emit(record)
+        self._draw(shown)
+
+    def show(self, line: str) -> None:
+        """Draw this instead of what was there; nothing, to clear it."""
+        self.acquire()
+        try:
+            self._draw(line)
+        finally:
+            self.release()
+
+    def _draw(self, line: str) -> None:
+        if line == self._shown:
+            return
+        # Blanks instead of an escape sequence: every terminal knows them. Blanks of a line that was wider than the
+        # terminal is now would push it up.
+        blanks = " " * (min(len(self._shown), self.width - 1) - len(line))
+        with suppress(OSError):  # the terminal was closed: no reason to end the run
+            self.stream.write(f"\r{line}{blanks}" if line else f"\r{blanks}\r")
+            self.stream.flush()
+        self._shown = line
+
+
+class Progress:
+    """Used by the reading thread only. Without a terminal there is none: no `handler`, no line."""
+
+    def __init__(self, handler: TerminalHandler | None, metrics: Metrics, crawler: Crawling, clock: Clock) -> None:
+        self._handler = handler
+        self._metrics = metrics
+        self._crawler = crawler
+        self._clock = clock
+        self._due = clock.monotonic()
+        self._samples: deque[tuple[float, int, int]] = deque([self._sample()])
+
+    def step(self) -> None:
+        if self._handler is None or self._clock.monotonic() < self._due:
+            return
+        self._due = self._clock.monotonic() + INTERVAL
+        self._handler.show(describe(self._standing(), self._handler.width))
+
+    def close(self) -> None:
+        if self._handler is not None:
+            self._handler.show("")
+
+    def _standing(self) -> Standing:
+        now, done, events = newest = self._sample()
+        self._samples.append(newest)
+        while now - self._samples[0][0] > MEMORY:
+            self._samples.popleft()
+        since, done_then, events_then = self._samples[0]
+        seconds = max(now - since, INTERVAL)
+        reading = [harvester for harvester in self._crawler.running.values() if not harvester.finished]
+        unknown = any(harvester.content.compressed for harvester in reading)
+        unsettled = sum(harvester.finished and not harvester.settled for harvester in self._crawler.running.values())
+        found = self._metrics.harvesters_started
+        return Standing(
+            done, None if unknown else self._crawler.bytes_behind, found - len(reading) - unsettled, found,
+            (done - done_then) / seconds, (events - events_then) / seconds,
+        )  # fmt: skip
+
+    def _sample(self) -> tuple[float, int, int]:
+        return self._clock.monotonic(), self._metrics.bytes_acked, self._metrics.events_acked

@@ -1,0 +1,239 @@
+"""The content of a gzip file, from an offset in the decompressed bytes on.
+
+A member is checked (crc, length) when its end is read, which is after its content was handed over: a stream cannot do
+otherwise. So damage is told after all that could be had before it.
+
+There is no way into the middle of such a file. To go on at an offset, all before it is decompressed and thrown away,
+a slice in each call, because other files wait for the same thread.
+"""
+
+import os
+import zlib
+
+from shipper.errors import ShipperError, Truncated
+from shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, TAIL_SIZE, LogFile, Pread
+
+MAGIC = b"\x1f\x8b\x08"
+GZIP_WBITS = 31  # zlib: a gzip header and trailer, the largest window
+# zlib copies what it leaves over of its input, in each call: of many small members nearly all of it.
+FEED_SIZE = 32 * 1024
+SKIP_SIZE = 1024 * 1024
+# What one call may cost, in bytes that come out and pieces that go in: some milliseconds.
+EFFORT = 4 * 1024 * 1024
+
+REASONS = {
+    "incorrect data check": "the content does not match its checksum (crc)",
+    "incorrect length check": "the content is not as long as the trailer says",
+}
+
+
+class CompressionError(ShipperError):
+    """The file is damaged at `raw_offset`, counted in compressed bytes. What was before it has been handed over."""
+
+    def __init__(self, raw_offset: int, reason: str) -> None:
+        super().__init__(f"gzip data damaged at compressed byte {raw_offset}: {reason}; `gzip -t` checks the file")
+        self.raw_offset = raw_offset
+
+
+class GzipFile:
+    """Reads forward from `offset` as `LogFile` does, at most `READ_SIZE` bytes at a time.
+
+    One byte is read ahead, so the last bytes come together with the knowledge that they are the last, if the file
+    holds its trailer by then. `busy`: the last `next` came back early, and is to be called again soon.
+    """
+
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread = os.pread) -> None:
+        self.fd = fd
+        self.offset = offset
+        self.busy = False
+        self._cuts = sorted({cut for cut in cuts if cut > offset})
+        self._members = _Members(LogFile(fd, 0, pread=pread))
+        self._skip = offset  # bytes of content that are still to be thrown away
+        self._ahead = b""
+        self._recent = b""  # what was read last, up to `offset`
+        self._read_size = FIRST_READ
+        self._told_end = 0  # after how many members the end was told
+
+    @property
+    def complete(self) -> bool:
+        """The last member and its trailer were read, and the file has nothing behind. False again when it grows."""
+        return self._members.complete
+
+    @property
+    def raw_offset(self) -> int:
+        """How many compressed bytes were decompressed."""
+        return self._members.raw_offset
+
+    def next(self) -> bytes:
+        """The next bytes; empty at the end for now, and when `busy`. Raises Truncated, CompressionError, OSError."""
+        size = self._read_size
+        if self._cuts:
+            size = min(size, self._cuts[0] - self.offset)
+        try:
+            self._decompress(size + 1)
+        except (OSError, ShipperError):
+            if not self._ahead:
+                raise  # else what came before it goes first, and the next call meets the same again
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        if data:
+            self.offset += len(data)
+            self._recent = self._recent[-TAIL_SIZE:] + data
+            line_size = len(data) // (data.count(b"\n") + 1) + 1
+            self._read_size = min(READ_SIZE, line_size * READ_LINES)
+        return data
+
+    def take_cut(self) -> bool:
+        """Whether the bytes read so far end at a cut, or at the end of the whole content; true once for each."""
+        at_cut = bool(self._cuts) and self._cuts[0] == self.offset
+        if at_cut:
+            del self._cuts[0]
+        # The end is met while more than the last bytes is asked for, so none are left ahead of it.
+        at_end = self._members.ended and self._told_end != self._members.count
+        if at_end:
+            self._told_end = self._members.count
+        return at_cut or at_end
+
+    def tail_before(self, position: int) -> bytes | None:
+        """The up to 256 bytes before `position`, as long as it lies in what the last `next` gave, or at its begin."""
+        begin = max(position - TAIL_SIZE, 0) - (self.offset - len(self._recent))
+        if self._skip or begin < 0 or position > self.offset:
+            return None
+        return self._recent[begin : begin + min(position, TAIL_SIZE)]
+
+    def require_complete(self) -> None:
+        """To be asked of a file that will not grow any more. Raises CompressionError if its end is missing."""
+        if not self.complete:
+            raise CompressionError(self.raw_offset, "the file ends before the gzip data do")
+
+    def _decompress(self, wanted: int) -> None:
+        """Make `_ahead` as long as `wanted`, as far as the file and the effort allow."""
+        effort = 0
+        self.busy = False
+        while self._skip or len(self._ahead) < wanted:
+            if effort >= EFFORT:
+                self.busy = True
+                return
+            content = self._members.step(min(self._skip, SKIP_SIZE) or wanted - len(self._ahead))
+            if content is None:
+                break
+            effort += len(content) + FEED_SIZE
+            if self._skip:
+                self._skip -= len(content)
+                self._recent = (self._recent + content[-TAIL_SIZE:])[-TAIL_SIZE:]
+            else:
+                self._ahead += content
+        if self._skip and self.complete:
+            raise Truncated(self.offset - self._skip)
+
+
+class _Members:
+    """The members of a gzip file one after the other, in steps of bounded memory."""
+
+    def __init__(self, file: LogFile) -> None:
+        self.count = 0  # members whose trailer was read
+        self.complete = False
+        self.ended = False  # complete, or what follows is no member
+        self._file = file
+        self._raw = memoryview(b"")  # what was read and not yet decompressed
+        self._member: zlib._Decompress | None = None
+        self._holds_output = False
+        self._damage = ""
+
+    @property
+    def raw_offset(self) -> int:
+        return self._file.offset - len(self._raw)
+
+    def step(self, limit: int) -> bytes | None:
+        """At most `limit` bytes, perhaps none; None at the end of the file for now."""
+        if self._damage:
+            raise CompressionError(self.raw_offset, self._damage)
+        if not self._raw and not self._holds_output and not self._read():
+            return None
+        if self._member is None and not self._begin():
+            return b""
+        return self._inflate(limit)
+
+    def _read(self) -> bool:
+        self._raw = memoryview(self._file.next())
+        if not self._raw and self._member is None and self.count:
+            self.complete = self.ended = True
+        return bool(self._raw)
+
+    def _begin(self) -> bool:
+        """Begin a member, behind zeros if it is not the first: tapes and block devices fill up with them."""
+        if self.count:
+            if self._raw[0] == 0:
+                zeros = bytes(self._raw[:FEED_SIZE])
+                self._raw = self._raw[len(zeros) - len(zeros.lstrip(b"\0")) :]
+                return False
+            if self._raw[0] != MAGIC[0]:
+                self._damage = "something else follows the gzip data"
+                self.complete, self.ended = False, True
+                return False
+        self.complete = self.ended = False
+        self._member = zlib.decompressobj(GZIP_WBITS)
+        return True
+
+    def _inflate(self, limit: int) -> bytes:
+        assert self._member is not None
+        fed = self._raw[:FEED_SIZE]
+        before = self._member.copy()
+        try:
+            content = self._member.decompress(fed, limit)
+        except zlib.error as error:
+            reason = str(error).rpartition(": ")[2]
+            self._damage = REASONS.get(reason, reason)
+            return self._salvage(before)
+        ended = self._member.eof
+        left = self._member.unused_data if ended else self._member.unconsumed_tail
+        self._raw = self._raw[len(fed) - len(left) :]
+        # Full output: zlib may have more of it, without more input.
+        self._holds_output = not ended and len(content) == limit
+        if ended:
+            self._member = None
+            self.count += 1
+        return content
+
+    def _salvage(self, member: "zlib._Decompress") -> bytes:
+        """What the bytes before the damaged one give: of a call that fails, zlib gives nothing. Found by halving."""
+        content = b""
+        size = FEED_SIZE
+        while size := size // 2:
+            trial = member.copy()
+            try:
+                content += trial.decompress(self._raw[:size])
+            except zlib.error:
+                continue
+            member = trial
+            self._raw = self._raw[size:]
+        return content
+
+
+def is_gzip(fd: int) -> bool:
+    """Raises OSError."""
+    return os.pread(fd, len(MAGIC), 0) == MAGIC
+
+
+def head(fd: int, length: int) -> bytes:
+    """The first bytes of the content, `length` of them or as many as can be had. Raises OSError."""
+    return _read(GzipFile(fd, 0), length)
+
+
+def tail_digest(fd: int, position: int, size: int) -> bytes | None:
+    """The up to `size` bytes before `position` in the content; None if it is shorter. Raises OSError.
+
+    Decompresses all before them: about a second for 500 MB.
+    """
+    start = max(position - size, 0)
+    tail = _read(GzipFile(fd, start), position - start)
+    return tail if len(tail) == position - start else None
+
+
+def _read(file: GzipFile, length: int) -> bytes:
+    content = b""
+    try:
+        while len(content) < length and ((data := file.next()) or file.busy):
+            content += data
+    except (CompressionError, Truncated):
+        pass  # what can be had was had
+    return content[:length]

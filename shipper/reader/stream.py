@@ -1,0 +1,57 @@
+"""Raw bytes of a pipe, a terminal, or whatever else standard input is: read once, in the order in which they come."""
+
+import os
+import select
+
+# As much as a pipe holds. One read is one batch, and short lines cost memory beside their bytes.
+READ_SIZE = 64 * 1024
+
+
+class Stream:
+    """Read as `LogFile` is. `offset` counts from the first byte read here.
+
+    There is no way back: what was read cannot be read again, so nothing can be confirmed by its bytes either.
+    """
+
+    busy = False
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.offset = 0
+        self._at_end = False
+        self._cut = False
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLIN)
+
+    @property
+    def complete(self) -> bool:
+        """No more will come, and `take_cut` has told so."""
+        return self._at_end and not self._cut
+
+    def next(self) -> bytes:
+        """The next bytes; empty when there are none now, or no more. Never blocks. Raises OSError, after which the
+        stream has ended too: a pipe does not recover, and a second try could lose bytes in silence."""
+        # Not O_NONBLOCK: it belongs to the open file, which the other programs at the same terminal share.
+        if self._at_end or not self._poll.poll(0):
+            return b""
+        try:
+            data = os.read(self.fd, READ_SIZE)
+        except OSError:
+            self._end()
+            raise
+        if not data:
+            self._end()
+        self.offset += len(data)
+        return data
+
+    def take_cut(self) -> bool:
+        """True once, when the stream has ended: what is unterminated there is a whole line. Only the read that gives
+        nothing finds the end, so this must be asked after such a read too."""
+        cut, self._cut = self._cut, False
+        return cut
+
+    def require_complete(self) -> None:
+        pass  # where a stream ends is all there is to it
+
+    def _end(self) -> None:
+        self._at_end = self._cut = True

@@ -1,0 +1,86 @@
+"""The commands of `shipper registry`, and their options."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from config.model import ShipperConfig
+from registry.files import DiskFiles
+from shipper.registry_forget import confirm_at_terminal, forget
+from shipper.registry_heads import Fingerprinting
+from shipper.registry_import import take_over
+from shipper.registry_view import list_registry, show_entry
+
+FAILED = 1
+
+# Adds the options that all commands have, and the command itself.
+AddCommon = Callable[[argparse.ArgumentParser, object], None]
+# The configuration if there is one, and the data path.
+Context = Callable[[argparse.Namespace], tuple[ShipperConfig | None, Path]]
+
+
+def add_registry_commands(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:
+    commands = parser.add_subparsers(required=True, metavar="WHAT")
+
+    listing = commands.add_parser("list", help="one line a file: position, size, bytes behind")
+    listing.add_argument("--json", action="store_true", help="one JSON object a file")
+    add_common(listing, lambda options: _list(options, context))
+
+    show = commands.add_parser("show", help="all that is known of a file")
+    show.add_argument("name", metavar="PATH-or-ID")
+    show.add_argument("--json", action="store_true", help="one JSON object an entry")
+    add_common(show, lambda options: _show(options, context))
+
+    forgetting = commands.add_parser("forget", help="remove entries: their files are shipped again from the start")
+    forgetting.add_argument("names", metavar="PATH-or-ID", nargs="+")
+    forgetting.add_argument("--yes", action="store_true", help="do not ask")
+    add_common(forgetting, lambda options: _forget(options, context))
+
+    _add_import(commands.add_parser("import", help="take over another shipper's positions"), add_common, context)
+
+
+def _add_import(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:
+    whose = parser.add_subparsers(required=True, metavar="WHOSE")
+    filebeat = whose.add_parser("filebeat", help="of a Filebeat that is stopped")
+    filebeat.add_argument("source", type=Path, metavar="DIR", help="Filebeat's data path, or its registry in there")
+    filebeat.add_argument("--overwrite", action="store_true", help="replace entries that are here already")
+    defaults = Fingerprinting()
+    for name, meaning in (("offset", "where"), ("length", "how many bytes")):
+        filebeat.add_argument(
+            f"--fingerprint.{name}", dest=f"fingerprint_{name}", type=int, default=getattr(defaults, name), metavar="N",
+            help=f"Filebeat's prospector.scanner.fingerprint.{name}: {meaning} it hashed (default %(default)s)",
+        )  # fmt: skip
+    add_common(filebeat, lambda options: _import_filebeat(options, context))
+
+
+def _list(options: argparse.Namespace, context: Context) -> int:
+    list_registry(_directory(*context(options)), as_json=options.json)
+    return 0
+
+
+def _show(options: argparse.Namespace, context: Context) -> int:
+    show_entry(_directory(*context(options)), options.name, as_json=options.json)
+    return 0
+
+
+def _forget(options: argparse.Namespace, context: Context) -> int:
+    config, data = context(options)
+    confirm = (lambda question: True) if options.yes else confirm_at_terminal
+    return 0 if forget(_directory(config, data), options.names, _files(config), confirm) else FAILED
+
+
+def _import_filebeat(options: argparse.Namespace, context: Context) -> int:
+    config, data = context(options)
+    fingerprinting = Fingerprinting(options.fingerprint_offset, options.fingerprint_length)
+    inputs = config.inputs if config else ()
+    return take_over(
+        options.source, _directory(config, data), _files(config), inputs, fingerprinting, overwrite=options.overwrite
+    )
+
+
+def _directory(config: ShipperConfig | None, data: Path) -> Path:
+    return data / (config.registry.path if config else "registry")
+
+
+def _files(config: ShipperConfig | None) -> DiskFiles:
+    return DiskFiles(int(config.registry.file_permissions, 8)) if config else DiskFiles()

@@ -1,0 +1,66 @@
+"""`shipper registry forget`: removes entries, so that their files are read again from the start."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from registry.errors import RegistryLocked
+from registry.files import DiskFiles
+from registry.load import read
+from registry.state import FileState
+from registry.store import Store
+from shipper.errors import StartError
+from shipper.output.encode import readable_path
+from shipper.registry_view import entries_of
+
+Confirm = Callable[[str], bool]
+
+
+def confirm_at_terminal(question: str) -> bool:
+    """Raises StartError where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise StartError("nothing was changed: there is no terminal to ask at; add --yes")
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def forget(directory: Path, names: Sequence[str], files: DiskFiles, confirm: Confirm) -> bool:
+    """False when the user did not want it. All entries go at once, or none.
+
+    Raises StartError (unknown name, a daemon runs), RegistryError, OSError.
+    """
+    _chosen(read(directory), names)  # so that a wrong name does not make a registry
+    store = open_alone(directory, files)
+    try:
+        chosen = _chosen(store.states, names)
+        for state in chosen:
+            print(f"{readable_path(state.path)}  (file id {state.id}, position {state.position:,})")  # noqa: T201
+        if not confirm(f"Forget {_count(chosen)}? Their files, where they are still there, are shipped again in full."):
+            print("nothing was changed")  # noqa: T201
+            return False
+        store.append([], [state.id for state in chosen])
+    finally:
+        store.close()
+    print(f"forgot {_count(chosen)}: their files are read from the start at the next run, under new file ids")  # noqa: T201
+    return True
+
+
+def open_alone(directory: Path, files: DiskFiles) -> Store:
+    """Raises StartError while a daemon runs, RegistryError, OSError."""
+    try:
+        return Store.open(directory, files)
+    except RegistryLocked as error:
+        who, how = "the shipper that", "stop it"
+        if error.pid is not None:
+            who, how = f"process {error.pid}, which", f"stop it (kill {error.pid}, or your service manager)"
+        raise StartError(
+            f"registry {directory}: in use by {who} would write its own positions over this change;"
+            f" {how}, run this command again, then start it"
+        ) from error
+
+
+def _chosen(states: dict[str, FileState], names: Sequence[str]) -> list[FileState]:
+    return list({state.id: state for name in names for state in entries_of(states, name)}.values())
+
+
+def _count(chosen: Sequence[FileState]) -> str:
+    return f"{len(chosen)} " + ("entry" if len(chosen) == 1 else "entries")

@@ -1,0 +1,116 @@
+"""Files as Filebeat's fingerprints and inodes know them: what is looked through to find the file of a position."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+from shipper.reader.gzip_file import head, is_gzip
+
+SHA256_HEX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprinting:
+    """Filebeat's prospector.scanner.fingerprint, in bytes."""
+
+    offset: int = 0
+    length: int = 1024
+
+
+class Refused(Exception):
+    """The position cannot be taken over. `gone`: there is no such file any more, so nothing is sent twice either."""
+
+    def __init__(self, reason: str, words: str = "", *, gone: bool = False) -> None:
+        self.reason = reason
+        self.gone = gone
+        super().__init__(f"{reason}: {words}" if words else reason)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[int]:
+    """A regular file, open. Raises Refused for all that can be wrong with it, OSError from within too."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise Refused("file gone", gone=True) from error
+    except OSError as error:
+        raise Refused("unreadable", str(error)) from error
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise Refused("unreadable", "not a regular file")
+        yield fd
+    except OSError as error:
+        raise Refused("unreadable", error.strerror or str(error)) from error
+    finally:
+        os.close(fd)
+
+
+class Directory:
+    """The regular files in a directory, listed once: a registry can have thousands of positions in it."""
+
+    def __init__(self, path: str, heads: Heads) -> None:
+        self._heads = heads
+        self.by_inode: dict[int, list[tuple[str, int]]] = {}  # path and device
+        try:
+            with os.scandir(path) as entries:
+                found = [(entry.path, entry.stat()) for entry in entries if entry.is_file()]
+        except OSError:
+            found = []
+        for file, status in found:
+            self.by_inode.setdefault(status.st_ino, []).append((file, status.st_dev))
+
+    @cached_property
+    def by_hash(self) -> dict[str, list[str]]:
+        """Paths by Filebeat's fingerprint."""
+        found: dict[str, list[str]] = {}
+        for path in self._paths():
+            for part in self._heads.of(path):
+                if len(part) == self._heads.length:
+                    found.setdefault(hashlib.sha256(part).hexdigest(), []).append(path)
+        return found
+
+    def with_head(self, value: str) -> set[str]:
+        """Paths of the files that `value` is the fingerprint of."""
+        found = set(self.by_hash.get(value, ()))
+        if found or len(value) == SHA256_HEX:
+            return found
+        return {path for path in self._paths() if self._heads.match(path, value)}
+
+    def _paths(self) -> Iterator[str]:
+        return (path for files in self.by_inode.values() for path, _ in files)
+
+
+class Heads:
+    """The part of a file that Filebeat takes the fingerprint of: the hash of it, or, of a file that is shorter, the
+    bytes in hexadecimal, as many as there were."""
+
+    def __init__(self, fingerprinting: Fingerprinting) -> None:
+        self.length = fingerprinting.length
+        self._offset = fingerprinting.offset
+
+    def of(self, path: str) -> list[bytes]:
+        """Of the bytes, and of a .gz also of what they hold. Empty where the file cannot be read."""
+        try:
+            with opened(path) as fd:
+                return [self.part(fd, zipped=False), *([self.part(fd, zipped=True)] if is_gzip(fd) else [])]
+        except Refused:
+            return []
+
+    def part(self, fd: int, *, zipped: bool) -> bytes:
+        if zipped:
+            return head(fd, self._offset + self.length)[self._offset :]
+        return os.pread(fd, self.length, self._offset)
+
+    def match(self, path: str, value: str) -> bool:
+        return any(self.is_of(part, value) for part in self.of(path))
+
+    def is_of(self, part: bytes, value: str) -> bool:
+        if len(part) == self.length and hashlib.sha256(part).hexdigest() == value:
+            return True
+        return bool(value) and part.hex().startswith(value)

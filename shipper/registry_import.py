@@ -1,0 +1,177 @@
+"""`shipper registry import filebeat`: so that a move from Filebeat sends nothing twice and misses nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from config.model import InputConfig
+from registry.files import DiskFiles
+from registry.state import FileState
+from registry.store import Store
+from shipper.errors import StartError
+from shipper.output.encode import readable_path
+from shipper.registry_filebeat import FilebeatRegistry, Position, find, position_of, read_registry
+from shipper.registry_forget import open_alone
+from shipper.registry_heads import Fingerprinting, Refused, opened
+from shipper.registry_locate import Locator
+from shipper.source.discover import FileKey, scan
+from shipper.source.identity import name_of_file
+
+ALL_TAKEN = 0
+NOTHING_READ = 1
+SOME_LEFT = 3  # as of `run --once`: done, but for what was told
+
+AT_ONCE = 10_000  # entries in one write
+
+
+@dataclass(slots=True)
+class Report:
+    taken: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    left: int = 0  # skipped although the file is there
+
+    def skip(self, name: str, refusal: Refused) -> None:
+        print(f"skipped {name}: {refusal}")  # noqa: T201
+        self.skipped[refusal.reason] += 1
+        self.left += not refusal.gone
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{reason} {count}" for reason, count in self.skipped.most_common())
+        return f"{self.taken} positions taken, {self.skipped.total()} skipped" + (f" ({reasons})" if reasons else "")
+
+
+def take_over(
+    source: Path, directory: Path, files: DiskFiles, inputs: Sequence[InputConfig], fingerprinting: Fingerprinting,
+    *, overwrite: bool,
+) -> int:  # fmt: skip
+    """The exit code: 0 when the position of every file that is still there was taken, or is here already; 3 when some
+    were not; 1 when there are none. Raises StartError, RegistryError, OSError: then nothing was changed."""
+    place = find(source)
+    with _filebeat_stopped(place):
+        registry = read_registry(place)
+        if registry.damage:
+            print(f"warning: {registry.damage}: the positions before it are taken, and lines may be sent twice")  # noqa: T201
+        store = open_alone(directory, files)
+        try:
+            return _take(registry, store, inputs, Locator(fingerprinting), overwrite=overwrite)
+        finally:
+            store.close()
+
+
+def _take(
+    registry: FilebeatRegistry, store: Store, inputs: Sequence[InputConfig], locator: Locator, *, overwrite: bool
+) -> int:  # fmt: skip
+    report = Report()
+    found = list(_located(registry, locator, report))
+    if not registry.entries:
+        print(f"{registry.place}: Filebeat's registry has no entries")  # noqa: T201
+        return NOTHING_READ
+    states = _with_keys(_without_known(_one_a_file(found, report), store, report, overwrite=overwrite), inputs)
+    for start in range(0, len(states), AT_ONCE):
+        store.append(states[start : start + AT_ONCE])
+    for state in states:
+        print(f"taken   {readable_path(state.path)}: position {state.position} (file id {state.id})")  # noqa: T201
+    report.taken = len(states)
+    print(report)  # noqa: T201
+    return SOME_LEFT if report.left or registry.damage else ALL_TAKEN
+
+
+def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> Iterator[tuple[Position, FileState]]:
+    for key, entry in registry.entries.items():
+        position = position_of(key, entry)
+        if isinstance(position, str):
+            report.skip(key, Refused("no position", position, gone=True))
+            continue
+        try:
+            yield position, locator.entry(position)
+        except Refused as refusal:
+            report.skip(f"{readable_path(position.source)} ({key})", refusal)
+
+
+def _one_a_file(found: Iterable[tuple[Position, FileState]], report: Report) -> list[FileState]:
+    """Filebeat reads a file once for each input and stream, this shipper once. Of several positions the smallest is
+    taken: it sends some lines again, and the others would miss some."""
+    by_file: dict[FileKey, list[tuple[Position, FileState]]] = {}
+    for position, state in found:
+        by_file.setdefault((state.device, state.inode), []).append((position, state))
+    states = []
+    for several in by_file.values():
+        # A state that no input asked for is what the log input left behind when filestream took the file over.
+        several.sort(key=lambda each: (each[0].unused, each[1].position))
+        states.append(several[0][1])
+        for position, state in several[1:]:
+            words = f"{state.position}, taken was {several[0][1].position}"
+            same = state.position == several[0][1].position or position.unused
+            report.skip(f"{readable_path(state.path)} ({position.key})", Refused("one of several", words, gone=same))
+    return states
+
+
+def _without_known(states: list[FileState], store: Store, report: Report, *, overwrite: bool) -> list[FileState]:
+    known = {(each.device, each.inode): each for each in store.states.values() if each.ended is None}
+    taken = []
+    for state in states:
+        ours = known.get((state.device, state.inode))
+        if ours is None:
+            taken.append(state)
+        elif overwrite:
+            taken.append(replace(state, id=ours.id))  # what is sent again is then recognised as a repeat
+        else:
+            words = f"at {ours.position} (file id {ours.id}); --overwrite takes {state.position} instead"
+            report.skip(readable_path(state.path), Refused("here already", words, gone=True))
+    return taken
+
+
+def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[FileState]:
+    """What the inputs' `file_identity` knows the files by, where that is not device and inode."""
+    keys: dict[FileKey, str] = {}
+    for config in inputs:
+        if not config.enabled or config.file_identity.name in ("default", "native"):
+            continue
+        for found in scan(config.paths).files.values():
+            try:
+                with opened(found.path) as fd:
+                    name = name_of_file(config, found, fd)
+            except Refused:
+                continue
+            if isinstance(name, str):
+                keys[found.key] = name
+    return [replace(state, key=keys.get((state.device, state.inode), "")) for state in states]
+
+
+@contextmanager
+def _filebeat_stopped(place: Path) -> Iterator[None]:
+    """Holds Filebeat's own lock meanwhile, where it has one. Raises StartError when Filebeat runs."""
+    locks = [each / "filebeat.lock" for each in (place.parent.parent, place.parent, place)]
+    lock = next((each for each in locks if each.is_file()), None)
+    if lock is None:
+        yield
+        return
+    fd = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StartError(
+                f"{lock}: Filebeat runs{_holder(fd)} and would go on past the positions taken here;"
+                " stop it (and keep it from starting again), then import"
+            ) from error
+        yield
+    finally:
+        os.close(fd)
+
+
+def _holder(fd: int) -> str:
+    """Who holds the lock, in words, if the kernel tells."""
+    status = os.fstat(fd)
+    wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((f" (process {line.split()[4]})" for line in lines if wanted in line.split()), "")

@@ -1,0 +1,145 @@
+"""The file of a foreign position, and the entry that it becomes: only where the file as it is now bears the position
+out."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+
+from registry.state import FileState
+from shipper.errors import ShipperError
+from shipper.reader.gzip_file import GzipFile, is_gzip
+from shipper.registry_filebeat import Position
+from shipper.registry_heads import Directory, Fingerprinting, Heads, Refused, opened
+from shipper.source.content import content_of
+from shipper.source.discover import FileKey
+from shipper.source.identity import fingerprint, tail_hash
+
+# How the last byte of a line can look: LF and CR, also in UTF-16 (0), and the last of NEL, LS and PS in UTF-8.
+LINE_ENDS = b"\n\r\0\x85\xa8\xa9"
+
+
+class Locator:
+    def __init__(self, fingerprinting: Fingerprinting) -> None:
+        self._heads = Heads(fingerprinting)
+        self._directories: dict[str, Directory] = {}
+
+    def entry(self, position: Position) -> FileState:
+        """A new entry for the position. Raises Refused."""
+        if "\0" in position.source:
+            raise Refused("unreadable", "no path has a zero byte")
+        path = self._path(position)
+        with opened(path) as fd:
+            zipped = position.identity == "fingerprint" and is_gzip(fd)
+            if zipped and self._heads.is_of(self._heads.part(fd, zipped=True), position.value):
+                return _zipped_entry(fd, path, position)
+            return _plain_entry(fd, path, position)
+
+    def _beside(self, path: str) -> Iterator[Directory]:
+        """The directory of `path`, and that of the file it links to: rotated files stay there."""
+        for place in dict.fromkeys((os.path.dirname(path), os.path.dirname(os.path.realpath(path)))):
+            if place not in self._directories:
+                self._directories[place] = Directory(place, self._heads)
+            yield self._directories[place]
+
+    def _path(self, position: Position) -> str:
+        match position.identity:
+            case "path":
+                return position.source
+            case "fingerprint":
+                return self._by_fingerprint(position)
+        return self._by_inode(position)
+
+    def _by_inode(self, position: Position) -> str:
+        here = _status(position.source)
+        if here is not None and _is(position, here.st_dev, here.st_ino):
+            return position.source
+        assert position.inode is not None
+        for directory in self._beside(position.source):
+            for path, device in directory.by_inode.get(position.inode, ()):
+                if _is(position, device, position.inode):
+                    return path
+        if here is not None and here.st_ino == position.inode:
+            words = f"its device was {position.device} and is {here.st_dev}: after a reboot, or another disk"
+            raise Refused("another device", words)
+        if here is not None:
+            words = f"inode {here.st_ino} is at the path now, it was {position.inode}, which is not in the directory"
+            raise Refused("another file", words, gone=True)
+        raise Refused("file gone", gone=True)
+
+    def _by_fingerprint(self, position: Position) -> str:
+        if self._heads.match(position.source, position.value):
+            return position.source
+        found = {path for each in self._beside(position.source) for path in each.with_head(position.value)}
+        files = {_key(path): path for path in sorted(found)}  # links to one file are one
+        if len(files) > 1:
+            raise Refused("ambiguous", f"several files have this fingerprint: {', '.join(files.values())}")
+        if files:
+            return files.popitem()[1]
+        if _status(position.source) is not None:
+            words = "what is at the path now, and in its directory, has another fingerprint"
+            raise Refused("another file", words, gone=True)
+        raise Refused("file gone", gone=True)
+
+
+def _key(path: str) -> FileKey:
+    with opened(path) as fd:
+        status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+def _is(position: Position, device: int, inode: int) -> bool:
+    return inode == position.inode and position.device in (None, device)
+
+
+def _status(path: str) -> os.stat_result | None:
+    """None where there is no file. Raises Refused."""
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Refused("unreadable", str(error)) from error
+
+
+def _plain_entry(fd: int, path: str, position: Position) -> FileState:
+    if is_gzip(fd):
+        raise Refused(
+            "compressed", "Filebeat read the bytes of this .gz file as they are, which is no position in its text"
+        )
+    size, offset = os.fstat(fd).st_size, position.offset
+    if size < offset:
+        raise Refused("shorter than the position", f"{size} bytes, the position is {offset}: it was truncated")
+    if 0 < offset < size and os.pread(fd, 1, offset - 1) not in LINE_ENDS:
+        raise Refused("rewritten", f"no line ends at the position {offset}, so it is not what Filebeat read")
+    return _entry(fd, path, offset, size, fingerprint(fd), tail_hash(fd, offset))
+
+
+def _zipped_entry(fd: int, path: str, position: Position) -> FileState:
+    """Filebeat counts decompressed bytes, as we do."""
+    reader = GzipFile(fd, 0)
+    try:
+        while reader.next() or reader.busy:
+            pass
+    except ShipperError as error:
+        raise Refused("unreadable", str(error)) from error
+    size = reader.offset
+    if size < position.offset:
+        raise Refused("shorter than the position", f"{size} decompressed bytes, the position is {position.offset}")
+    content = content_of(fd, "gzip")
+    compressed = os.fstat(fd).st_size if reader.complete and size == position.offset else 0
+    return _entry(
+        fd, path, position.offset, size, content.fingerprint(), content.tail_hash(position.offset), compressed
+    )  # fmt: skip
+
+
+def _entry(
+    fd: int, path: str, offset: int, size: int, head_hash: tuple[int, str], before: str, compressed: int = 0
+) -> FileState:  # fmt: skip
+    status = os.fstat(fd)
+    return FileState(
+        id=uuid.uuid4().hex, path=path, device=status.st_dev, inode=status.st_ino, fingerprint=head_hash,
+        tail_hash=before, position=offset, size_seen=size, updated=time.time(), compressed=compressed,
+    )  # fmt: skip

@@ -1,0 +1,135 @@
+"""New files that may become another name for one that is there: copies, before their original is truncated or removed.
+
+copytruncate and gzip write a second file beside the first, and only then empty or remove the first. An agent that is
+told of new files within milliseconds sees both at once; taken for a file of its own, the second would be shipped a
+second time. So a new file whose name and bytes look like those of another is held. Either its original ends, then it
+takes that one's entry over (entries.py), or it gets bytes of its own, or it stays as it is for some seconds: then it
+is a file like any other.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from registry.state import FileState
+from shipper.clock import Clock
+from shipper.source.content import Plain
+from shipper.source.discover import FileKey
+from shipper.source.entries import Opened
+from shipper.source.rotation import possible_originals
+
+GRACE = 5.0  # seconds without growth after which a file that looks like another is one of its own
+
+
+@dataclass(slots=True)
+class Suspect:
+    """A file that is held; `size` and `since`: when it was seen to have grown last."""
+
+    opened: Opened
+    original: FileKey
+    size: int
+    since: float
+
+
+class Copies:
+    """Used by the reading thread only. `is_ending`: whether the file of this key is gone but not done with;
+    `state_of`: what is known of a file that is there."""
+
+    def __init__(
+        self, clock: Clock, is_ending: Callable[[FileKey], bool], state_of: Callable[[FileKey], FileState | None]
+    ) -> None:
+        self._clock = clock
+        self._is_ending = is_ending
+        self._state_of = state_of
+        self.held: dict[FileKey, Suspect] = {}
+
+    def holds(self, opened: Opened, present: Mapping[str, FileKey]) -> bool:
+        """Whether the file must wait. `present`: what is under the paths now, by path. Raises OSError."""
+        key = opened.found.key
+        original = self._original(opened, present)
+        known = self.held.get(key)
+        if original is None:
+            self.held.pop(key, None)
+            return False
+        now = self._clock.monotonic()
+        if known is None or known.size != opened.size:
+            self.held[key] = known = Suspect(opened, original, opened.size, now)
+        known.original = original
+        if now - known.since < GRACE or self._is_ending(original):
+            return True
+        if not self._is_still_there(opened, original, present):
+            known.since = now  # it was truncated, and that is about to be noticed
+            return True
+        del self.held[key]
+        return False
+
+    def waits_for(self, original: FileKey) -> bool:
+        """Whether a file is held that looks like this one."""
+        return any(suspect.original == original for suspect in self.held.values())
+
+    @property
+    def next_look(self) -> float:
+        """Monotonic time at which a file that is held must be looked at again."""
+        return min((suspect.since + GRACE for suspect in self.held.values()), default=float("inf"))
+
+    def refreshed(self) -> list[Opened]:
+        """Those that are held, as they are now; what was deleted meanwhile is let go."""
+        found = []
+        for key, suspect in list(self.held.items()):
+            status = os.fstat(suspect.opened.content.fd)
+            if status.st_nlink == 0:
+                del self.held[key]
+                os.close(suspect.opened.content.fd)
+            else:
+                now = replace(suspect.opened.found, size=status.st_size, modified=status.st_mtime)
+                found.append(replace(suspect.opened, size=status.st_size, found=now))
+        return found
+
+    def drop(self, key: FileKey) -> None:
+        """It is known now what it is; its descriptor is the caller's."""
+        self.held.pop(key, None)
+
+    def close(self) -> None:
+        for suspect in self.held.values():
+            os.close(suspect.opened.content.fd)
+        self.held.clear()
+
+    def _original(self, opened: Opened, present: Mapping[str, FileKey]) -> FileKey | None:
+        known = self.held.get(opened.found.key)
+        if known is not None and self._is_ending(known.original):
+            return known.original
+        for path in possible_originals(opened.found.path):
+            if path in present and self._looks_like(opened, path, present[path]):
+                return present[path]
+        return None
+
+    def _is_still_there(self, opened: Opened, original: FileKey, present: Mapping[str, FileKey]) -> bool:
+        """Whether the original still holds the same bytes."""
+        head = opened.content.fingerprint()
+        return any(key == original and _begins_as(path, opened, head) for path, key in present.items())
+
+    def _looks_like(self, opened: Opened, path: str, key: FileKey) -> bool:
+        """Whether all bytes are those of the other file, as far as head and tail tell."""
+        head = opened.content.fingerprint()
+        if head[0] == 0:
+            return True  # cp and gzip make it before they fill it
+        state = self._state_of(key)
+        if state is None:
+            return False
+        if state.fingerprint[0] and opened.content.holds(state):
+            return True  # the original may have been truncated by now
+        return _begins_as(path, opened, head)
+
+
+def _begins_as(path: str, opened: Opened, head: tuple[int, str]) -> bool:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        original = Plain(fd)
+        if original.fingerprint(head[0]) != head:
+            return False
+        return opened.content.compressed or original.tail_hash(opened.size) == opened.content.tail_hash(opened.size)
+    finally:
+        os.close(fd)

@@ -1,0 +1,75 @@
+"""`delete.enabled`: removes a file once all of it is acknowledged, saved, and as old as `delete.grace_period` says."""
+
+import heapq
+import logging
+import os
+from dataclasses import dataclass
+from itertools import count
+
+from registry.registrar import Registrar, Saved
+from registry.state import FileState
+from shipper.clock import Clock
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER = 60.0
+
+
+@dataclass(slots=True)
+class _Doomed:
+    state: FileState
+    grace: float
+    saved: Saved | None = None
+
+
+class Deletions:
+    """Used by the reading thread only."""
+
+    def __init__(self, registrar: Registrar, clock: Clock) -> None:
+        self._registrar = registrar
+        self._clock = clock
+        self._due: list[tuple[float, int, _Doomed]] = []
+        self._number = count()
+        self.removed = 0
+
+    def plan(self, state: FileState, grace: float) -> None:
+        """A file that was closed at its end. Whether it still is at its end is looked at when its time has come."""
+        self._put(_Doomed(state, grace), grace)
+
+    def step(self) -> None:
+        while self._due and self._due[0][0] <= self._clock.monotonic():
+            self._take_turn(heapq.heappop(self._due)[2])
+
+    @property
+    def next_step(self) -> float:
+        return self._due[0][0] if self._due else float("inf")
+
+    def _take_turn(self, doomed: _Doomed) -> None:
+        state = doomed.state
+        try:
+            status = os.lstat(state.path)
+        except OSError:
+            return  # somebody else removed or moved it
+        size = state.compressed or state.position
+        if (status.st_dev, status.st_ino) != (state.device, state.inode) or status.st_size != size:
+            return  # it has news: it is planned anew when it is closed again
+        if doomed.saved is None:
+            # The position must be on disk first: else a crash could forget what became of the file.
+            doomed.saved = self._registrar.save([state])
+        if not doomed.saved.done:
+            self._put(doomed, 0.05)
+            return
+        try:
+            os.unlink(state.path)
+        except OSError as error:
+            logger.warning(
+                "%s: cannot be deleted (delete.enabled): %s; trying again in %d s",
+                state.path, error.strerror, RETRY_AFTER,
+            )  # fmt: skip
+            self._put(doomed, RETRY_AFTER)
+            return
+        self.removed += 1
+        logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
+
+    def _put(self, doomed: _Doomed, after: float) -> None:
+        heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), doomed))

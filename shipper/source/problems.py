@@ -1,0 +1,46 @@
+"""What is wrong with a path now, in words; each is told once, and again only if it was well meanwhile."""
+
+import logging
+
+logger = logging.getLogger(__name__)
+
+
+class Problems:
+    def __init__(self) -> None:
+        self._of_files: dict[str, str] = {}
+        self._of_scans: dict[str, dict[str, str]] = {}  # by input id
+
+    @property
+    def now(self) -> dict[str, str]:
+        """By path or pattern."""
+        found = dict(self._of_files)
+        for problems in self._of_scans.values():
+            found |= problems
+        return found
+
+    def of_scan(self, input_id: str, problems: dict[str, str]) -> None:
+        """All that a scan of the input found wrong; what it found before and not now is well again."""
+        before = self._of_scans.get(input_id, {})
+        for path, problem in problems.items():
+            if before.get(path) != problem:
+                logger.warning("%s: %s", path, problem)
+        self._of_scans[input_id] = problems
+
+    def of_file(self, path: str, problem: str | None) -> None:
+        if problem is None:
+            self._of_files.pop(path, None)
+        elif self._of_files.get(path) != problem:
+            self._of_files[path] = problem
+            logger.warning("%s: %s", path, problem)
+
+    def keep(self, present: set[str]) -> None:
+        """Forget what was wrong with files that are not there any more."""
+        self._of_files = {path: problem for path, problem in self._of_files.items() if path in present}
+
+    def excuses(self, path: str) -> bool:
+        """Whether the file could not be looked at, so that its absence from a listing says nothing."""
+        return any(
+            path == place or path.startswith(place.rstrip("/") + "/")
+            for problems in self._of_scans.values()
+            for place in problems
+        )

@@ -1,0 +1,36 @@
+"""What the names of rotated files tell: which file another one may once have been."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+NUMBER = re.compile(r"(?P<base>.+)\.(?P<number>\d+)(?:\.gz)?")
+NUMBERS_BEHIND = re.compile(r"(?:[._-]\d+)+$")
+DATE_BEFORE_ENDING = re.compile(r"[._-]\d{4,}(?:[._-]?\d+)*$")
+
+
+def is_named_after(path: str, original: str) -> bool:
+    """As tools name rotated files: something behind the name (app.log.1, app.log-20261121, app.log.2.gz, of app.log or
+    app.log.1), or a date before its ending (app-20261121.log). The directory may be another."""
+    name, first = PurePosixPath(path).name, PurePosixPath(original).name
+    return name.startswith(first) or _family(name) == _family(first)
+
+
+def _family(name: str) -> str:
+    plain = PurePosixPath(NUMBERS_BEHIND.sub("", name.removesuffix(".gz")))
+    return DATE_BEFORE_ENDING.sub("", plain.stem) + plain.suffix
+
+
+def possible_originals(path: str) -> Iterator[str]:
+    """The paths of which this one may have been made: a part of its name, or that and its ending, or, as logrotate
+    shifts them, its name with a lower number."""
+    name = PurePosixPath(path)
+    directory = path[: len(path) - len(name.name)]
+    for end in range(len(name.name) - 1, 0, -1):
+        yield directory + name.name[:end]
+        if name.suffix and end < len(name.stem):
+            yield directory + name.name[:end] + name.suffix
+    if numbered := NUMBER.fullmatch(name.name):
+        number = int(numbered["number"])
+        for lower in range(max(number - 2, 0), number):
+            yield f"{directory}{numbered['base']}.{lower}"

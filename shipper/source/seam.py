@@ -1,0 +1,39 @@
+"""Where a file ends and the one that followed it goes on: a message may lie across.
+
+When a log is rotated in the middle of a stack trace, its last lines are the first ones of the next file. So while a
+message is under way at the end of a renamed file, that file's readers read on in its successor, as if the two were
+one file, up to the end of that message and no further. Offsets count on beyond the end of the first file. The message
+is the first file's; the successor is read by its own readers from where the message ended.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from shipper.event import Messages
+from shipper.reader.log_file import LogFile
+
+if TYPE_CHECKING:
+    from shipper.source.harvester import Harvester
+
+
+class Seam:
+    """`end`: the first file's last byte and one; `cut`: where its message was ended by time, beyond `end` perhaps."""
+
+    def __init__(self, file: LogFile, successor: Harvester) -> None:
+        self.end = file.offset
+        self.cut: int | None = None
+        self.successor = successor
+        self._fd = os.dup(successor.fd)  # the successor may be closed while this is read
+        file.go_on_in(self._fd)
+
+    def keep_own(self, messages: Messages) -> int:
+        """Leave only what began before the seam in the run; how many bytes of the successor belong to that."""
+        own = [index for index, offset in enumerate(messages.offsets) if offset < self.end]
+        messages.select(own)
+        messages.end = max(self.end, messages.offsets[-1] + messages.lengths[-1]) if own else self.end
+        return messages.end - self.end
+
+    def close(self) -> None:
+        os.close(self._fd)

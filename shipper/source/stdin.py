@@ -1,0 +1,169 @@
+"""Standard input, read by one harvester from the first byte that comes to the last.
+
+It is no file that could be found again, so it has no entry in the registry: what a position in a pipe meant, no later
+process can know. Each run gives it a new file id, and offsets count from 0. So a record is never sent twice under one
+id, and what was read but not acknowledged when a run ends early is lost, which is counted and said.
+
+It is the only input where it is one, so nothing is scanned: `StdinCrawler` stands where the crawler does.
+"""
+
+import logging
+import os
+import sys
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+
+from registry.state import FileState
+from shipper.errors import ShipperError, StartError
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.reader.stream import Stream
+from shipper.source.discover import FileKey
+from shipper.source.harvester import Harvester
+from shipper.source.identity import HEAD_SIZE
+from shipper.source.input import Input
+from shipper.source.problems import Problems
+from shipper.source.scheduler import Scheduler
+
+logger = logging.getLogger(__name__)
+
+PATH = "-"  # what Filebeat's stdin input has in log.file.path
+NEVER = float("inf")
+
+
+class Streamed:
+    """The content of a pipe: nothing of it can be looked at again."""
+
+    compressed = True  # in that its size says nothing of where its content ends
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    def fingerprint(self, length: int = HEAD_SIZE) -> tuple[int, str]:
+        return 0, ""
+
+    def tail_hash(self, position: int) -> str:
+        return ""
+
+    def holds(self, state: FileState) -> bool:
+        return True
+
+    def agrees_at_position(self, state: FileState) -> bool:
+        return False
+
+    def reader(self, offset: int, cuts: tuple[int, ...]) -> Stream:
+        return Stream(self.fd)
+
+
+def open_stdin(source: Input) -> Harvester:
+    """Its harvester is finished when the stream has ended, with and without `--once`. Raises StartError."""
+    if sys.stdin is None:  # the next file that is opened would get the number 0, and be taken for it
+        raise StartError("type: stdin: standard input is closed; give it a pipe or a file, or </dev/null")
+    return harvester_of(os.dup(0), source)
+
+
+def harvester_of(fd: int, source: Input) -> Harvester:
+    status = os.fstat(fd)
+    state = FileState(
+        id=uuid.uuid4().hex, path=PATH, device=status.st_dev, inode=status.st_ino, updated=source.clock.time(),
+        input=source.id,
+    )  # fmt: skip
+    harvester = replace(source, note=_keep_nothing).open(Streamed(fd), state, once=False)
+    # It ends, as a file does with `--once`; but whoever writes may take its time, so a message keeps its timeout.
+    harvester.policy = replace(harvester.policy, once=True, repeatable=False)
+    return harvester
+
+
+class StreamWatcher:
+    """In place of the watcher of files: `watch` calls back once when a descriptor has data (Wake.watch)."""
+
+    def __init__(self, watch: Callable[[int, Callable[[], None]], None], unwatch: Callable[[int], None]) -> None:
+        self.changed = False
+        self._watch = watch
+        self._unwatch = unwatch
+        self._fd: int | None = None
+
+    def is_watched(self, key: FileKey) -> bool:
+        return self._fd is not None
+
+    def watch_file(self, key: FileKey, fd: int) -> bool:
+        self._fd = fd
+        self._watch(fd, self._has_data)
+        return True
+
+    def unwatch_file(self, key: FileKey) -> None:
+        if self._fd is not None:
+            self._unwatch(self._fd)
+            self._fd = None
+
+    def _has_data(self) -> None:
+        self._fd = None
+        self.changed = True
+
+
+class StdinCrawler:
+    """Used by the reading thread only."""
+
+    next_step = NEVER
+    scanned = True
+
+    def __init__(self, harvester: Harvester, scheduler: Scheduler, watcher: StreamWatcher, metrics: Metrics) -> None:
+        self.running = {harvester.key: harvester}
+        self.problems = Problems()
+        self._harvester = harvester
+        self._scheduler = scheduler
+        self._watcher = watcher
+        self._metrics = metrics
+        metrics.harvesters_started += 1
+        scheduler.wake(harvester)
+
+    @property
+    def bytes_behind(self) -> int:
+        """Bytes that were read and are not acknowledged: what is still in the pipe, nobody can tell."""
+        return self._harvester.read_to - self._harvester.state.position
+
+    def step(self) -> None:
+        if self._watcher.changed:
+            self._watcher.changed = False
+            if not self._harvester.finished:  # the end of a pipe is news for ever
+                self._scheduler.wake(self._harvester)
+
+    def failed(self, harvester: Harvester, error: OSError) -> None:
+        """A read was refused. The stream has ended with it; the next read gives a last line that had no terminator."""
+        self.problems.of_file(PATH, f"standard input cannot be read at offset {harvester.read_to}: {error.strerror}")
+        self._scheduler.wake(harvester)
+
+    def truncated(self, harvester: Harvester, error: ShipperError) -> Batch | None:
+        raise error  # only files are
+
+    damaged = truncated
+
+    def waits_for(self, harvester: Harvester) -> Harvester | None:
+        return None
+
+    def at_end(self, harvester: Harvester) -> None:
+        pass
+
+    parted = at_end
+
+    def give_up(self) -> None:
+        """When the run ends: what was taken out of the pipe and not delivered, nobody can read again."""
+        harvester, lost = self._harvester, self.bytes_behind
+        if lost > 0:
+            self._metrics.bytes_lost += lost
+            logger.error(
+                "standard input (file id %s): the last %d bytes that were read of it, from offset %d on, are not known "
+                "to be delivered, and cannot be read again: up to so many are lost",
+                harvester.state.id, lost, harvester.state.position,
+            )  # fmt: skip
+
+    def stop(self) -> None:
+        self._watcher.unwatch_file(self._harvester.key)
+        self._scheduler.forget(self._harvester)
+        self._harvester.close()
+        self._metrics.harvesters_closed += 1
+
+
+def _keep_nothing(state: FileState) -> None:
+    """In place of the registrar."""

@@ -1,0 +1,137 @@
+"""The real process with a file as its destination, and what rotates logs: for tests that need no broker."""
+
+import gzip
+import os
+import resource
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tests.e2e.running import Agent, difference
+
+PAD = "x" * 100
+
+
+class LocalAgent(Agent):
+    """Ships to a file, so that a test needs no broker."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.destination = directory / "out" / "events.ndjson"
+        self.destination.parent.mkdir()
+        # Larger than all else that the agent writes: see `fill_disk`.
+        self.destination.write_bytes(b" " * 2**18 + b"\n")
+        self._offset = 0
+        self._places: dict[tuple[str, int], dict[str, Any]] = {}
+        self._all: list[str] = []
+        super().__init__(directory, "", "")
+
+    def _output(self) -> dict[str, Any]:
+        return {"output.file": {"path": str(self.destination.parent), "filename": self.destination.name}}
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What has arrived, in order. A repeat must say what was said before; it is left out here and not in `all`."""
+        self._read()
+        return list(self._places.values())
+
+    @property
+    def all(self) -> list[str]:
+        """The messages as they came, repeats included."""
+        self._read()
+        return self._all
+
+    def _read(self) -> None:
+        with self.destination.open("rb") as file:
+            file.seek(self._offset)
+            lines = file.read().split(b"\n")[:-1]
+        for event in map(orjson.loads, filter(bytes.strip, lines)):
+            log = event["log"]
+            before = self._places.setdefault((log["file"]["id"], log["offset"]), event)
+            assert (before["message"], before["log"]["length"]) == (event["message"], log["length"]), "not the same"
+            self._all.append(event["message"])
+        self._offset += sum(map(len, lines)) + len(lines)
+
+    @property
+    def messages(self) -> list[str]:
+        return [event["message"] for event in self.events]
+
+    def ids(self, *messages: str) -> list[str]:
+        """The file ids of these messages, in their order."""
+        by_message = {event["message"]: event["log"]["file"]["id"] for event in self.events}
+        return [by_message[message] for message in messages]
+
+    def await_messages(self, *wanted: str, timeout: float = 20.0) -> None:
+        """Wait until all of them have arrived."""
+        deadline = time.monotonic() + timeout
+        while missing := set(wanted) - set(self.messages):
+            waiting = time.monotonic() < deadline and self.process.poll() is None
+            assert waiting, f"missing: {sorted(missing)[:5]}; said:\n{self.log[-3000:]}"
+            time.sleep(0.01)
+
+    def expect(self, *wanted: str, timeout: float = 20.0) -> None:
+        """Wait for these; then they and no others have arrived, each once."""
+        self.await_messages(*wanted, timeout=timeout)
+        self.stop_at_rest()
+        arrived = sorted(message for message in self.all if not message.startswith("sentinel"))
+        assert arrived == sorted(wanted), f"not the same, first difference {difference(arrived, sorted(wanted))}"
+
+    def stop_at_rest(self) -> None:
+        """Let it look around once more, so that it meets all there is to meet, and stop it."""
+        number = sum(1 for _ in self.logs.glob("sentinel*"))
+        self.append(f"sentinel {number}", "sentinel's end", path=self.logs / f"sentinel{number}.log")
+        self.await_messages(f"sentinel {number}")
+        assert self.stop() == 0
+
+    def freeze(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def holds_deleted_files(self) -> bool:
+        """By the system's account: what keeps disk space of files that have no name any more."""
+        links = Path(f"/proc/{self.process.pid}/fd").iterdir()
+        return any(
+            os.readlink(link).endswith(" (deleted)") and str(self.directory) in os.readlink(link) for link in links
+        )
+
+    def fill_disk(self, *, full: bool = True) -> None:
+        """No file of the agent can grow past what the destination has now: nothing is delivered."""
+        size = self.destination.stat().st_size if full else resource.RLIM_INFINITY
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def numbered(what: str, count: int) -> list[str]:
+    return [f"{what} {number:06d} {PAD}" for number in range(count)]
+
+
+def older(path: Path, generation: int = 1) -> Path:
+    return path.with_name(f"{path.name}.{generation}")
+
+
+def rotate(path: Path, generations: int = 5) -> None:
+    """As logrotate: every generation becomes one older, the oldest goes, and the file is renamed."""
+    older(path, generations).unlink(missing_ok=True)
+    for generation in range(generations - 1, 0, -1):
+        if older(path, generation).exists():
+            older(path, generation).rename(older(path, generation + 1))
+    path.rename(older(path))
+
+
+def copytruncate(path: Path) -> None:
+    shutil.copyfile(path, older(path))
+    os.truncate(path, 0)
+
+
+def compress(path: Path) -> Path:
+    """As gzip(1): the packed file is there under its name before the plain one goes."""
+    packed = path.with_name(f"{path.name}.gz")
+    with gzip.open(packed, "wb") as file:
+        file.write(path.read_bytes())
+    path.unlink()
+    return packed

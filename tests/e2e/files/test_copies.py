@@ -1,0 +1,120 @@
+"""Copies of a log: copytruncate makes one before it cuts the original off, gzip before it removes it."""
+
+import os
+import time
+
+from tests.e2e.files.local import LocalAgent, compress, copytruncate, numbered, older, rotate
+
+
+def test_copytruncate_neither_loses_nor_repeats_a_line(agent: LocalAgent) -> None:
+    wanted = []
+    agent.start()
+    for generation in range(4):
+        lines = numbered(f"generation {generation}", 50)
+        agent.append(*lines)
+        wanted += lines
+        agent.await_messages(lines[-1])
+        for number in range(4, 0, -1):
+            if older(agent.path, number).exists():
+                older(agent.path, number).rename(older(agent.path, number + 1))
+        copytruncate(agent.path)
+    agent.expect(*wanted)
+    assert len(set(agent.ids(*wanted))) == 4
+
+
+def test_what_a_copytruncate_cuts_off_unread_is_read_from_the_copy(agent: LocalAgent) -> None:
+    agent.append("read")
+    agent.start()
+    agent.await_messages("read")
+    agent.freeze()
+    agent.append("unread")
+    copytruncate(agent.path)
+    agent.append("new")
+    agent.thaw()
+    agent.expect("read", "unread", "new")
+    read_before, unread, new = agent.ids("read", "unread", "new")
+    assert read_before == unread != new
+
+
+def test_a_copytruncate_while_the_agent_is_down_repeats_nothing(agent: LocalAgent) -> None:
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    agent.stop()
+    agent.append("two")
+    copytruncate(agent.path)
+    agent.append("three")
+    agent.start()
+    agent.expect("one", "two", "three")
+
+
+def test_a_slow_copytruncate_of_a_large_file_repeats_nothing(agent: LocalAgent) -> None:
+    lines = numbered("large", 20_000)
+    agent.append(*lines)
+    agent.start()
+    agent.await_messages(*lines)
+    with agent.path.open("rb") as source, older(agent.path).open("wb") as copy:
+        while data := source.read(128 * 1024):
+            copy.write(data)
+            copy.flush()
+            time.sleep(0.02)
+    os.truncate(agent.path, 0)
+    agent.append("new")
+    agent.expect(*lines, "new")
+
+
+def test_what_was_shipped_is_not_shipped_again_when_it_is_compressed(agent: LocalAgent) -> None:
+    agent.configure([str(agent.logs / "*.log*")], compression="auto")
+    agent.append("one", "two")
+    agent.start()
+    agent.await_messages("one", "two")
+    rotate(agent.path)
+    agent.append("three", "four")
+    agent.await_messages("three", "four")
+    compress(older(agent.path)).rename(older(agent.path, 2).with_name("app.log.2.gz"))
+    rotate(agent.path)
+    agent.append("five")
+    agent.expect("one", "two", "three", "four", "five")
+
+
+def test_a_file_that_is_compressed_while_the_agent_is_down_is_not_shipped_again(agent: LocalAgent) -> None:
+    agent.configure([str(agent.logs / "*.log*")], compression="auto")
+    agent.append("one", "two")
+    agent.start()
+    agent.await_messages("one", "two")
+    agent.stop()
+    rotate(agent.path)
+    compress(older(agent.path))
+    agent.append("three")
+    agent.start()
+    agent.expect("one", "two", "three")
+
+
+def test_what_was_not_yet_read_is_read_from_the_compressed_file(agent: LocalAgent) -> None:
+    agent.configure([str(agent.logs / "*.log*")], compression="auto")
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    agent.stop()
+    lines = numbered("unread", 20_000)
+    agent.append(*lines)
+    rotate(agent.path)
+    compress(older(agent.path))
+    agent.start()
+    agent.expect("one", *lines)
+    assert len(set(agent.ids("one", *lines))) == 1
+
+
+def test_a_compressed_file_that_was_never_seen_is_read_through_and_resumed_after_a_kill(agent: LocalAgent) -> None:
+    agent.configure([str(agent.logs / "*.log*")], compression="auto")
+    lines = numbered("packed", 60_000)
+    agent.append(*lines)
+    compress(agent.path)
+    agent.start()
+    agent.await_messages(lines[100])
+    agent.kill()
+    agent.start()
+    agent.await_messages(*lines)
+    agent.stop_at_rest()
+    assert [message for message in agent.messages if not message.startswith("sentinel")] == lines
+    assert len(set(agent.ids(*lines))) == 1

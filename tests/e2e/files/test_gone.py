@@ -1,0 +1,93 @@
+"""Files that go before they were read to their end: nothing is lost in silence."""
+
+import os
+import time
+
+from tests.e2e.files.local import LocalAgent, numbered
+from tests.e2e.running import await_true
+
+
+def test_a_file_that_is_deleted_while_the_agent_is_behind_is_read_to_its_end(agent: LocalAgent) -> None:
+    lines = numbered("behind", 30_000)
+    agent.append("first")
+    agent.start()
+    agent.await_messages("first")
+    agent.freeze()
+    agent.append(*lines)
+    agent.path.unlink()
+    agent.thaw()
+    agent.expect("first", *lines)
+    assert "bytes_lost=0" in agent.log
+
+
+def test_a_file_that_is_deleted_while_the_output_is_blocked_is_kept_and_shipped_later(agent: LocalAgent) -> None:
+    lines = numbered("blocked", 3000)
+    agent.append("first")
+    agent.start()
+    agent.await_messages("first")
+    agent.fill_disk()
+    agent.append(*lines)
+    agent.await_log("cannot write to")
+    agent.path.unlink()
+    time.sleep(0.3)
+    agent.fill_disk(full=False)
+    agent.expect("first", *lines)
+    assert "bytes_lost=0" in agent.log
+
+
+def test_deleted_files_above_the_budget_are_let_go_and_counted_even_while_the_output_is_blocked(
+    agent: LocalAgent,
+) -> None:
+    agent.configure(
+        [str(agent.logs / "*.log*")],
+        **{"close.removed.max_bytes": "100KiB", "close.on_state_change.check_interval": "200ms"},
+    )
+    agent.append("first")
+    agent.start()
+    agent.await_messages("first")
+    agent.fill_disk()
+    agent.append(*numbered("given up", 300_000))
+    agent.await_log("cannot write to")
+    size = agent.path.stat().st_size
+    agent.path.unlink()
+    await_true(lambda: not agent.holds_deleted_files(), "the deleted file is let go", timeout=10)
+    agent.fill_disk(full=False)
+    assert agent.stop() == 0
+
+    (file_id,) = agent.ids("first")
+    (told,) = [line for line in agent.log.splitlines() if file_id in line and "given up" in line]
+    assert str(agent.path) in told
+    assert f"{size}" in told
+    arrived = max(event["log"]["offset"] + event["log"]["length"] for event in agent.events)
+    assert f"bytes_lost={size - arrived}" in agent.log
+
+
+def test_what_is_truncated_unread_is_counted_and_told_with_path_file_id_and_range(agent: LocalAgent) -> None:
+    agent.append("read", "unfinished")
+    os.truncate(agent.path, len("read\nunfinished"))
+    agent.start()
+    agent.await_messages("read")
+    agent.freeze()
+    os.truncate(agent.path, 0)
+    agent.append("new")
+    agent.thaw()
+    agent.expect("read", "new")
+    (file_id,) = agent.ids("read")
+    (told,) = [line for line in agent.log.splitlines() if file_id in line and "lost" in line]
+    assert str(agent.path) in told
+    assert "offset 5" in told
+    assert f"bytes_lost={len('unfinished')}" in agent.log
+
+
+def test_a_file_that_was_deleted_behind_while_the_agent_was_down_is_told_and_counted(agent: LocalAgent) -> None:
+    agent.append("read", "unfinished")
+    os.truncate(agent.path, len("read\nunfinished"))
+    agent.start()
+    agent.await_messages("read")
+    agent.stop()
+    agent.path.unlink()
+    agent.start()
+    agent.expect("read")
+    (file_id,) = agent.ids("read")
+    assert [line for line in agent.log.splitlines() if file_id in line and str(agent.path) in line and "lost" in line]
+    assert f"bytes_lost={len('unfinished')}" in agent.log

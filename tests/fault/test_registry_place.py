@@ -1,0 +1,175 @@
+"""What can stand where the registry should be: links, files, directories, disks that refuse."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from registry import DiskFiles, FileState, RegistryMisplaced, Store, read
+from registry.testing import CrashingFiles
+
+A = FileState("a", "/logs/a", 1, 2, position=10)
+NOBODY = 65534
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A registry with one entry, and a checkpoint."""
+    place = tmp_path / "data" / "registry"
+    store = Store.open(place, DiskFiles(), checkpoint_after=0)
+    store.append([A])
+    store.append([A])
+    store.close()
+    assert {path.name for path in place.iterdir()} == {"lock", "log.ndjson", "checkpoint.ndjson"}
+    return place
+
+
+def opened(place: Path) -> dict[str, FileState]:
+    store = Store.open(place, DiskFiles(), checkpoint_after=0)
+    store.append([A, A])
+    store.close()
+    return store.states
+
+
+def test_a_registry_directory_may_be_a_symlink_and_what_is_written_goes_where_it_points(
+    place: Path, tmp_path: Path
+) -> None:
+    real = place.rename(tmp_path / "elsewhere")
+    place.symlink_to(real)
+    assert opened(place) == read(place) == {"a": A}
+    assert place.is_symlink()
+    assert read(real) == {"a": A}
+
+
+@pytest.mark.parametrize("use", [opened, read])
+@pytest.mark.parametrize("level", ["registry", "data"])
+def test_a_symlink_that_leads_nowhere_is_an_error_and_never_an_empty_registry(
+    level: str, use: Callable[[Path], object], tmp_path: Path
+) -> None:
+    place = tmp_path / "data" / "registry"
+    link = place if level == "registry" else place.parent
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / "unmounted" / "disk")
+    with pytest.raises(RegistryMisplaced, match="which does not exist; mount or make that") as caught:
+        use(place)
+    assert caught.value.path == link
+    assert not (tmp_path / "unmounted").exists()
+
+
+@pytest.mark.parametrize("use", [opened, read])
+@pytest.mark.parametrize("name", ["log.ndjson", "checkpoint.ndjson"])
+def test_a_registry_file_that_is_a_symlink_is_refused_with_the_way_out(
+    name: str, use: Callable[[Path], object], place: Path, tmp_path: Path
+) -> None:
+    content = (place / name).read_bytes()
+    real = (place / name).rename(tmp_path / name)
+    (place / name).symlink_to(real)
+    with pytest.raises(RegistryMisplaced, match="or link the directory") as caught:
+        use(place)
+    assert caught.value.path == place / name
+    assert real.read_bytes() == content
+
+
+@pytest.mark.parametrize("use", [opened, read])
+def test_registry_files_that_are_dangling_symlinks_are_no_empty_registry(
+    use: Callable[[Path], object], tmp_path: Path
+) -> None:
+    for name in ("log.ndjson", "checkpoint.ndjson"):
+        (tmp_path / name).symlink_to(tmp_path / "unmounted" / name)
+    with pytest.raises(RegistryMisplaced, match="which does not exist"):
+        use(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["checkpoint.tmp", "log.tmp"])
+def test_a_symlink_in_the_way_of_a_new_file_never_empties_what_it_points_to(
+    name: str, place: Path, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (place / name).symlink_to(victim)
+    assert opened(place) == read(place) == {"a": A}
+    assert victim.read_text() == "precious"
+
+
+def test_a_lock_that_is_a_symlink_is_refused(place: Path, tmp_path: Path) -> None:
+    (place / "lock").rename(tmp_path / "lock")
+    (place / "lock").symlink_to(tmp_path / "lock")
+    with pytest.raises(RegistryMisplaced):
+        opened(place)
+
+
+@pytest.mark.parametrize("use", [opened, read])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_fifo_or_a_directory_in_the_place_of_a_file_is_refused_and_nobody_waits_for_it(
+    make: Callable[[Path], None], use: Callable[[Path], object], place: Path
+) -> None:
+    (place / "log.ndjson").unlink()
+    make(place / "log.ndjson")
+    with pytest.raises(RegistryMisplaced, match="not a plain file"):
+        use(place)
+
+
+@pytest.mark.parametrize("level", ["registry", "data"])
+def test_a_file_in_the_place_of_a_directory_is_refused_and_left_alone(level: str, tmp_path: Path) -> None:
+    place = tmp_path / "data" / "registry"
+    wrong = place if level == "registry" else place.parent
+    wrong.parent.mkdir(exist_ok=True)
+    wrong.write_text("notes")
+    with pytest.raises(RegistryMisplaced, match="is a file, and a directory is needed there"):
+        Store.open(place, DiskFiles())
+    assert wrong.read_text() == "notes"
+
+
+def shown(place: Path) -> None:
+    assert read(place) == {"a": A}
+
+
+def as_nobody(action: Callable[[], None]) -> int:
+    """The errno of the OSError that `action` ends with, without the rights of root; 0 when it ends well."""
+    if os.geteuid() != 0:
+        try:
+            action()
+        except OSError as error:
+            return error.errno or -1
+        return 0
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 255
+    try:
+        os.setuid(NOBODY)
+        action()
+        code = 0
+    except OSError as error:
+        code = error.errno or 254
+    finally:
+        os._exit(code)
+
+
+def test_a_directory_that_cannot_be_written_at_the_start_is_a_plain_error_and_nothing_is_taken_for_new(
+    place: Path,
+) -> None:
+    here = os.getcwd()
+    os.chdir(place)  # so that no right is needed for the directories above
+    try:
+        place.chmod(0o555)
+        for path in place.iterdir():
+            path.chmod(0o444)
+        assert as_nobody(lambda: Store.open(Path(), DiskFiles()).close()) == errno.EACCES
+        assert as_nobody(lambda: shown(Path())) == 0
+    finally:
+        place.chmod(0o755)
+        os.chdir(here)
+    assert read(place) == {"a": A}
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+def test_a_disk_that_refuses_at_the_start_is_a_plain_error_and_the_lock_is_given_back(code: int) -> None:
+    disk = CrashingFiles(fail_at={1: code})
+    with pytest.raises(OSError, match=os.strerror(code)):
+        Store.open(Path("/registry"), disk)
+    assert not disk.locked

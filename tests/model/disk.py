@@ -1,0 +1,199 @@
+"""Does the actions of a program to real files, and keeps the model of their lives beside."""
+
+import gzip
+import itertools
+import os
+import shutil
+from pathlib import Path
+
+from tests.lab import Lab
+from tests.model.lives import Life, Lives
+from tests.model.program import GENERATIONS, LINES
+
+HEADER = b"#Fields: date time status\n"
+
+
+class Disk:
+    """`logs` and `logs/sub` are what the input's globs name; `outside` and `targets` are not."""
+
+    def __init__(self, lab: Lab, *, header: bool = False) -> None:
+        self.lives = Lives()
+        self._lab = lab
+        self._logs = lab.logs
+        self._outside = lab.logs.parent / "outside"
+        self._targets = lab.logs.parent / "targets"
+        for directory in (self._logs / "sub", self._outside, self._targets):
+            directory.mkdir()
+        self._header = HEADER if header else b""
+        self._serial = itertools.count(1)
+        self._copies: set[int] = set()  # never written to: they would go another way than their original
+        self._packed: set[int] = set()
+        lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*")
+
+    def look(self) -> None:
+        """Take note of what can be found by the paths now."""
+        reachable = set()
+        for directory in (self._logs, self._logs / "sub"):
+            for name in os.listdir(directory):
+                if ".log" in name and (directory / name).is_file():
+                    reachable.add((directory / name).stat().st_ino)
+        if any(life.owed is None and not life.at & reachable for life in self.lives.all):
+            self.lives.look(reachable, self._lab.opened_by_agent())
+        else:
+            self.lives.look(reachable, set())
+
+    def exists(self, life: Life) -> bool:
+        """Under whatever name: it may be where no path of the input leads."""
+        directories = (self._logs, self._logs / "sub", self._outside, self._targets)
+        there = {path.stat().st_ino for directory in directories for path in directory.iterdir() if path.exists()}
+        return bool(life.at & there)
+
+    def _path(self, name: str, generation: int = 0) -> Path:
+        path = self._logs / (f"{name}.{generation}" if generation else name)
+        packed = path.with_name(f"{path.name}.gz")
+        return packed if generation and packed.exists() else path
+
+    def _append(self, path: Path, content: bytes) -> None:
+        if not path.exists() or path.stat().st_size == 0:
+            content = self._header + content
+        with path.open("ab") as file:
+            file.write(content)
+        inode = self._lab.keep(path)
+        life = self.lives.of(inode)
+        if life is None:
+            self.lives.begin(path.name, content, inode)
+        else:
+            life.content += content
+
+    def _lines(self, kinds: tuple[int, ...]) -> bytes:
+        first, *rest = kinds
+        lines = [LINES[0 if LINES[first] == "\n" else first], *(LINES[kind] for kind in rest)]
+        return "".join(line.format(n=next(self._serial)) for line in lines).encode()
+
+    def write(self, name: str, kinds: tuple[int, ...]) -> None:
+        self._append(self._logs / name, self._lines(kinds))
+
+    def write_partly(self, name: str, kind: int) -> None:
+        self._append(self._logs / name, self._lines((kind,)).rstrip(b"\n"))
+
+    def write_much(self, name: str, lines: int) -> None:
+        self.write(name, (7,) * lines)
+
+    def _shift(self, name: str) -> None:
+        """As logrotate: each generation becomes one older, the oldest goes."""
+        self._path(name, GENERATIONS).unlink(missing_ok=True)
+        for generation in range(GENERATIONS - 1, 0, -1):
+            path = self._path(name, generation)
+            if path.exists():
+                older = f"{name}.{generation + 1}" + (".gz" if path.suffix == ".gz" else "")
+                path.rename(self._logs / older)
+
+    def rotate(self, name: str) -> None:
+        if self._path(name).exists():
+            self._shift(name)
+            self._path(name).rename(self._logs / f"{name}.1")
+
+    def rename(self, name: str, generation: int) -> None:
+        path = self._path(name, generation)
+        if path.exists():
+            path.rename(self._logs / f"{path.name}-{next(self._serial)}")
+
+    def rename_over(self, name: str, generation: int, other: str, other_generation: int) -> None:
+        path, target = self._path(name, generation), self._path(other, other_generation)
+        if path.exists() and target.exists() and not (other_generation == 0 and self._is_fixed(path)):
+            path.rename(target)
+
+    def _is_fixed(self, path: Path) -> bool:
+        return path.stat().st_ino in self._copies
+
+    def copytruncate(self, name: str) -> None:
+        """With nothing in between, as fast as logrotate does it: the copy is the life that ends."""
+        path = self._path(name)
+        if path.exists():
+            life = self.lives.of(path.stat().st_ino)
+            self._shift(name)
+            inode = self._copy(path, self._logs / f"{name}.1")
+            os.truncate(path, 0)
+            assert life is not None
+            life.at.clear()
+            self.lives.also_at(life, inode)
+            self.lives.begin(name, b"", path.stat().st_ino).reborn = True
+
+    def _copy(self, path: Path, to: Path) -> int:
+        shutil.copyfile(path, to)
+        inode = self._lab.keep(to)
+        self._copies.add(inode)
+        return inode
+
+    def copy(self, name: str) -> None:
+        """A copy of what goes on; a slow copytruncate when a truncation follows."""
+        path = self._path(name)
+        if path.exists():
+            life = self.lives.of(path.stat().st_ino)
+            self._shift(name)
+            inode = self._copy(path, self._logs / f"{name}.1")
+            assert life is not None
+            self.lives.begin(f"{name}.1", bytes(life.content), inode).twin = life
+
+    def truncate(self, name: str) -> None:
+        path = self._path(name)
+        if path.exists() and not self._is_fixed(path):
+            life = self.lives.of(path.stat().st_ino)
+            os.truncate(path, 0)
+            assert life is not None
+            life.at.clear()
+            self.lives.begin(name, b"", path.stat().st_ino).reborn = True
+
+    def delete(self, name: str, generation: int) -> None:
+        self._path(name, generation).unlink(missing_ok=True)
+
+    def recreate(self, name: str, kinds: tuple[int, ...]) -> None:
+        self.delete(name, 0)
+        self.write(name, kinds)
+
+    def move_inside(self, name: str, generation: int) -> None:
+        path = self._path(name, generation)
+        if path.exists():
+            path.rename(self._logs / "sub" / f"{path.name}-{next(self._serial)}")
+
+    def move_outside(self, name: str, generation: int) -> None:
+        path = self._path(name, generation)
+        if path.exists():
+            path.rename(self._outside / f"{path.name}-{next(self._serial)}")
+
+    def move_back(self, which: int) -> None:
+        """To a name that nobody writes to, or to the one it had when that is free."""
+        outside = sorted(self._outside.iterdir())
+        if outside:
+            path = outside[which % len(outside)]
+            name = path.name.rpartition("-")[0]
+            free = not (self._logs / name).exists() and not self._is_fixed(path)
+            path.rename(self._logs / (name if free else f"{path.name}.back"))
+
+    def link(self, name: str, generation: int) -> None:
+        path = self._path(name, generation)
+        if path.exists():
+            os.link(path, self._logs / f"{path.name}-{next(self._serial)}", follow_symlinks=False)
+
+    def swap(self, which: int) -> None:
+        """current.log leads somewhere else from now on, in one step."""
+        target = self._targets / f"{which}.txt"
+        if not target.exists():
+            self._append(target, self._lines((0,)))
+        link = self._logs / f"link-{next(self._serial)}"
+        link.symlink_to(target)
+        link.rename(self._logs / "current.log")
+
+    def gzip(self, name: str, generation: int) -> None:
+        path = self._logs / f"{name}.{generation}"
+        if not path.is_file() or path.stat().st_nlink > 1 or path.stat().st_ino in self._packed:
+            return
+        life = self.lives.of(path.stat().st_ino)
+        assert life is not None
+        packed = path.with_name(f"{path.name}.gz")
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        inode = self._lab.keep(packed)
+        path.unlink()
+        self._copies.add(inode)
+        self._packed.add(inode)
+        self.lives.also_at(life, inode)

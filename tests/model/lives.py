@@ -1,0 +1,95 @@
+"""The naive model: what each file held in each of its lives, and how much of it must arrive.
+
+A life begins when a file is created or truncated, and has the same content wherever it goes: under another name, in a
+copytruncate copy, compressed. All of a life must arrive as long as it can be reached by a path of the input. When it
+cannot any more, what must still arrive is
+
+- everything, while a running agent has it open: the handle is kept to the end;
+- else what the agent had handed to its output by then, or, when it is killed, what had arrived.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False)
+class Life:
+    """`at`: the inodes that hold it now, `inodes`: all that ever did. `owed`: bytes that must arrive, None: all.
+    `twin`: the life that this one is a copy of, which went on meanwhile: either may be shipped under the other's id.
+    """
+
+    path: str
+    content: bytearray
+    at: set[int]
+    inodes: set[int] = field(default_factory=set)
+    owed: int | None = None
+    held: bool = False  # not to be reached any more, but the agent has it open
+    reborn: bool = False  # it began by a truncation: the agent must open the file once more to read it
+    handed: int = 0
+    arrived: int = 0
+    twin: "Life | None" = None
+
+    def __post_init__(self) -> None:
+        self.inodes |= self.at
+
+    def __str__(self) -> str:
+        return f"{self.path} (inodes {sorted(self.inodes)}, {len(self.content)} bytes)"
+
+    def holds(self, offset: int, length: int, text: str) -> bool:
+        return text_of(bytes(self.content[offset : offset + length])) == text
+
+    def went(self, *, is_open: bool) -> None:
+        """No path leads to it any more."""
+        if self.owed is None:
+            is_open = is_open and (self.handed > 0 or not self.reborn)
+            self.held = is_open
+            self.owed = len(self.content) if is_open else self.handed
+
+    def agent_ended(self, *, killed: bool) -> None:
+        """What nobody has open and no path leads to can be read no more."""
+        if killed:
+            self.handed = self.arrived
+        if self.owed is not None:
+            self.owed = min(self.owed, self.handed)
+            self.held = False
+
+
+def text_of(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n")
+
+
+class Lives:
+    def __init__(self) -> None:
+        self.all: list[Life] = []
+        self._by_inode: dict[int, list[Life]] = {}
+
+    def begin(self, path: str, content: bytes, inode: int) -> Life:
+        life = Life(path, bytearray(content), {inode})
+        self.all.append(life)
+        self._by_inode.setdefault(inode, []).append(life)
+        return life
+
+    def of(self, inode: int) -> Life | None:
+        """The life that the file holds now."""
+        lives = self._by_inode.get(inode)
+        return lives[-1] if lives else None
+
+    def also_at(self, life: Life, inode: int) -> None:
+        life.at.add(inode)
+        life.inodes.add(inode)
+        self._by_inode.setdefault(inode, []).append(life)
+
+    def candidates(self, inode: int) -> Iterator[Life]:
+        """All that the file ever held, and what that was copied to or from; the latest first."""
+        for life in reversed(self._by_inode.get(inode, [])):
+            yield life
+            if life.twin is not None:
+                yield life.twin
+
+    def look(self, reachable: set[int], opened: set[int]) -> None:
+        """Paths have changed: `reachable` inodes can be found now, `opened` ones the agent has open."""
+        for life in self.all:
+            if life.at & reachable:
+                life.owed, life.held = None, False
+            elif life.owed is None:
+                life.went(is_open=bool(life.at & opened))

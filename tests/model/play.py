@@ -1,0 +1,171 @@
+"""Plays a program: the actions on real files and a real agent, and the verdict."""
+
+import logging
+import os
+import select
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from registry.load import read
+from tests.builders import multiline
+from tests.lab import Lab
+from tests.model.disk import Disk
+from tests.model.lives import Life
+from tests.model.program import Program
+from tests.model.verdict import Verdict, Wrong
+
+LONGEST = 400  # steps of three seconds: what has not happened by then never will
+WAIT = 0.0002  # real seconds after a step in which the threads of registrar and watcher get their turn
+
+
+class Said(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+@contextmanager
+def listening() -> Iterator[Said]:
+    said, logger = Said(), logging.getLogger("shipper")
+    logger.addHandler(said)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(said)
+
+
+def play(program: Program) -> None:
+    """Raises Wrong, with the program, when something is missing, repeated, out of order or lost in silence."""
+    # In memory where there is such a directory: an fsync that takes 10 ms would be most of the time.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="shipper-model-", dir=memory) as directory, listening() as said:
+        lab = Lab(Path(directory))
+        player = Player(lab, program, said)
+        try:
+            player.play()
+        except Exception as error:
+            error.add_note(f"after action {player.done} of\n{program}\nsaid:\n" + "\n".join(said.lines[-20:]))
+            raise
+        finally:
+            lab.close()
+
+
+class Player:
+    def __init__(self, lab: Lab, program: Program, said: Said) -> None:
+        self.done = 0
+        self._lab = lab
+        self._program = program
+        self._said = said
+        options = program.options
+        self._disk = Disk(lab, header=options["header"])
+        self._verdict = Verdict(lab, self._disk.lives)
+        self._known: dict[str, int] = {}  # by file id: bytes that the registry knew of
+        if options["multiline"]:
+            lab.parsers = (multiline(r"^\s"),)
+        if options["symlinks"]:
+            lab.scanner["symlinks"] = True
+        if options["gzip"]:
+            lab.input["compression"] = "auto"
+        if options["flush_at_once"]:
+            lab.flush = 0.0
+
+    def play(self) -> None:
+        self._lab.start()
+        for name, *arguments in self._program.actions:
+            self._verdict.take()
+            own = getattr(self, f"_{name}", None)
+            if own is not None:
+                own(*arguments)
+            else:
+                getattr(self._disk, name)(*arguments)
+                self._disk.look()
+            self.done += 1
+        self._settle()
+        self._stop()
+        self._lab.run_once()
+        self._verdict.take()
+        if missing := self._verdict.missing(unfinished_too=True):
+            raise Wrong(f"after --once: {missing}")
+        self._run((0, *[11] * 10))  # with --once nobody looks for what is gone
+        self._stop()
+        self._account()
+
+    def _start(self) -> None:
+        if self._lab.app is None:
+            self._lab.start()
+
+    def _run(self, pauses: tuple[float, ...]) -> None:
+        self._start()
+        for seconds in pauses:
+            self._step(seconds)
+
+    def _step(self, seconds: float, wait: float = WAIT) -> None:
+        self._lab.step(seconds)
+        select.select((), (), (), wait)  # not the loop's own wait, which is a millisecond at least
+
+    def _hold(self, holding: bool) -> None:
+        self._start()
+        self._lab.destination.holding = holding
+
+    def _arrive(self) -> None:
+        self._start()
+        if self._lab.destination.holding:
+            self._lab.destination.arrive()
+
+    def _pause(self, seconds: float) -> None:
+        self._lab.clock.advance(seconds)
+
+    def _settle(self) -> None:
+        """Let the agent work until all has arrived that can arrive."""
+        self._start()
+        self._lab.destination.holding = False
+        for step in range(LONGEST):
+            self._step(3, WAIT if step < 50 else 25 * WAIT)
+            new = self._verdict.take()
+            if not new and not self._verdict.missing():
+                return
+        raise Wrong(f"does not arrive: {self._verdict.missing()}")
+
+    def _stop(self) -> None:
+        if self._lab.app is not None:
+            self._lab.destination.holding = False
+            self._lab.stop()
+            self._ended(killed=False)
+
+    def _kill(self) -> None:
+        if self._lab.app is not None:
+            self._lab.kill()
+            self._ended(killed=True)
+
+    def _ended(self, *, killed: bool) -> None:
+        self._verdict.take()
+        for life in self._disk.lives.all:
+            life.agent_ended(killed=killed)
+        for state in read(self._lab.data / "registry").values():
+            self._known[state.id] = max(self._known.get(state.id, 0), state.size_seen)
+
+    def _account(self) -> None:
+        """What the agent knew of and could not ship has its line in the log, and is counted."""
+        silent, lost = [], 0
+        for file_id, told in self._verdict.ids.items():
+            life = told.life
+            if life.owed is None or self._has_copy(life) or self._disk.exists(life):
+                continue
+            known = min(self._known.get(file_id, 0), len(life.content))
+            end = max((stop for _, stop in self._verdict.spans(life)), default=0)
+            if unshipped := life.content[end:known].lstrip(b"\r\n"):  # an empty line is no event
+                lost += len(unshipped)
+                if not any(file_id in line for line in self._said.lines):
+                    silent.append(f"{life}: bytes {end} to {known} (file id {file_id})")
+        if silent:
+            raise Wrong(f"lost without a word: {silent}")
+        if lost > self._lab.bytes_lost:
+            raise Wrong(f"{lost} bytes are lost, {self._lab.bytes_lost} counted")
+
+    def _has_copy(self, life: Life) -> bool:
+        return any(each.twin is not None and life in (each, each.twin) for each in self._disk.lives.all)

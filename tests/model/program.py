@@ -1,0 +1,109 @@
+"""Programs of actions as data: what happens to the files of a host, and to the agent that ships them, from a seed.
+
+An action that cannot be done (its file does not exist) does nothing, so any part of a program is a program too, and a
+failing one can be made shorter by leaving actions out.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+# What lines are like; {n} is another number each time, so that no two files are equal unless one is a copy.
+LINES = [
+    "{n} one\n", "{n} a second line\n", " {n} indented\n", "\t{n} more\n", "\n", "{n} zwölf €\n", "{n} last\r\n",
+    "{n} " + "x" * 300 + "\n",
+]  # fmt: skip
+NAMES = ["a.log", "b.log"]
+GENERATIONS = 5
+PAUSES = [0, 0.001, 0.005, 0.1, 3, 11, 90]
+
+Action = tuple[Any, ...]  # its name, and arguments
+
+
+@dataclass(frozen=True)
+class Program:
+    """`options` say how agent and files are set up; `actions` then happen in turn."""
+
+    seed: object
+    options: dict[str, bool]
+    actions: list[Action]
+
+    def __str__(self) -> str:
+        lines = [f"Program({self.seed!r}, {self.options}, [", *(f"    {action}," for action in self.actions), "])"]
+        return "\n".join(lines)
+
+
+def generate(seed: int) -> Program:
+    dice = random.Random(f"files {seed}")
+    options = {name: dice.random() < 0.5 for name in ("multiline", "symlinks", "gzip", "header", "flush_at_once")}
+    # A header longer than the fingerprint cannot be told from another's; one that may be sent alone neither.
+    options["header"] &= not options["multiline"]
+    actions: list[Action] = []
+    for _ in range(dice.randrange(5, 50)):
+        actions += _burst(dice, options)
+    return Program(seed, options, actions)
+
+
+def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:
+    """One action, or a few that belong together: the agent is not away for most of the program."""
+    kinds = [kind for kind in _KINDS if options.get(_NEEDS.get(kind, ""), True)]
+    kind = dice.choices(kinds, [_KINDS[kind][0] for kind in kinds])[0]
+    actions = [_KINDS[kind][1](dice)]
+    if kind in ("stop", "kill"):
+        files = [each for each in kinds if each not in ("stop", "kill", "run", "settle", "hold", "arrive")]
+        for _ in range(dice.choice([0, 0, 1, 2, 4])):
+            other = dice.choices(files, [_KINDS[each][0] for each in files])[0]
+            actions.append(_KINDS[other][1](dice))
+        actions.append(("start",))
+    return actions
+
+
+def _write(dice: random.Random) -> Action:
+    return ("write", _name(dice), tuple(dice.randrange(len(LINES)) for _ in range(dice.randrange(1, 12))))
+
+
+def _name(dice: random.Random) -> str:
+    return dice.choice(NAMES)
+
+
+def _any(dice: random.Random) -> tuple[str, int]:
+    """A name and a generation: 0 is the file that is written to, 1 the youngest rotated one."""
+    return _name(dice), dice.choice([0, 1, 1, 2, 3])
+
+
+def _run(dice: random.Random) -> Action:
+    return ("run", tuple(dice.choice(PAUSES) for _ in range(dice.randrange(1, 12))))
+
+
+Make = Callable[[random.Random], Action]
+
+# Weight, and how one is made.
+_KINDS: dict[str, tuple[int, Make]] = {
+    "run": (24, _run),
+    "write": (22, _write),
+    "write_partly": (6, lambda dice: ("write_partly", _name(dice), dice.randrange(4))),
+    "write_much": (1, lambda dice: ("write_much", _name(dice), dice.choice([100, 600]))),
+    "write_linked": (4, lambda dice: ("write", "current.log", _write(dice)[2])),
+    "rotate": (4, lambda dice: ("rotate", _name(dice))),
+    "rename": (2, lambda dice: ("rename", *_any(dice))),
+    "rename_over": (1, lambda dice: ("rename_over", *_any(dice), *_any(dice))),
+    "copytruncate": (3, lambda dice: ("copytruncate", _name(dice))),
+    "copy": (1, lambda dice: ("copy", _name(dice))),
+    "truncate": (1, lambda dice: ("truncate", _name(dice))),
+    "delete": (2, lambda dice: ("delete", *_any(dice))),
+    "recreate": (2, lambda dice: ("recreate", *_write(dice)[1:])),
+    "move_inside": (1, lambda dice: ("move_inside", *_any(dice))),
+    "move_outside": (2, lambda dice: ("move_outside", *_any(dice))),
+    "move_back": (2, lambda dice: ("move_back", dice.randrange(3))),
+    "link": (1, lambda dice: ("link", *_any(dice))),
+    "swap": (3, lambda dice: ("swap", dice.randrange(3))),
+    "gzip": (5, lambda dice: ("gzip", _name(dice), dice.choice([1, 1, 2]))),
+    "hold": (3, lambda dice: ("hold", dice.random() < 0.6)),
+    "arrive": (3, lambda dice: ("arrive",)),
+    "pause": (2, lambda dice: ("pause", dice.choice([1, 20, 400]))),
+    "settle": (1, lambda dice: ("settle",)),
+    "stop": (2, lambda dice: ("stop",)),
+    "kill": (2, lambda dice: ("kill",)),
+}
+_NEEDS = {"swap": "symlinks", "write_linked": "symlinks", "gzip": "gzip"}

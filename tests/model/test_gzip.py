@@ -1,0 +1,205 @@
+"""The gzip reader against the content that was packed: random members, read sizes, offsets, cuts, arrival in pieces.
+
+And against a naive one that is fed byte by byte: random damage.
+"""
+
+import gzip
+import itertools
+import os
+import random
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from shipper.errors import Truncated
+from shipper.reader.gzip_file import MAGIC, CompressionError, GzipFile, head, tail_digest
+from tests.model.seeds import seeds
+from tests.short_reads import LogOnDisk, ShortReads
+
+FLUSHES = [zlib.Z_NO_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """`ends`: where each member ends in the content. `content` as it was before."""
+
+    content: bytes
+    raw: bytes
+    ends: tuple[int, ...]
+
+
+def random_content(dice: random.Random) -> bytes:
+    pieces = [
+        dice.choice([b"a line of some words\n", b"\n", b"x", bytes(700), dice.randbytes(30), dice.randbytes(9000)])
+        for _ in range(dice.randrange(40))
+    ]
+    return b"".join(pieces)
+
+
+def random_member(dice: random.Random, content: bytes) -> bytes:
+    if dice.random() < 0.3:
+        return gzip.compress(content, mtime=dice.randrange(2**31))
+    packer = zlib.compressobj(dice.choice([0, 1, 6, 9]), zlib.DEFLATED, 31)
+    middle = dice.randint(0, len(content))
+    packed = packer.compress(content[:middle]) + packer.flush(dice.choice(FLUSHES))
+    return packed + packer.compress(content[middle:]) + packer.flush()
+
+
+def random_packed(dice: random.Random) -> Packed:
+    content = random_content(dice)
+    ends = [*sorted(dice.choices(range(len(content) + 1), k=dice.choice([0, 0, 1, 2, 5]))), len(content)]
+    raw = b""
+    for start, end in itertools.pairwise([0, *ends]):
+        raw += random_member(dice, content[start:end]) + bytes(dice.choice([0, 0, 0, 1, 512]))
+    return Packed(content, raw, tuple(ends))
+
+
+def random_sizes(dice: random.Random) -> Iterator[int]:
+    most = dice.choice([1, 20, 1000, 300_000])
+    return iter(lambda: dice.randint(1, most), 0)
+
+
+def random_pieces(dice: random.Random, raw: bytes) -> list[bytes]:
+    """Of how the file arrives; often a piece ends just before or behind a trailer."""
+    places = {*dice.choices(range(len(raw) + 1), k=dice.choice([0, 1, 5, 30])), len(raw)}
+    if dice.random() < 0.5:
+        places |= {max(len(raw) - dice.randint(0, 10), 0)}
+    return [raw[start:end] for start, end in itertools.pairwise(sorted({0, *places}))]
+
+
+def drain(file: GzipFile) -> Iterator[tuple[bytes, bool]]:
+    """Up to the end for now: bytes, and whether they end at a cut."""
+    while True:
+        data = file.next()
+        cut = file.take_cut()
+        if not data and not cut and not file.busy:
+            return
+        yield data, cut
+
+
+@pytest.mark.parametrize("seed", seeds(200))
+def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_told(seed: int, log: LogOnDisk) -> None:
+    dice = random.Random(seed)
+    packed = random_packed(dice)
+    content = packed.content
+    offset = dice.choice([0, dice.randint(0, len(content))])
+    cuts = tuple(dice.choices(range(len(content) + 1), k=dice.choice([0, 1, 4])))
+    log.write(b"")
+    file = GzipFile(log.open().fd, offset, cuts, ShortReads(0, random_sizes(dice)))
+    read, told = b"", []
+    # Behind a whole member it would be a shorter file than the one that was read up to the offset: truncated.
+    pieces = random_pieces(dice, packed.raw) if offset <= packed.ends[0] else [packed.raw]
+    for piece in pieces:
+        log.append(piece)
+        for data, cut in drain(file):
+            read += data
+            assert file.offset == offset + len(read)
+            assert file.tail_before(file.offset) in (None, content[max(file.offset - 256, 0) : file.offset])
+            if cut:
+                told.append(file.offset)
+    assert read == content[offset:]
+    assert (file.complete, file.raw_offset) == (True, len(packed.raw))
+    # Also the end of a member that nothing followed for a while is told, and the very end always.
+    assert {cut for cut in cuts if cut > offset} | {len(content)} <= set(told) <= {*cuts, *packed.ends}
+
+
+@pytest.mark.parametrize("seed", seeds(100))
+def test_a_whole_file_tells_its_end_with_its_last_bytes_and_only_there(seed: int, log: LogOnDisk) -> None:
+    dice = random.Random(seed)
+    packed = random_packed(dice)
+    log.write(packed.raw)
+    file = GzipFile(log.open().fd, 0, (), dice.choice([os.pread, ShortReads(0, itertools.repeat(1000))]))
+    blocks = list(drain(file))
+    assert [cut for _, cut in blocks] == [False] * (len(blocks) - 1) + [True]
+    if packed.content:
+        assert blocks[-1][0]
+
+
+@pytest.mark.parametrize("seed", seeds(100))
+def test_head_and_tail_are_those_of_the_content(seed: int, log: LogOnDisk) -> None:
+    dice = random.Random(seed)
+    packed = random_packed(dice)
+    log.write(packed.raw)
+    fd = log.open().fd
+    assert head(fd, 1024) == packed.content[:1024]
+    position = dice.randint(0, len(packed.content) + 300)
+    expected = packed.content[max(position - 256, 0) : position] if position <= len(packed.content) else None
+    assert tail_digest(fd, position, 256) == expected
+
+
+def read_naively(raw: bytes) -> tuple[bytes, int | None]:
+    """Content, and at which byte it is found to be damaged."""
+    content = b""
+    member = zlib.decompressobj(31)
+    begun = ended = False
+    for at in range(len(raw)):
+        byte = raw[at : at + 1]
+        if ended and not begun:
+            if byte == b"\0":
+                continue
+            if byte != MAGIC[:1]:
+                return content, at
+        begun = True
+        try:
+            content += member.decompress(byte)
+        except zlib.error:
+            return content, at
+        if member.eof:
+            member, begun, ended = zlib.decompressobj(31), False, True
+    return content, None
+
+
+def random_damage(dice: random.Random, raw: bytes) -> bytes:
+    at = dice.choice([dice.randrange(len(raw)), dice.randrange(min(12, len(raw))), len(raw) - dice.randint(1, 8)])
+    kind = dice.randrange(5)
+    if kind == 0:
+        return raw[:at] + bytes([raw[at] ^ 1 << dice.randrange(8)]) + raw[at + 1 :]
+    if kind == 1:
+        return raw[:at] + dice.randbytes(dice.randint(1, 9)) + raw[at:]
+    if kind == 2:
+        return raw[:at] + raw[at + dice.randint(1, 9) :]
+    if kind == 3:
+        return raw[:at]
+    return raw + dice.randbytes(dice.randint(1, 30))
+
+
+@pytest.mark.parametrize("seed", seeds(150))
+def test_all_that_the_bytes_before_the_damage_give_is_read(seed: int, log: LogOnDisk) -> None:
+    dice = random.Random(seed)
+    raw = random_damage(dice, random_packed(dice).raw)
+    log.write(raw)
+    content, damaged_at = read_naively(raw)
+    file = GzipFile(log.open().fd, 0, (), dice.choice([os.pread, ShortReads(0, random_sizes(dice))]))
+    read, found_at = b"", None
+    try:
+        for data, _ in drain(file):
+            read += data
+    except CompressionError as error:
+        found_at = error.raw_offset
+    assert found_at == damaged_at
+    # The bits of the damaged byte itself may have given a few bytes more.
+    assert read.startswith(content)
+    assert len(read) - len(content) <= (0 if damaged_at is None else 8 * 258)
+
+
+@pytest.mark.parametrize("seed", seeds(100))
+def test_a_file_that_is_written_anew_never_mixes_two_contents(seed: int, log: LogOnDisk) -> None:
+    dice = random.Random(seed)
+    content = dice.randbytes(dice.randrange(1000, 40_000))
+    old, new = gzip.compress(content), gzip.compress(dice.randbytes(dice.randrange(1000, 40_000)))
+    log.write(old[: dice.randint(0, len(old))])
+    file = GzipFile(log.open().fd, 0, (), ShortReads(0, random_sizes(dice)))
+    read = b"".join(data for data, _ in itertools.islice(drain(file), dice.randrange(5)))
+    if file.raw_offset < 50:
+        return  # the headers are equal, and then nobody can tell
+    log.write(new[: dice.randint(0, len(new))])
+    noticed = False
+    try:
+        for data, _ in drain(file):
+            read += data
+    except Truncated:
+        noticed = True
+    assert noticed
+    assert content.startswith(read)

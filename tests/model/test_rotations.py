@@ -1,0 +1,286 @@
+"""What becomes of a file besides being written to, told through the Lab."""
+
+import gzip
+import os
+import shutil
+
+from registry.load import read
+from tests.builders import multiline
+from tests.lab import CHECK_INTERVAL, Lab
+
+
+def pass_time(lab: Lab, rounds: int = 20) -> None:
+    for _ in range(rounds):
+        lab.step(seconds=CHECK_INTERVAL, wait=0.002)
+
+
+def copytruncate(lab: Lab, name: str, to: str) -> None:
+    shutil.copy(lab.logs / name, lab.logs / to)
+    lab.truncate(name)
+
+
+def messages(lab: Lab) -> list[str]:
+    return [each.message for each in lab.arrived]
+
+
+def test_a_copy_that_was_made_before_truncation_is_not_shipped_again(lab: Lab) -> None:
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    copytruncate(lab, "a.log", "a.log.1")
+    lab.append("a.log", "three\n")
+    pass_time(lab)
+    assert messages(lab) == ["one", "two", "three"]
+    assert lab.running.metrics.bytes_lost == 0
+
+
+def test_a_copy_that_is_seen_before_its_original_is_truncated_waits(lab: Lab) -> None:
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    (lab.logs / "a.log.1").touch()
+    for _ in range(5):
+        lab.step(wait=0.002)
+    (lab.logs / "a.log.1").write_bytes(b"one\n")
+    for _ in range(5):
+        lab.step(seconds=0.1, wait=0.002)
+    (lab.logs / "a.log.1").write_bytes(b"one\ntwo\n")
+    for _ in range(5):
+        lab.step(seconds=0.1, wait=0.002)
+    lab.truncate("a.log")
+    lab.append("a.log", "three\n")
+    pass_time(lab)
+    assert messages(lab) == ["one", "two", "three"]
+
+
+def test_what_was_not_read_before_truncation_is_read_from_the_copy(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.append("a.log", "two\n")
+    copytruncate(lab, "a.log", "a.log.1")
+    lab.append("a.log", "three\n")
+    pass_time(lab)
+    assert messages(lab) == ["one", "two", "three"]
+    (first,) = {each.file_id for each in lab.arrived if each.message in ("one", "two")}
+    assert [each.offset for each in lab.arrived if each.file_id == first] == [0, 4]
+
+
+def test_a_copy_of_what_is_still_there_is_a_file_of_its_own_in_the_end(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    shutil.copy(lab.logs / "a.log", lab.logs / "a.log.bak")
+    pass_time(lab)
+    assert messages(lab) == ["one", "one"]
+    assert len({each.file_id for each in lab.arrived}) == 2
+
+
+def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_its_own(lab: Lab) -> None:
+    lab.append("a.log", "header\none\n")
+    lab.start()
+    lab.expect_lines("a.log", "header", "one")
+    lab.append("a.log.2", "header\n")
+    for _ in range(5):
+        lab.step(wait=0.002)
+    lab.append("a.log.2", "two\n")
+    lab.until(lambda: len(lab.arrived) == 4)
+    assert messages(lab)[2:] == ["header", "two"]
+
+
+def test_copytruncate_while_nobody_looked_loses_and_repeats_nothing(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.stop()
+    lab.append("a.log", "two\n")
+    copytruncate(lab, "a.log", "a.log.1")
+    lab.append("a.log", "three\n")
+    lab.start()
+    pass_time(lab)
+    assert sorted(messages(lab)) == ["one", "three", "two"]
+
+
+def compress(lab: Lab, name: str) -> None:
+    with gzip.open(lab.logs / f"{name}.gz", "wb") as packed:
+        packed.write((lab.logs / name).read_bytes())
+    lab.remove(name)
+
+
+def test_what_was_shipped_as_plain_text_is_not_shipped_again_from_its_gz(lab: Lab) -> None:
+    lab.input["compression"] = "auto"
+    lab.append("a.log", "one\ntwo\n" * 100)
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 200)
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "three\n")
+    pass_time(lab, 3)
+    compress(lab, "a.log.1")
+    pass_time(lab)
+    assert len(lab.arrived) == 201
+    assert len(read(lab.data / "registry")) == 2
+    lab.stop()
+    lab.start()
+    pass_time(lab)
+    assert len(lab.arrived) == 201
+
+
+def test_a_gz_that_holds_more_than_was_shipped_is_read_on(lab: Lab) -> None:
+    lab.input["compression"] = "auto"
+    lab.append("a.log", "one\n" * 100)
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 100)
+    lab.stop()
+    lab.append("a.log", "two\nlast")
+    compress(lab, "a.log")
+    lab.start()
+    pass_time(lab)
+    assert messages(lab)[100:] == ["two", "last"]
+    assert len({each.file_id for each in lab.arrived}) == 1
+
+
+def test_a_gz_that_was_never_seen_is_read_through(lab: Lab) -> None:
+    lab.input["compression"] = "auto"
+    lab.append("a.log.1", "one\ntwo\n")
+    compress(lab, "a.log.1")
+    lab.start()
+    pass_time(lab)
+    assert messages(lab) == ["one", "two"]
+    assert not lab.running.loop.crawler.running
+
+
+def test_once_reads_gzip_files_too(lab: Lab) -> None:
+    lab.input["compression"] = "auto"
+    lab.append("a.log.1", "one\ntwo")
+    compress(lab, "a.log.1")
+    lab.append("a.log", "three")
+    lab.run_once()
+    lab.run_once()
+    assert sorted(messages(lab)) == ["one", "three", "two"]
+
+
+def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "one\ntwo\n +\n")
+    lab.start()
+    lab.until(lambda: messages(lab) == ["one"])
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", " ++\nthree\nfour\n")
+    lab.until(lambda: len(lab.arrived) == 3)
+    pass_time(lab)
+    assert messages(lab) == ["one", "two\n +\n ++", "three", "four"]
+    assert [each.offset for each in lab.arrived] == [0, 4, 4, 10]
+    assert [each.length for each in lab.arrived] == [4, 11, 6, 5]
+
+
+def test_a_message_across_a_rotation_waits_for_its_end_in_the_new_file(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "one\n +\n")
+    lab.start()
+    for _ in range(10):
+        lab.step(wait=0.002)
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "")
+    for _ in range(10):
+        lab.step(wait=0.002)
+    lab.append("a.log", " ++\n")
+    for _ in range(10):
+        lab.step(wait=0.002)
+    lab.append("a.log", " +++\ntwo\n")
+    lab.until(lambda: len(lab.arrived) == 1)
+    pass_time(lab)
+    assert messages(lab) == ["one\n +\n ++\n +++", "two"]
+
+
+def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "one\n +\n")
+    lab.start()
+    for _ in range(10):
+        lab.step(wait=0.002)
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", " ++\ntwo\n")
+    lab.destination.holding = True
+    lab.until(lambda: lab.destination.in_flight)
+    lab.destination.arrive()
+    lab.kill()
+    lab.start()
+    pass_time(lab)
+    assert messages(lab) == ["one\n +\n ++", "one\n +\n ++", "two"]
+
+
+def test_a_message_across_a_rotation_that_ends_by_time_leaves_the_rest_to_the_new_file(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "one\n +\n")
+    lab.start()
+    for _ in range(10):
+        lab.step(wait=0.002)
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", " ++\n")
+    pass_time(lab, 3)
+    lab.append("a.log", " late\ntwo\n")
+    pass_time(lab)
+    assert messages(lab) == ["one\n +\n ++", " late", "two"]
+
+
+def test_a_message_across_a_rotation_while_nobody_looked_comes_out_whole(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "zero\none\n +\n")
+    lab.start()
+    lab.until(lambda: messages(lab) == ["zero"])
+    lab.stop()
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", " ++\ntwo\n")
+    lab.start()
+    pass_time(lab)
+    assert messages(lab) == ["zero", "one\n +\n ++", "two"]
+
+
+def test_a_deleted_file_is_read_to_its_end(lab: Lab) -> None:
+    lab.append("a.log", "x" * 99 + "\n")
+    lab.start()
+    lab.destination.holding = True
+    lab.until(lambda: lab.destination.in_flight)
+    lab.append("a.log", "last\n")
+    lab.remove("a.log")
+    pass_time(lab, 3)
+    lab.destination.holding = False
+    pass_time(lab)
+    assert messages(lab)[-1] == "last"
+    assert not lab.running.loop.crawler.running
+
+
+def test_a_file_that_is_moved_away_and_back_goes_on(lab: Lab) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    away = lab.logs.parent / "away"
+    os.rename(lab.logs / "a.log", away)
+    pass_time(lab)
+    os.rename(away, lab.logs / "a.log")
+    lab.append("a.log", "two\n")
+    pass_time(lab)
+    assert messages(lab) == ["one", "two"]
+
+
+def test_a_waiting_file_starts_as_soon_as_a_place_is_free(lab: Lab) -> None:
+    lab.input["harvester_limit"] = 1
+    for name in "abc":
+        lab.append(f"{name}.log", f"{name}\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 3)
+    assert len(lab.running.loop.crawler.running) <= 1
+
+
+def test_old_files_are_left_out_and_what_is_added_to_them_is_not(lab: Lab) -> None:
+    lab.input["ignore_older"] = 3600.0
+    lab.append("a.log", "old\n")
+    long_ago = lab.clock.time() - 7200
+    os.utime(lab.logs / "a.log", (long_ago, long_ago))
+    lab.start()
+    pass_time(lab, 3)
+    assert messages(lab) == []
+    lab.append("a.log", "new\n")
+    os.utime(lab.logs / "a.log", (lab.clock.time(), lab.clock.time()))
+    pass_time(lab, 3)
+    assert messages(lab) == ["new"]

@@ -1,0 +1,146 @@
+"""What has arrived, held against the lives of the files.
+
+A repeat is allowed only as the same place with the same message. The spans of all messages of a life must tile it, so
+that nothing is missing and no byte is in two messages, and each must hold the text that is in its bytes. One life has
+one file id, and one file id one life.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+from shipper.event import Batch
+from tests.arrivals import Arrived
+from tests.lab import Lab
+from tests.model.lives import Life, Lives, text_of
+
+
+class Wrong(AssertionError):
+    """The agent did what it never may."""
+
+
+@dataclass
+class Told:
+    """What came under one file id: messages by offset, and the bytes of other lives that were joined to them."""
+
+    life: Life
+    messages: dict[int, tuple[int, str]] = field(default_factory=dict)
+    last: int = -1
+    end: int = 0
+
+
+class Verdict:
+    def __init__(self, lab: Lab, lives: Lives) -> None:
+        self.ids: dict[str, Told] = {}
+        self._lab = lab
+        self._lives = lives
+        self._seen = 0
+        self._joined: dict[Life, int] = {}  # bytes of its head that belong to the last message of the file before it
+
+    def take(self) -> bool:
+        """Look at what is new in the destination and on its way there; whether there was anything."""
+        new = self._lab.records[self._seen :]
+        self._seen += len(new)
+        for record in new:
+            log = json.loads(record)
+            place, text = log["log"], log["message"]
+            file = place["file"]
+            self._arrived(Arrived(file["id"], int(file["inode"]), place["offset"], place["length"], text))
+        if self._lab.output is not None:
+            for batch in self._lab.output.taken:
+                self._handed(batch)
+            self._lab.output.taken.clear()
+        return bool(new)
+
+    def _handed(self, batch: Batch) -> None:
+        if batch.messages.texts:
+            place = (batch.messages.offsets[0], batch.messages.lengths[0], batch.messages.texts[0])
+            life = self._life(batch.source.file_id, batch.source.inode, *place)
+            life.handed = max(life.handed, min(batch.messages.end, len(life.content)))
+
+    def _arrived(self, each: Arrived) -> None:
+        life = self._life(each.file_id, each.inode, each.offset, each.length, each.message)
+        told = self.ids[each.file_id]
+        if each.offset in told.messages:
+            if told.messages[each.offset] != (each.length, each.message) and not self._lost_its_end(life, each):
+                raise Wrong(f"two messages at one place of {life}: {told.messages[each.offset]} and {each}")
+            return
+        if each.offset <= told.last:
+            raise Wrong(f"out of order in {life}: {each} after offset {told.last}")
+        if each.offset < told.end:
+            raise Wrong(f"{each} overlaps what ends at {told.end} of {life}")
+        if each.offset < self._joined.get(life, 0):
+            raise Wrong(f"{each} of {life} belongs to the last message of the file before it")
+        told.last, told.end = each.offset, min(each.offset + each.length, len(life.content))
+        told.messages[each.offset] = (each.length, each.message)
+        life.arrived = max(life.arrived, told.end)
+
+    def _life(self, file_id: str, inode: int, offset: int, length: int, text: str) -> Life:
+        told = self.ids.get(file_id)
+        if told and told.messages.get(offset) == (length, text):
+            return told.life
+        choice = [told.life] if told else list(self._lives.candidates(inode))
+        for life in choice:
+            if self._fits(life, offset, length, text):
+                break
+        else:
+            of = f"{told.life}, to which this file id belongs" if told else f"any file with inode {inode}"
+            raise Wrong(f"{text[:80]!r} is not at offset {offset} of {of} (file id {file_id})")
+        if told is None:
+            self._name(file_id, life)
+        if inode not in life.inodes | (life.twin.inodes if life.twin else set()) | self._copies_of(life):
+            raise Wrong(f"{text[:80]!r} of {life} came from another file, inode {inode}")
+        return life
+
+    def _copies_of(self, life: Life) -> set[int]:
+        return {inode for each in self._lives.all if each.twin is life for inode in each.inodes}
+
+    def _name(self, file_id: str, life: Life) -> None:
+        others = [known for known, told in self.ids.items() if told.life is life]
+        if others and life.twin is None and not self._copies_of(life):
+            raise Wrong(f"two file ids for {life}: {others[0]}, now {file_id}")
+        self.ids[file_id] = Told(life)
+
+    def _lost_its_end(self, life: Life, again: Arrived) -> bool:
+        """A message that a rotation had split is read once more, and the file with its last lines is gone."""
+        length, text = self.ids[again.file_id].messages[again.offset]
+        gone = any(following.owed is not None for following in self._joined)
+        return gone and again.offset + length > len(life.content) and text.startswith(again.message)
+
+    def _fits(self, life: Life, offset: int, length: int, text: str) -> bool:
+        """A message that a rotation has split has its own bytes first, and then the first lines of the next file."""
+        if life.holds(offset, length, text):
+            return True
+        own, beyond = bytes(life.content[offset:]), offset + length - len(life.content)
+        if not own or beyond <= 0:
+            return False
+        for following in self._lives.all:
+            if len(following.content) >= beyond and text_of(own + following.content[:beyond]) == text:
+                self._joined[following] = beyond
+                return True
+        return False
+
+    def missing(self, *, unfinished_too: bool = False) -> list[str]:
+        """Each life whose messages do not tile what is owed of it, and how."""
+        return [problem for life in self._lives.all if (problem := self._missing(life, unfinished_too))]
+
+    def _missing(self, life: Life, unfinished_too: bool) -> str:
+        content = bytes(life.content)
+        owed = content if life.owed is None else content[: life.owed]
+        whole = unfinished_too and life.owed is None
+        end = max(len(content) if whole else owed.rfind(b"\n") + 1, life.arrived)
+        position = 0
+        for start, stop in sorted(self.spans(life)):
+            if start > position and content[position:start].strip(b"\r\n"):
+                break
+            position = max(position, stop)
+        if content[position:end].strip(b"\r\n"):
+            return f"{life}: missing from {position} on: {content[position:end][:60]!r}"
+        return ""
+
+    def spans(self, life: Life) -> list[tuple[int, int]]:
+        """What arrived of a life, and what arrived of a copy of it."""
+        found = [(0, self._joined.get(life, 0))]
+        for told in self.ids.values():
+            if told.life is life or told.life is life.twin or told.life.twin is life:
+                found += [(offset, offset + length) for offset, (length, _) in told.messages.items()]
+        return found

@@ -1,0 +1,83 @@
+"""The unit is held to the code, to what the README tells to install, and to systemd where there is one."""
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from config.model import ShipperConfig
+from config.units import parse_duration
+from shipper import cli
+
+ROOT = Path(__file__).parents[3]
+UNIT = ROOT / "deploy" / "systemd" / "shipper.service"
+
+
+def settings() -> dict[str, str]:
+    """Each key of the unit has one line."""
+    found: dict[str, str] = {}
+    for line in UNIT.read_text().splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            assert key not in found, f"{key} is there twice"
+            found[key] = value
+    return found
+
+
+SETTINGS = settings()
+
+
+@pytest.fixture
+def readme() -> str:
+    return (ROOT / "README.md").read_text()
+
+
+def test_the_command_is_one_that_the_shipper_takes() -> None:
+    _, *arguments = shlex.split(SETTINGS["ExecStart"])
+    options = cli._parser().parse_args(arguments)
+    assert options.command is cli._run
+    assert not options.once
+    assert options.config == Path("/etc/shipper/shipper.yml")
+    assert options.data == Path("/var/lib") / SETTINGS["StateDirectory"], "the one place where it may write"
+
+
+def test_the_check_before_the_start_is_of_the_same_configuration() -> None:
+    program, *arguments = shlex.split(SETTINGS["ExecStartPre"])
+    options = cli._parser().parse_args(arguments)
+    assert options.command is cli._test_config
+    assert options.config == cli._parser().parse_args(shlex.split(SETTINGS["ExecStart"])[1:]).config
+    assert program == shlex.split(SETTINGS["ExecStart"])[0]
+
+
+def test_a_stop_may_take_as_long_as_the_shipper_waits_by_default() -> None:
+    """`shutdown_timeout` for acknowledgements, then once more for the disk that positions are saved on."""
+    waits = 2 * ShipperConfig.__dataclass_fields__["shutdown_timeout"].default
+    assert parse_duration(SETTINGS["TimeoutStopSec"]) > waits
+
+
+def test_the_user_may_read_all_logs_and_has_no_other_capability() -> None:
+    assert SETTINGS["User"] not in ("", "root")
+    assert SETTINGS["CapabilityBoundingSet"] == SETTINGS["AmbientCapabilities"] == "CAP_DAC_READ_SEARCH"
+
+
+def test_the_readme_installs_what_the_unit_names(readme: str) -> None:
+    program, *arguments = shlex.split(SETTINGS["ExecStart"])
+    options = cli._parser().parse_args(arguments)
+    lines = readme.splitlines()
+    assert f"python3 -m venv {Path(program).parents[1]}" in lines
+    assert f"install -d {options.config.parent}" in lines
+    assert any(f"-g {SETTINGS['Group']} " in line and str(options.config) in line for line in lines)
+    assert any(line.startswith("useradd --system ") and line.endswith(f" {SETTINGS['User']}") for line in lines)
+    assert f"path.data: {options.data}" in readme
+    assert str(UNIT.relative_to(ROOT)) in readme
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_understands_every_line(tmp_path: Path) -> None:
+    copy = tmp_path / UNIT.name
+    program = shlex.split(SETTINGS["ExecStart"])[0]
+    copy.write_text(UNIT.read_text().replace(program, shutil.which("true") or "/bin/true"))
+    done = subprocess.run(["systemd-analyze", "verify", str(copy)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

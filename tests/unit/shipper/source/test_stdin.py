@@ -1,0 +1,277 @@
+"""The harvester of standard input on a pipe of the test; then the real agent behind a real pipe."""
+
+import json
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from config.model import InputConfig, ParserConfig
+from shipper.clock import SystemClock
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.source.harvester import Harvester
+from shipper.source.input import Input
+from shipper.source.scheduler import Scheduler
+from shipper.source.stdin import StdinCrawler, StreamWatcher, harvester_of
+from tests.builders import multiline
+
+ROOT = Path(__file__).parents[4]
+LONG = 20.0  # seconds; what takes so long has failed
+
+
+class Pipe:
+    def __init__(self) -> None:
+        self._reader, self.writer = os.pipe()
+        self.noted: list[object] = []
+        self.harvester = self.open()
+
+    def open(self, *parsers: ParserConfig) -> Harvester:
+        config = InputConfig(type="stdin", id="stdin", paths=(), parsers=parsers)
+        self.harvester = harvester_of(self._reader, Input(config, "", 1000, SystemClock(), self.noted.append))
+        return self.harvester
+
+    def write(self, data: bytes) -> None:
+        os.write(self.writer, data)
+
+    def end(self) -> None:
+        if self.writer >= 0:
+            os.close(self.writer)
+            self.writer = -1
+
+    def batches(self) -> list[Batch]:
+        """All that can be had now."""
+        found = []
+        while (batch := self.harvester.read()) is not None:
+            found.append(batch)
+        return found
+
+    def close(self) -> None:
+        self.end()
+        os.close(self._reader)
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    pipe = Pipe()
+    yield pipe
+    pipe.close()
+
+
+def texts(batches: list[Batch]) -> list[str]:
+    return [text for batch in batches for text in batch.messages.texts]
+
+
+def test_it_is_read_to_its_end_and_then_finished(pipe: Pipe) -> None:
+    pipe.write(b"one\ntw")
+    assert texts(pipe.batches()) == ["one"]
+    assert not pipe.harvester.finished
+    pipe.write(b"o")
+    pipe.end()
+    assert texts(pipe.batches()) == ["two"]
+    assert pipe.harvester.finished
+
+
+def test_an_empty_pipe_is_not_finished_before_its_end(pipe: Pipe) -> None:
+    assert pipe.batches() == []
+    assert not pipe.harvester.finished
+    pipe.end()
+    pipe.batches()
+    assert pipe.harvester.finished
+
+
+def test_a_message_of_several_lines_is_whole_at_the_end(pipe: Pipe) -> None:
+    pipe.open(multiline(r"^\s"))
+    pipe.write(b"trace\n  at line 1\n")
+    assert texts(pipe.batches()) == []
+    assert pipe.harvester.message_deadline is not None
+    pipe.end()
+    assert texts(pipe.batches()) == ["trace\n  at line 1"]
+    assert pipe.harvester.finished
+
+
+def test_the_registry_hears_nothing_of_it(pipe: Pipe) -> None:
+    pipe.write(b"one\ntwo\n")
+    for batch in pipe.batches():
+        batch.resolve()
+    assert pipe.harvester.state.position == 8
+    assert pipe.noted == []
+
+
+def test_it_is_named_as_filebeat_names_it_and_each_run_has_an_id_of_its_own(pipe: Pipe) -> None:
+    first, second = pipe.harvester.source, pipe.open().source
+    assert first.path == second.path == "-"
+    assert first.file_id != second.file_id
+
+
+class Watched:
+    """In place of `Wake`: calls back when the test says so."""
+
+    def __init__(self) -> None:
+        self.ready: dict[int, Callable[[], None]] = {}
+
+    def watch(self, fd: int, ready: Callable[[], None]) -> None:
+        self.ready[fd] = ready
+
+    def unwatch(self, fd: int) -> None:
+        self.ready.pop(fd, None)
+
+    def tell(self, fd: int) -> None:
+        """Once: it is not watched any more."""
+        self.ready.pop(fd)()
+
+
+def crawler_of(harvester: Harvester, metrics: Metrics, watched: Watched) -> StdinCrawler:
+    watcher = StreamWatcher(watched.watch, watched.unwatch)
+    return StdinCrawler(harvester, Scheduler(watcher, SystemClock()), watcher, metrics)
+
+
+def read_until_rest(scheduler: Scheduler, harvester: Harvester) -> list[Batch]:
+    """As the loop does it."""
+    found = []
+    while (ready := scheduler.next_ready()) is not None:
+        assert ready is harvester
+        batch = harvester.read()
+        if batch is None:
+            scheduler.rest(harvester)
+        else:
+            scheduler.again(harvester)
+            found.append(batch)
+    return found
+
+
+def test_it_is_watched_when_nothing_is_left_to_read_and_woken_when_something_comes(pipe: Pipe) -> None:
+    watched, clock = Watched(), SystemClock()
+    watcher = StreamWatcher(watched.watch, watched.unwatch)
+    scheduler = Scheduler(watcher, clock)
+    crawler = StdinCrawler(pipe.harvester, scheduler, watcher, Metrics())
+    assert read_until_rest(scheduler, pipe.harvester) == []
+    assert list(watched.ready) == [pipe.harvester.fd]
+    for line in ("one", "two"):
+        pipe.write(f"{line}\n".encode())
+        watched.tell(pipe.harvester.fd)
+        crawler.step()
+        assert texts(read_until_rest(scheduler, pipe.harvester)) == [line]
+
+
+def test_the_end_which_is_ready_for_ever_wakes_nobody(pipe: Pipe) -> None:
+    watched = Watched()
+    watcher = StreamWatcher(watched.watch, watched.unwatch)
+    scheduler = Scheduler(watcher, SystemClock())
+    crawler = StdinCrawler(pipe.harvester, scheduler, watcher, Metrics())
+    pipe.end()
+    read_until_rest(scheduler, pipe.harvester)
+    for fd in list(watched.ready):
+        watched.tell(fd)
+    crawler.step()
+    assert not scheduler.busy
+    assert watched.ready == {}
+
+
+def test_what_was_read_and_is_not_acknowledged_is_counted_and_said(
+    pipe: Pipe, caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics = Metrics()
+    crawler = crawler_of(pipe.harvester, metrics, Watched())
+    pipe.write(b"one\n")
+    (batch,) = pipe.batches()
+    batch.resolve()
+    crawler.give_up()
+    assert (metrics.bytes_lost, caplog.records) == (0, [])
+    pipe.write(b"two\nthr")
+    pipe.batches()
+    crawler.give_up()
+    assert metrics.bytes_lost == 7
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert "the last 7 bytes that were read of it, from offset 4 on" in record.getMessage()
+
+
+Run = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """The real agent, from standard input to standard output."""
+    config = tmp_path / "shipper.yml"
+    config.write_text("shipper.inputs: [{type: stdin}]\noutput.console: {}\nshipper.shutdown_timeout: 200ms\n")
+    config.chmod(0o600)
+    command = [sys.executable, "-m", "shipper", "run", "-c", str(config), "--path.data", str(tmp_path / "data")]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str, before: tuple[str, ...] = (), stdin: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
+        with (tmp_path / "stderr").open("wb") as stderr:
+            process = subprocess.Popen(
+                [*before, *command, *arguments], cwd=ROOT, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr
+            )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def messages(written: bytes) -> list[str]:
+    return [json.loads(line)["message"] for line in written.splitlines()]
+
+
+def next_line(process: "subprocess.Popen[bytes]") -> bytes:
+    assert process.stdout is not None
+    assert select.select([process.stdout], [], [], LONG)[0], "nothing comes"
+    return process.stdout.readline()
+
+
+@pytest.mark.parametrize("once", [(), ("--once",)])
+def test_the_agent_ends_with_0_when_its_input_has_ended_and_all_is_delivered(run: Run, once: tuple[str, ...]) -> None:
+    lines = [f"line {number} " + "x" * 100 for number in range(20_000)]
+    process = run(*once)
+    written, _ = process.communicate("\n".join(lines).encode(), LONG)
+    assert messages(written) == lines
+    assert process.returncode == 0
+
+
+def test_an_agent_with_nothing_to_read_ends_with_0(run: Run) -> None:
+    process = run(stdin=subprocess.DEVNULL)
+    written, _ = process.communicate(timeout=LONG)
+    assert (written, process.returncode) == (b"", 0)
+
+
+def test_a_line_arrives_at_once_also_after_a_pause(run: Run) -> None:
+    process = run()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    delays = []
+    for number in range(4):
+        began = time.monotonic()
+        process.stdin.write(b"line %d\n" % number)
+        process.stdin.flush()
+        assert messages(next_line(process)) == [f"line {number}"]
+        delays.append(time.monotonic() - began)
+        select.select([process.stdout], [], [], 0.2)  # nothing comes: the loop has gone to sleep by then
+    assert min(delays[1:]) < 0.1, "the first one waited for the start"
+
+
+def test_a_stopped_agent_ends_with_0_although_its_input_goes_on(run: Run, tmp_path: Path) -> None:
+    process = run()
+    assert process.stdin is not None
+    process.stdin.write(b"whole\nnot yet")
+    process.stdin.flush()
+    assert messages(next_line(process)) == ["whole"]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LONG) == 0
+    assert "the last 7 bytes" in (tmp_path / "stderr").read_text()
+
+
+def test_a_closed_input_is_refused_in_words(run: Run, tmp_path: Path) -> None:
+    process = run(before=("sh", "-c", 'exec "$@" <&-', "sh"))
+    assert process.wait(LONG) == 1
+    assert "type: stdin: standard input is closed" in (tmp_path / "stderr").read_text()

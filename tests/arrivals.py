@@ -31,3 +31,12 @@ class Destination(MemoryOutput):
         if taken:
             self.taken.append(batch)
         return taken
+
+    def arrive_some(self, batches: int) -> None:
+        """The first of those that are on the way; the others are lost if the agent is killed now."""
+        self.arrive(min(batches, len(self._on_the_way)))
+
+    def acknowledge_one(self, which: int) -> None:
+        """Of the batches that have arrived, whichever comes first."""
+        if self._arrived:
+            self.acknowledge([which % len(self._arrived)])

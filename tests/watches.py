@@ -1,13 +1,14 @@
 """A watcher that tells only what a test gives it."""
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 FileKey = tuple[int, int]
 
 
 class Watches:
-    """`Watcher` without inotify: `files` and `directories` are what it was asked to watch."""
+    """`Watcher` without inotify: `files` and `directories` are what it was asked to watch. `refuses`: there is no watch
+    to be had for a file; `on_watch` is called when one was given."""
 
     def __init__(self) -> None:
         self.changed: deque[FileKey] = deque()
@@ -15,6 +16,8 @@ class Watches:
         self.overflowed = False
         self.files: set[FileKey] = set()
         self.directories: set[str] = set()
+        self.refuses = False
+        self.on_watch: Callable[[], object] = lambda: None
 
     def watch_directory(self, path: str) -> None:
         self.directories.add(path)
@@ -26,7 +29,10 @@ class Watches:
         return key in self.files
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
+        if self.refuses:
+            return False
         self.files.add(key)
+        self.on_watch()
         return True
 
     def unwatch_file(self, key: FileKey) -> None:

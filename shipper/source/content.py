@@ -81,6 +81,8 @@ class Zipped:
         return not state.fingerprint[0] or self.fingerprint(state.fingerprint[0]) == state.fingerprint
 
     def agrees_at_position(self, state: FileState) -> bool:
+        if not state.tail_hash:
+            return True
         tail = tail_digest(self.fd, state.position, TAIL_SIZE)
         return tail is not None and digest(tail) == state.tail_hash
 

@@ -16,6 +16,7 @@ from shipper.clock import Clock
 from shipper.source.content import Plain
 from shipper.source.discover import FileKey
 from shipper.source.entries import Opened
+from shipper.source.orphans import could_be
 from shipper.source.rotation import possible_originals
 
 GRACE = 5.0  # seconds without growth after which a file that looks like another is one of its own
@@ -32,14 +33,15 @@ class Suspect:
 
 
 class Copies:
-    """Used by the reading thread only. `is_ending`: whether the file of this key is gone but not done with;
-    `state_of`: what is known of a file that is there."""
+    """Used by the reading thread only. `ending`: the states of files that are gone but not done with; `state_of`: what
+    is known of a file that is there."""
 
     def __init__(
-        self, clock: Clock, is_ending: Callable[[FileKey], bool], state_of: Callable[[FileKey], FileState | None]
-    ) -> None:
+        self, clock: Clock, ending: Callable[[], Mapping[FileKey, FileState]],
+        state_of: Callable[[FileKey], FileState | None],
+    ) -> None:  # fmt: skip
         self._clock = clock
-        self._is_ending = is_ending
+        self._ending = ending
         self._state_of = state_of
         self.held: dict[FileKey, Suspect] = {}
 
@@ -55,7 +57,7 @@ class Copies:
         if known is None or known.size != opened.size:
             self.held[key] = known = Suspect(opened, original, opened.size, now)
         known.original = original
-        if now - known.since < GRACE or self._is_ending(original):
+        if now - known.since < GRACE or original in self._ending():
             return True
         if not self._is_still_there(opened, original, present):
             known.since = now  # it was truncated, and that is about to be noticed
@@ -63,9 +65,17 @@ class Copies:
         del self.held[key]
         return False
 
-    def waits_for(self, original: FileKey) -> bool:
-        """Whether a file is held that looks like this one."""
-        return any(suspect.original == original for suspect in self.held.values())
+    def has_rest(self, state: FileState, key: FileKey, offset: int) -> bool:
+        """Whether a file is held that has the bytes of this one from `offset` on. Raises OSError."""
+        return any(
+            suspect.original == key
+            and suspect.opened.content.holds(state)
+            and os.fstat(suspect.opened.content.fd).st_size > offset
+            for suspect in self.held.values()
+        )
+
+    def original_of(self, key: FileKey) -> FileKey | None:
+        return self.held[key].original if key in self.held else None
 
     @property
     def next_look(self) -> float:
@@ -96,8 +106,15 @@ class Copies:
 
     def _original(self, opened: Opened, present: Mapping[str, FileKey]) -> FileKey | None:
         known = self.held.get(opened.found.key)
-        if known is not None and self._is_ending(known.original):
+        ending = self._ending()
+        if known is not None and known.original in ending:
             return known.original
+        state = self._state_of(known.original) if known is not None else None
+        if known is not None and state is not None and self._looks_like(opened, state.path, known.original):
+            return known.original  # by its key, because it may have been renamed since
+        for key, each in ending.items():
+            if could_be(each, opened.found, opened.content) and opened.content.holds(each):
+                return key
         for path in possible_originals(opened.found.path):
             if path in present and self._looks_like(opened, path, present[path]):
                 return present[path]

@@ -50,12 +50,12 @@ class Crawler:
         self._metrics = metrics
         self._once = once
         self.problems = Problems()
+        self._succession = Succession()
         self._survey = Survey(inputs, watcher, clock, self.problems, once=once)
         self._entries = Entries(registrar, clock, metrics, self._inputs)
-        self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found)
-        self._copies = Copies(clock, self.fleet.is_ending, self.fleet.state_of)
+        self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._freed)
+        self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of)
         self._opener = Opener(self._entries, self._copies, self.problems.of_file)
-        self._succession = Succession()
         self._deletions = Deletions(registrar, clock)
         self._places = Places(self.fleet, {each.id: each.config.harvester_limit for each in inputs}, most_open)
         rules = {each.id: each.config.close for each in inputs}
@@ -118,7 +118,7 @@ class Crawler:
         if self._watcher.stale and not self._once:
             self._survey.make_haste()  # a copy may have been made just before
             self._after_survey()
-        if self._copies.waits_for(harvester.key):
+        if self._copies.has_rest(harvester.state, harvester.key, harvester.offset):
             batch, rest = None, "are read from the copy that was made of it"
         else:
             batch, rest = harvester.end_message(), "may be lost"
@@ -130,7 +130,6 @@ class Crawler:
         )  # fmt: skip
         self._opener.reborn.add(harvester.key)
         self.fleet.end(harvester, TRUNCATED)
-        self._freed(harvester)
         self._watcher.stale = True
         return batch
 
@@ -139,13 +138,11 @@ class Crawler:
         problem = f"cannot be read at offset {harvester.offset}: {error.strerror}"
         self.problems.of_file(harvester.state.path, problem)
         self.fleet.put_down(harvester, until_news=False)
-        self._freed(harvester)
 
     def damaged(self, harvester: Harvester, error: CompressionError) -> None:
         """Its compressed data end here; all before was read."""
         self.problems.of_file(harvester.state.path, str(error))
         self.fleet.put_down(harvester, until_news=True)
-        self._freed(harvester)
 
     def waits_for(self, harvester: Harvester) -> Harvester | None:
         """The file that must be read first, because a message of it may go on in this one."""
@@ -192,13 +189,15 @@ class Crawler:
         found = self._survey.found
         self._survey.look_again([key for key in self.fleet.closed if not self._watcher.is_watched(key)])
         decided = plan(found, self.running, self.fleet.closed, self._held)
-        self._former = {harvester.state.path: harvester.key for harvester, _ in decided.renamed}
+        went = [*(harvester for harvester, _ in decided.renamed), *decided.gone]
+        self._former = {harvester.state.path: harvester.key for harvester in went}
         for harvester, file in decided.renamed:
             self._succession.renamed(harvester, harvester.state.path)
             harvester.gone = RENAMED
             harvester.update(path=file.path)
             self._closer.attend(harvester)
-        self._former |= self._entries.renamed(found)
+        moved = self._entries.renamed(found)
+        self._former |= {state.path: (state.device, state.inode) for state in moved}
         for harvester in decided.gone if not self._once else ():
             harvester.gone = harvester.gone or MOVED
             self._closer.look_for_removal(harvester)
@@ -207,6 +206,8 @@ class Crawler:
             self._entries.lose_missing(found, self._survey.present, self.problems.excuses)
         self._places.clear()
         self._open(decided.open)
+        for state in moved:
+            self._entries.note_path(state, found[state.device, state.inode][1].path)
 
     def _look_at_unwatched(self) -> None:
         """A write whose event was lost, or of which none will ever tell, is found here."""
@@ -228,7 +229,7 @@ class Crawler:
         if not opened:
             self._entries.tell_of_lost()
             return
-        present = None if self._once or not self._surveyed else self._former | self._survey.present | self.fleet.ending
+        present = None if self._once or not self._surveyed else self._former | self._survey.present
         claims = self._opener.identify(opened, present)
         for key, suspect in self._copies.held.items():
             if not self._watcher.is_watched(key):
@@ -238,7 +239,6 @@ class Crawler:
         self._surveyed = True
 
     def _closed(self, harvester: Harvester, why: str) -> None:
-        self._freed(harvester)
         delete = self._inputs[harvester.source.input_id].config.delete
         if delete.enabled and why in DELETE_AFTER:
             self._deletions.plan(harvester.state, delete.grace_period)

@@ -60,6 +60,10 @@ class Entries:
                 self.asleep[name_of_entry(state)] = state
             else:
                 self.orphans.add(state)
+                if state.size_seen > state.position:
+                    self._doubtful[state.id] = (
+                        "had ended before all that was read of it was acknowledged, and then the agent was stopped"
+                    )
 
     def keep(self, state: FileState) -> None:
         """The file was closed: this is where it goes on when it is opened again."""
@@ -94,11 +98,12 @@ class Entries:
         self._disprove(known)
         return None
 
-    def adopt(self, opened: Opened) -> Claim | None:
-        """By its content: an entry whose own file is gone. Raises OSError."""
+    def adopt(self, opened: Opened, original: FileKey | None = None) -> Claim | None:
+        """By its content: an entry whose own file is gone. `original`: the file that it was taken for a copy of.
+        Raises OSError."""
         if _is_trusted(opened):
             return None
-        known = self.orphans.match(opened.found, opened.content)
+        known = self.orphans.match(opened.found, opened.content, original)
         if known is None:
             return None
         self.orphans.remove(known.id)
@@ -122,16 +127,18 @@ class Entries:
         logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, opened.size)
         return Claim(state)
 
-    def renamed(self, found: Mapping[FileKey, tuple[Input, Found]]) -> dict[str, FileKey]:
-        """Note the new paths of files that are not open; by the path that they had before."""
-        former = {}
-        for state in list(self.asleep.values()):
-            key = (state.device, state.inode)
-            if key in found and found[key][1].path != state.path and not state.key:
-                former[state.path] = key
-                self.keep(replace(state, path=found[key][1].path, updated=self._clock.time()))
-                self._registrar.note(self.asleep[key])
-        return former
+    def renamed(self, found: Mapping[FileKey, tuple[Input, Found]]) -> list[FileState]:
+        """Those of files that are not open and have another path now."""
+        return [
+            state
+            for state in self.asleep.values()
+            if (key := (state.device, state.inode)) in found and found[key][1].path != state.path and not state.key
+        ]
+
+    def note_path(self, state: FileState, path: str) -> None:
+        if self.asleep.get(name_of_entry(state)) is state:  # else it was opened, or has ended
+            self.keep(replace(state, path=path, updated=self._clock.time()))
+            self._registrar.note(self.asleep[name_of_entry(state)])
 
     def lose_missing(self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool]) -> None:
         """After a scan: entries whose file is nowhere any more. `excused` tells of a path whether it could not be
@@ -193,6 +200,9 @@ class Entries:
             behind = state.size_seen - state.position if state is not None else 0
             if state is not None and (behind > 0 or state.ended == TRUNCATED):
                 self._metrics.bytes_lost += max(behind, 0)
+                told = replace(self.orphans.remove(file_id), size_seen=state.position)  # it is told once
+                self.orphans.add(told)
+                self._registrar.note(told)
                 logger.warning(
                     "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
                     state.path, state.id, what, max(behind, 0), state.position,

@@ -2,8 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from registry.state import FileState
 from shipper.metrics import Metrics
@@ -33,9 +33,9 @@ class Fleet:
 
     def __init__(
         self, entries: Entries, scheduler: Scheduler, watcher: Watcher, metrics: Metrics,
-        found: Mapping[FileKey, tuple[Input, Found]],
+        found: Mapping[FileKey, tuple[Input, Found]], on_shut: Callable[[Harvester], None],
     ) -> None:  # fmt: skip
-        """`found`: what the survey has of each file."""
+        """`found`: what the survey has of each file; `on_shut` is told of each file that is not read any more."""
         self.running: dict[FileKey, Harvester] = {}
         self.closed: dict[FileKey, Closed] = {}
         self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are under way
@@ -45,6 +45,7 @@ class Fleet:
         self._watcher = watcher
         self._metrics = metrics
         self._found = found
+        self._on_shut = on_shut
 
     def add(self, harvester: Harvester) -> None:
         self.running[harvester.key] = harvester
@@ -83,7 +84,9 @@ class Fleet:
 
     def end(self, harvester: Harvester, ended: str) -> None:
         """Stop reading a file whose life is over. Batches of it that are under way still move its position."""
-        harvester.state = self._entries.ended(harvester.state, ended)
+        # What was not read is counted by now; should the agent be killed, what was not acknowledged is missed.
+        harvester.size = harvester.offset
+        harvester.state = self._entries.ended(replace(harvester.state, size_seen=harvester.size), ended)
         self._watcher.unwatch_file(harvester.key)
         self._shut(harvester)
 
@@ -111,27 +114,18 @@ class Fleet:
                 harvester.update(size_seen=status.st_size)
             self._shut(harvester)
 
-    @property
-    def ending(self) -> dict[str, FileKey]:
-        """By the path that they had: files that are gone, and not done with."""
+    def ending(self) -> dict[FileKey, FileState]:
+        """Files that are gone, and not done with."""
         gone = [harvester for harvester in self.running.values() if harvester.gone == REMOVED]
-        return {each.state.path: each.key for each in (*gone, *self.draining.values())}
+        return {each.key: each.state for each in (*gone, *self.draining.values())}
 
     @property
     def draining_keys(self) -> set[FileKey]:
         return {harvester.key for harvester in self.draining.values()}
 
-    def is_ending(self, key: FileKey) -> bool:
-        """The file is gone from its path, but not all of it is read and acknowledged."""
-        if key in self.running:
-            return self.running[key].gone == REMOVED
-        return key in self.draining_keys
-
     def state_of(self, key: FileKey) -> FileState | None:
-        for harvester in (self.running.get(key), *self.draining.values()):
-            if harvester is not None and harvester.key == key:
-                return harvester.state
-        return self._entries.asleep.get(key)
+        running = self.running.get(key)
+        return running.state if running is not None else self._entries.asleep.get(key)
 
     def _shut(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)
@@ -139,6 +133,7 @@ class Fleet:
         self.of_input[harvester.source.input_id] -= 1
         harvester.close()
         self._metrics.harvesters_closed += 1
+        self._on_shut(harvester)
         if harvester.settled:
             self._put_away(harvester)
         else:

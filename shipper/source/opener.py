@@ -39,7 +39,7 @@ class Opener:
         """Which entry each belongs to; those that must wait or cannot be read are left out. `present`: what is under
         the paths now, by path; None where nothing can be a copy of something that is still to end."""
         claims: dict[int, Claim] = {}
-        for step in (self._entries.claim, self._entries.adopt):
+        for step in (self._entries.claim, self._adopt):
             for index, each in enumerate(opened):
                 if index not in claims and (claim := self._try(step, each)) is not None:
                     claims[index] = claim
@@ -53,6 +53,9 @@ class Opener:
             if index not in claims and each.found.key not in self._copies.held:
                 os.close(each.content.fd)
         return [(opened[index], claim) for index, claim in sorted(claims.items())]
+
+    def _adopt(self, opened: Opened) -> Claim | None:
+        return self._entries.adopt(opened, self._copies.original_of(opened.found.key))
 
     def _is_held(self, opened: Opened, present: Mapping[str, FileKey] | None) -> bool:
         if present is None or opened.found.key in self.reborn:

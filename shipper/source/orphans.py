@@ -11,7 +11,7 @@ from collections import defaultdict
 from registry.state import FileState
 from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.content import Content
-from shipper.source.discover import Found
+from shipper.source.discover import FileKey, Found
 from shipper.source.identity import HEAD_SIZE
 from shipper.source.rotation import is_named_after
 
@@ -40,8 +40,9 @@ class Orphans:
             del self._lengths[state.fingerprint[0]]
         return state
 
-    def match(self, found: Found, content: Content) -> FileState | None:
-        """The entry that the file continues; of several the one that was read furthest. Raises OSError."""
+    def match(self, found: Found, content: Content, original: FileKey | None) -> FileState | None:
+        """The entry that the file continues; of several that of `original`, the file that it was taken for a copy of,
+        or else the one that was read furthest. Raises OSError."""
         if not self.states:
             return None
         size, _ = content.fingerprint(HEAD_SIZE)
@@ -50,19 +51,19 @@ class Orphans:
             state
             for head in heads
             for file_id in self._by_head.get(head, ())
-            if _could_be(state := self.states[file_id], found) and _holds(found, content, state)
+            if could_be(state := self.states[file_id], found, content) and _holds(found, content, state)
         ]
-        return max(fitting, key=lambda state: state.position, default=None)
+        return max(fitting, key=lambda each: ((each.device, each.inode) == original, each.position), default=None)
 
 
-def _could_be(state: FileState, found: Found) -> bool:
+def could_be(state: FileState, found: Found, content: Content) -> bool:
     """Whether enough speaks for it, should the bytes agree."""
     if (state.device, state.inode) == found.key:
         return state.ended == MISSING
     if state.compressed:
         return False  # no bytes before its position are known
     if state.inode == found.key[1] or is_named_after(found.path, state.path):
-        return state.position > 0 or found.size >= state.size_seen > 0
+        return state.position > 0 or content.compressed or found.size >= state.size_seen > 0
     return state.position >= TAIL_SIZE
 
 

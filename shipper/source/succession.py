@@ -73,7 +73,8 @@ class Succession:
         """It is closed, or done with its successor; the one that waited for it, if any."""
         for path in [path for path, each in self._former.items() if each is harvester]:
             del self._former[path]
-        self._predecessor.pop(harvester, None)
+        if (predecessor := self._predecessor.pop(harvester, None)) is not None:
+            self._successor.pop(predecessor, None)
         successor = self._successor.pop(harvester, None)
         if successor is None or self._predecessor.pop(successor, None) is None:
             return None

@@ -86,6 +86,9 @@ class Lives:
             if life.twin is not None:
                 yield life.twin
 
+    def twins(self, life: Life) -> list[Life]:
+        return [each for each in self.all if each.twin is life or each is life.twin]
+
     def look(self, reachable: set[int], opened: set[int]) -> None:
         """Paths have changed: `reachable` inodes can be found now, `opened` ones the agent has open."""
         for life in self.all:

@@ -112,10 +112,15 @@ class Player:
         self._start()
         self._lab.destination.holding = holding
 
-    def _arrive(self) -> None:
+    def _arrive(self, batches: int) -> None:
         self._start()
         if self._lab.destination.holding:
-            self._lab.destination.arrive()
+            self._lab.destination.arrive_some(batches)
+
+    def _acknowledge(self, which: int) -> None:
+        """Only one batch: a later one may be acknowledged before an earlier one."""
+        self._start()
+        self._lab.destination.acknowledge_one(which)
 
     def _pause(self, seconds: float) -> None:
         self._lab.clock.advance(seconds)

@@ -51,7 +51,9 @@ def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:
     kind = dice.choices(kinds, [_KINDS[kind][0] for kind in kinds])[0]
     actions = [_KINDS[kind][1](dice)]
     if kind in ("stop", "kill"):
-        files = [each for each in kinds if each not in ("stop", "kill", "run", "settle", "hold", "arrive")]
+        files = [
+            each for each in kinds if each not in ("stop", "kill", "run", "settle", "hold", "arrive", "acknowledge")
+        ]
         for _ in range(dice.choice([0, 0, 1, 2, 4])):
             other = dice.choices(files, [_KINDS[each][0] for each in files])[0]
             actions.append(_KINDS[other][1](dice))
@@ -99,8 +101,9 @@ _KINDS: dict[str, tuple[int, Make]] = {
     "link": (1, lambda dice: ("link", *_any(dice))),
     "swap": (3, lambda dice: ("swap", dice.randrange(3))),
     "gzip": (5, lambda dice: ("gzip", _name(dice), dice.choice([1, 1, 2]))),
-    "hold": (3, lambda dice: ("hold", dice.random() < 0.6)),
-    "arrive": (3, lambda dice: ("arrive",)),
+    "hold": (4, lambda dice: ("hold", dice.random() < 0.6)),
+    "arrive": (3, lambda dice: ("arrive", dice.choice([1, 1, 2, 100]))),
+    "acknowledge": (4, lambda dice: ("acknowledge", dice.randrange(5))),
     "pause": (2, lambda dice: ("pause", dice.choice([1, 20, 400]))),
     "settle": (1, lambda dice: ("settle",)),
     "stop": (2, lambda dice: ("stop",)),

@@ -7,14 +7,13 @@ import os
 
 import pytest
 
+from tests.model.failed_once import FAILED_ONCE
 from tests.model.play import play
-from tests.model.program import generate
+from tests.model.program import Program, generate
 from tests.model.seeds import seeds
 
 TOGETHER = 50  # programs a test: with one each, most of the time would be pytest's
 USUAL = int(os.environ.get("FILE_PROGRAMS", "2000"))
-
-FAILED_ONCE: list[int] = []
 
 
 def chunks() -> list[list[int]]:
@@ -28,6 +27,6 @@ def test_every_line_arrives_once_whatever_happens_to_files_and_agent(chunk: list
         play(generate(seed))
 
 
-@pytest.mark.parametrize("seed", FAILED_ONCE)
-def test_what_failed_once_does_not_fail_again(seed: int) -> None:
-    play(generate(seed))
+@pytest.mark.parametrize("program", FAILED_ONCE, ids=lambda program: program.seed)
+def test_what_failed_once_does_not_fail_again(program: Program) -> None:
+    play(program)

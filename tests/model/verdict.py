@@ -78,7 +78,7 @@ class Verdict:
         told = self.ids.get(file_id)
         if told and told.messages.get(offset) == (length, text):
             return told.life
-        choice = [told.life] if told else list(self._lives.candidates(inode))
+        choice = [told.life, *self._lives.twins(told.life)] if told else list(self._lives.candidates(inode))
         for life in choice:
             if self._fits(life, offset, length, text):
                 break
@@ -87,6 +87,8 @@ class Verdict:
             raise Wrong(f"{text[:80]!r} is not at offset {offset} of {of} (file id {file_id})")
         if told is None:
             self._name(file_id, life)
+        else:
+            told.life = life  # as long as a copy was all there was of it, it could have been the copy's
         if inode not in life.inodes | (life.twin.inodes if life.twin else set()) | self._copies_of(life):
             raise Wrong(f"{text[:80]!r} of {life} came from another file, inode {inode}")
         return life

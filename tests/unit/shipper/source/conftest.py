@@ -12,8 +12,10 @@ from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.testing import ManualClock
 from tests.builders import input_config
+from tests.reading_room import Room
 
 OpenHarvester = Callable[..., Harvester]
+MakeRoom = Callable[..., Room]
 
 
 @pytest.fixture
@@ -38,3 +40,21 @@ def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -
             return Input(input_config(*parsers), "", 1000, clock, noted.append).open(Plain(fd), entry, once=once)
 
         yield make
+
+
+@pytest.fixture
+def make_room(tmp_path: Path, clock: ManualClock) -> Iterator[MakeRoom]:
+    """A Room whose registry has these entries, and whose input has these options."""
+    with ExitStack() as stack:
+
+        def make(*states: FileState, **options: object) -> Room:
+            room = Room(tmp_path, clock, states, options)
+            stack.callback(room.close)
+            return room
+
+        yield make
+
+
+@pytest.fixture
+def room(make_room: MakeRoom) -> Room:
+    return make_room()

@@ -1,0 +1,145 @@
+"""The parts that read files, on real files: nothing scans, sleeps or writes to a registry by itself."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from registry.pending import Saved
+from registry.registrar import Registrar
+from registry.state import FileState
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.source.content import content_of
+from shipper.source.discover import FileKey, Found
+from shipper.source.entries import Claim, Entries, Opened
+from shipper.source.fleet import Fleet
+from shipper.source.harvester import Harvester
+from shipper.source.identity import fingerprint, name_of_file, tail_hash
+from shipper.source.input import Input
+from shipper.source.scheduler import Scheduler
+from shipper.source.survey import Wanted
+from shipper.source.watch import Watcher
+from shipper.testing import ManualClock
+from tests.builders import input_config
+from tests.watches import Watches
+
+
+class Books:
+    """A registrar in memory. `written` is what it was told; a save is on disk when the test calls `confirm`."""
+
+    def __init__(self, states: Iterable[FileState] = ()) -> None:
+        self.states = {state.id: state for state in states}
+        self.written = dict(self.states)
+        self.tickets: list[Saved] = []
+        self.saves: list[list[str]] = []  # the ids of each
+
+    def note(self, *states: FileState) -> None:
+        self.written |= {state.id: state for state in states}
+
+    def remove(self, file_id: str) -> None:
+        self.written.pop(file_id, None)
+
+    def save(self, states: list[FileState]) -> Saved:
+        self.note(*states)
+        self.saves.append([state.id for state in states])
+        self.tickets.append(Saved())
+        return self.tickets[-1]
+
+    def confirm(self) -> None:
+        for ticket in self.tickets:
+            ticket.resolve()
+
+
+def entry_of(where: Path, position: int = 0, file_id: str = "known", **changes: Any) -> FileState:
+    """What the registry has of a plain file that was read up to `position`."""
+    fd = os.open(where, os.O_RDONLY)
+    try:
+        status = os.fstat(fd)
+        state = FileState(
+            file_id, str(where), status.st_dev, status.st_ino, fingerprint(fd), tail_hash(fd, position), position,
+            status.st_size, input="app",
+        )  # fmt: skip
+    finally:
+        os.close(fd)
+    return replace(state, **changes)
+
+
+class Room:
+    """One input and what its files pass through; `found` stands in for the survey."""
+
+    def __init__(self, folder: Path, clock: ManualClock, states: Iterable[FileState], options: dict[str, Any]) -> None:
+        self.folder = folder
+        self.clock = clock
+        self.books = Books(states)
+        self.registrar = cast("Registrar", self.books)
+        self.watches = Watches()
+        self.watcher = cast("Watcher", self.watches)
+        self.metrics = Metrics()
+        self.found: dict[FileKey, Wanted] = {}
+        config = replace(input_config(paths=(f"{folder}/*.log*",)), **options)
+        self.input = Input(config, "", 1000, clock, self.registrar.note)
+        self.scheduler = Scheduler(self.watcher, clock)
+        self.entries = Entries(self.registrar, clock, self.metrics, {self.input.id: self.input})
+        self.shut: list[Harvester] = []
+        self.fleet = Fleet(self.entries, self.scheduler, self.watcher, self.metrics, self.found, self.shut.append)
+        self._fds: list[tuple[int, FileKey]] = []
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def write(self, name: str, content: bytes) -> None:
+        self.path(name).write_bytes(content)
+
+    def append(self, name: str, content: bytes) -> None:
+        with self.path(name).open("ab") as file:
+            file.write(content)
+
+    def open(self, name: str, source: Input | None = None) -> Opened:
+        path = str(self.path(name))
+        source = source or self.input
+        found = Found.of(path, os.stat(path))
+        fd = os.open(path, os.O_RDONLY)
+        self._fds.append((fd, found.key))
+        known_by = name_of_file(source.config, found, fd)
+        assert known_by is not None
+        return Opened(found, content_of(fd, source.config.compression), found.size, known_by, source)
+
+    def read(self, name: str, content: bytes, *, source: Input | None = None, once: bool = False) -> Harvester:
+        """A new file that is read from its start."""
+        self.write(name, content)
+        opened = self.open(name, source)
+        return self.start(opened, self.entries.make(opened), once=once)
+
+    def start(self, opened: Opened, claim: Claim, *, once: bool = False) -> Harvester:
+        harvester = opened.source.open(opened.content, claim.state, once=once)
+        self.fleet.add(harvester)
+        return harvester
+
+    def close(self) -> None:
+        for fd, key in self._fds:
+            with suppress(OSError):  # most were closed where they belong
+                status = os.fstat(fd)
+                if (status.st_dev, status.st_ino) == key:
+                    os.close(fd)
+
+
+def read_all(harvester: Harvester) -> list[Batch]:
+    """To its end; nothing is acknowledged."""
+    batches = []
+    while (batch := harvester.read()) is not None:
+        batches.append(batch)
+    return batches
+
+
+def acknowledge(batches: Iterable[Batch]) -> None:
+    for batch in batches:
+        batch.resolve()
+
+
+def finish(harvester: Harvester) -> Harvester:
+    """Read to its end, and all of it acknowledged."""
+    acknowledge(read_all(harvester))
+    return harvester

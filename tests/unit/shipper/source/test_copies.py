@@ -1,0 +1,259 @@
+import gzip
+import os
+from collections.abc import Callable
+
+import pytest
+
+from registry.state import FileState
+from shipper.source.copies import GRACE, Copies
+from shipper.source.discover import FileKey
+from shipper.source.entries import Opened
+from tests.reading_room import Room, entry_of
+
+MakeRoom = Callable[..., Room]
+ALMOST = GRACE * 0.9
+
+
+class Store:
+    """The copies of a room; what is under its paths, ending and known is what is in its folder and these."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.ending: dict[FileKey, FileState] = {}
+        self.known: dict[FileKey, FileState] = {}
+        self.copies = Copies(room.clock, lambda: self.ending, self.known.get)
+
+    def original(self, name: str, content: bytes, position: int = 0) -> FileKey:
+        """A file that is there, and of which so much was read."""
+        self.room.write(name, content)
+        self.room.open(name)  # its inode must not be used again
+        state = entry_of(self.room.path(name), position)
+        self.known[state.device, state.inode] = state
+        return state.device, state.inode
+
+    def meets(self, name: str, content: bytes) -> Opened:
+        self.room.write(name, content)
+        return self.room.open(name)
+
+    def holds(self, opened: Opened) -> bool:
+        return self.copies.holds(opened, self.present)
+
+    def holds_still(self) -> bool:
+        """Of the only one: whether it is held when it is looked at again."""
+        (opened,) = self.copies.refreshed()
+        return self.holds(opened)
+
+    @property
+    def present(self) -> dict[str, FileKey]:
+        paths = {path: path.stat() for path in self.room.folder.iterdir()}
+        return {str(path): (status.st_dev, status.st_ino) for path, status in paths.items()}
+
+
+@pytest.fixture
+def store(room: Room) -> Store:
+    return Store(room)
+
+
+def test_a_file_that_looks_like_another_is_held(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n")
+    copy = store.meets("app.log.1", b"one\ntwo\n")
+    assert store.holds(copy)
+    assert list(store.copies.held) == [copy.found.key]
+    assert store.copies.original_of(copy.found.key) == key
+
+
+def test_so_is_the_beginning_of_a_copy(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    assert store.holds(store.meets("app.log.1", b"one\n"))
+
+
+def test_so_is_an_empty_file_that_may_become_a_copy(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    assert store.holds(store.meets("app.log.1", b""))
+
+
+def test_so_is_a_compressed_copy(make_room: MakeRoom) -> None:
+    store = Store(make_room(compression="auto"))
+    store.original("app.log.1", b"one\ntwo\n")
+    assert store.holds(store.meets("app.log.1.gz", gzip.compress(b"one\ntwo\n")))
+
+
+def test_a_name_of_its_own_is_not_held_whatever_it_holds(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    assert not store.holds(store.meets("web.log", b"one\ntwo\n"))
+    assert not store.copies.held
+
+
+HEADER = b"#" * 1024
+LONGER = pytest.mark.xfail(reason="copies._looks_like takes an original that is as it was for one that was truncated")
+
+
+@pytest.mark.parametrize(
+    ("content", "position", "other"),
+    [
+        (b"one\ntwo\n", 8, b"ONE\ntwo\n"),
+        (b"one\ntwo\n", 8, b"ONE\n"),
+        (HEADER + b"lines\n" * 50, 1324, HEADER + b"other\n" * 50),
+        pytest.param(HEADER + b"lines\n" * 50, 0, HEADER + b"other\n" * 50, marks=LONGER),
+        pytest.param(b"one\ntwo\n", 8, b"one\ntwo\nthree\n", marks=LONGER),
+    ],
+)
+def test_bytes_of_its_own_are_not_held_whatever_the_name(
+    store: Store, content: bytes, position: int, other: bytes
+) -> None:
+    store.original("app.log", content, position)
+    assert not store.holds(store.meets("app.log.1", other))
+
+
+@LONGER
+def test_no_file_is_held_for_ever_beside_one_that_stays_as_it_is(store: Store) -> None:
+    """Two tables with the same first line, of which one has no more yet."""
+    store.original("app.log", b"name,value\n", position=11)
+    held = store.holds(store.meets("app.log.1", b"name,value\none,1\n"))
+    for _ in range(3):
+        store.room.clock.advance(GRACE)
+        held = held and store.holds_still()
+    assert not held
+
+
+def test_a_file_of_which_nothing_is_known_is_no_original(store: Store) -> None:
+    store.room.write("app.log", b"one\n")
+    assert not store.holds(store.meets("app.log.1", b"one\n"))
+
+
+def test_what_stays_as_it_is_beside_its_original_is_a_file_like_any_other(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    store.holds(store.meets("app.log.1", b"one\n"))
+    store.room.clock.advance(ALMOST)
+    assert store.holds_still()
+    store.room.clock.advance(GRACE - ALMOST)
+    assert not store.holds_still()
+    assert not store.copies.held
+
+
+def test_the_time_counts_from_its_last_growth(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    store.holds(store.meets("app.log.1", b"one\n"))
+    store.room.clock.advance(ALMOST)
+    store.room.append("app.log.1", b"two\n")
+    assert store.holds_still()
+    store.room.clock.advance(ALMOST)
+    assert store.holds_still()
+    store.room.clock.advance(GRACE)
+    assert not store.holds_still()
+
+
+def test_it_is_let_go_as_soon_as_it_has_bytes_of_its_own(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    store.holds(store.meets("app.log.1", b"one\n"))
+    store.room.append("app.log.1", b"other\n")
+    assert not store.holds_still()
+    assert not store.copies.held
+
+
+def test_an_original_that_was_truncated_meanwhile_is_about_to_be_noticed(store: Store) -> None:
+    """Until then nothing that was written behind it may let the copy go."""
+    store.original("app.log", b"one\ntwo\n", position=4)
+    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.room.write("app.log", b"new\n")
+    for _ in range(3):
+        store.room.clock.advance(GRACE)
+        assert store.holds_still()
+
+
+def test_a_copy_of_a_file_that_is_gone_is_held_until_that_is_done_with(store: Store) -> None:
+    """The output is blocked: the last lines of the original are still under way."""
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.room.path("app.log").unlink()
+    store.ending[key] = store.known.pop(key)
+    store.room.clock.advance(GRACE * 10)
+    assert store.holds_still()
+    del store.ending[key]
+    assert not store.holds_still()
+
+
+def test_a_copy_that_is_met_when_its_original_is_gone_is_held_too(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.room.path("app.log").unlink()
+    store.ending[key] = store.known.pop(key)
+    copy = store.meets("app.log.1", b"one\ntwo\n")
+    assert store.holds(copy)
+    assert store.copies.original_of(copy.found.key) == key
+
+
+def test_bytes_of_its_own_are_not_held_by_a_file_that_is_gone(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.room.path("app.log").unlink()
+    store.ending[key] = store.known.pop(key)
+    assert not store.holds(store.meets("app.log.1", b"ONE\ntwo\n"))
+
+
+def test_a_held_copy_has_the_rest_of_its_original(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    state = store.known[key]
+    assert store.copies.has_rest(state, key, 4)
+    assert not store.copies.has_rest(state, key, 8)
+    assert not store.copies.has_rest(state, (0, 0), 4)
+
+
+def test_a_copy_that_is_held_for_another_file_has_no_rest_of_this_one(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.holds(store.meets("app.log.1", b""))
+    assert not store.copies.has_rest(store.known[key], key, 4)
+
+
+def test_it_says_when_a_held_file_is_to_be_looked_at(store: Store) -> None:
+    assert store.copies.next_look == float("inf")
+    store.original("app.log", b"one\n")
+    store.holds(store.meets("app.log.1", b"one\n"))
+    assert store.copies.next_look == store.room.clock.monotonic() + GRACE
+
+
+@pytest.mark.xfail(reason="copies.holds leaves `since` where it was while the original is ending: the loop spins")
+def test_while_its_original_is_ending_there_is_no_need_to_look_all_the_time(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.ending[key] = store.known[key]
+    store.room.clock.advance(GRACE)
+    assert store.holds_still()
+    assert store.copies.next_look > store.room.clock.monotonic()
+
+
+def test_held_files_are_shown_as_they_are_now(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    store.holds(store.meets("app.log.1", b"one\n"))
+    store.room.append("app.log.1", b"two\n")
+    (opened,) = store.copies.refreshed()
+    assert (opened.size, opened.found.size) == (8, 8)
+    assert opened.found.modified == store.room.path("app.log.1").stat().st_mtime
+
+
+def test_a_held_file_that_was_deleted_is_let_go(store: Store) -> None:
+    store.original("app.log", b"one\ntwo\n")
+    opened = store.meets("app.log.1", b"one\n")
+    store.holds(opened)
+    store.room.path("app.log.1").unlink()
+    assert (store.copies.refreshed(), store.copies.held) == ([], {})
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened.content.fd)
+
+
+def test_a_file_that_turned_out_to_be_something_is_not_held(store: Store) -> None:
+    store.original("app.log", b"one\n")
+    opened = store.meets("app.log.1", b"one\n")
+    store.holds(opened)
+    store.copies.drop(opened.found.key)
+    store.copies.drop(opened.found.key)
+    assert (store.copies.held, store.copies.original_of(opened.found.key)) == ({}, None)
+    os.fstat(opened.content.fd)
+
+
+def test_held_files_are_closed_at_the_end(store: Store) -> None:
+    store.original("app.log", b"one\n")
+    opened = store.meets("app.log.1", b"one\n")
+    store.holds(opened)
+    store.copies.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened.content.fd)

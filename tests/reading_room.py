@@ -143,3 +143,11 @@ def finish(harvester: Harvester) -> Harvester:
     """Read to its end, and all of it acknowledged."""
     acknowledge(read_all(harvester))
     return harvester
+
+
+def is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True

@@ -8,7 +8,7 @@ FileKey = tuple[int, int]
 
 class Watches:
     """`Watcher` without inotify: `files` and `directories` are what it was asked to watch. `refuses`: there is no watch
-    to be had for a file; `on_watch` is called when one was given."""
+    to be had for a file; `on_watch` and `on_directory` are called when one was given."""
 
     def __init__(self) -> None:
         self.changed: deque[FileKey] = deque()
@@ -18,9 +18,11 @@ class Watches:
         self.directories: set[str] = set()
         self.refuses = False
         self.on_watch: Callable[[], object] = lambda: None
+        self.on_directory: Callable[[], object] = lambda: None
 
     def watch_directory(self, path: str) -> None:
         self.directories.add(path)
+        self.on_directory()
 
     def keep_directories(self, paths: Collection[str]) -> None:
         self.directories &= set(paths)

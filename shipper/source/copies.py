@@ -8,7 +8,7 @@ is a file like any other.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from registry.state import FileState
@@ -20,6 +20,10 @@ from shipper.source.orphans import could_be
 from shipper.source.rotation import possible_originals
 
 GRACE = 5.0  # seconds without growth after which a file that looks like another is one of its own
+
+
+# The files that are at a path, or were there just before.
+FilesAt = Callable[[str], Iterable[FileKey]]
 
 
 @dataclass(slots=True)
@@ -45,10 +49,10 @@ class Copies:
         self._state_of = state_of
         self.held: dict[FileKey, Suspect] = {}
 
-    def holds(self, opened: Opened, present: Mapping[str, FileKey]) -> bool:
-        """Whether the file must wait. `present`: what is under the paths now, by path. Raises OSError."""
+    def holds(self, opened: Opened, files_at: FilesAt) -> bool:
+        """Whether the file must wait. Raises OSError."""
         key = opened.found.key
-        original = self._original(opened, present)
+        original = self._original(opened, files_at)
         known = self.held.get(key)
         if original is None:
             self.held.pop(key, None)
@@ -59,7 +63,7 @@ class Copies:
         known.original = original
         if now - known.since < GRACE or original in self._ending():
             return True
-        if not self._is_still_there(opened, original, present):
+        if not self._is_still_there(opened, original):
             known.since = now  # it was truncated, and that is about to be noticed
             return True
         del self.held[key]
@@ -74,6 +78,13 @@ class Copies:
             for suspect in self.held.values()
         )
 
+    def inherit(self, heirs: Mapping[FileKey, FileKey]) -> set[FileKey]:
+        """A file took over the entry of what was the original of others too: they look like it now. Which ones."""
+        found = {key for key, suspect in self.held.items() if suspect.original in heirs}
+        for key in found:
+            self.held[key].original = heirs[self.held[key].original]
+        return found
+
     def original_of(self, key: FileKey) -> FileKey | None:
         return self.held[key].original if key in self.held else None
 
@@ -83,11 +94,12 @@ class Copies:
         return min((suspect.since + GRACE for suspect in self.held.values()), default=float("inf"))
 
     def refreshed(self) -> list[Opened]:
-        """Those that are held, as they are now; what was deleted meanwhile is let go."""
+        """Those that are held, as they are now. One that was deleted is let go, unless its original is gone too: then
+        it may be the only one to have what was not read."""
         found = []
         for key, suspect in list(self.held.items()):
             status = os.fstat(suspect.opened.content.fd)
-            if status.st_nlink == 0:
+            if status.st_nlink == 0 and self._state_of(suspect.original) is not None:
                 del self.held[key]
                 os.close(suspect.opened.content.fd)
             else:
@@ -104,7 +116,7 @@ class Copies:
             os.close(suspect.opened.content.fd)
         self.held.clear()
 
-    def _original(self, opened: Opened, present: Mapping[str, FileKey]) -> FileKey | None:
+    def _original(self, opened: Opened, files_at: FilesAt) -> FileKey | None:
         known = self.held.get(opened.found.key)
         ending = self._ending()
         if known is not None and known.original in ending:
@@ -116,14 +128,15 @@ class Copies:
             if could_be(each, opened.found, opened.content) and opened.content.holds(each):
                 return key
         for path in possible_originals(opened.found.path):
-            if path in present and self._looks_like(opened, path, present[path]):
-                return present[path]
+            for key in files_at(path):
+                if self._looks_like(opened, path, key):
+                    return key
         return None
 
-    def _is_still_there(self, opened: Opened, original: FileKey, present: Mapping[str, FileKey]) -> bool:
+    def _is_still_there(self, opened: Opened, original: FileKey) -> bool:
         """Whether the original still holds the same bytes."""
-        head = opened.content.fingerprint()
-        return any(key == original and _begins_as(path, opened, head) for path, key in present.items())
+        state = self._state_of(original)
+        return state is not None and _begins_as(state.path, opened, opened.content.fingerprint())
 
     def _looks_like(self, opened: Opened, path: str, key: FileKey) -> bool:
         """Whether all bytes are those of the other file, as far as head and tail tell."""

@@ -10,7 +10,7 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.reader.gzip_file import CompressionError
 from shipper.source.closer import Closer
-from shipper.source.copies import Copies
+from shipper.source.copies import Copies, FilesAt
 from shipper.source.deletion import Deletions
 from shipper.source.discover import FileKey
 from shipper.source.entries import Entries
@@ -229,14 +229,17 @@ class Crawler:
         if not opened:
             self._entries.tell_of_lost()
             return
-        present = None if self._once or not self._surveyed else self._former | self._survey.present
-        claims = self._opener.identify(opened, present)
+        claims = self._opener.identify(opened, None if self._once or not self._surveyed else self._files_at())
         for key, suspect in self._copies.held.items():
             if not self._watcher.is_watched(key):
                 self._watcher.watch_file(key, suspect.opened.content.fd)
         self._launcher.launch(claims, first=not self._surveyed)
         self._entries.tell_of_lost()
         self._surveyed = True
+
+    def _files_at(self) -> FilesAt:
+        present, former = self._survey.present, self._former
+        return lambda path: [paths[path] for paths in (present, former) if path in paths]
 
     def _closed(self, harvester: Harvester, why: str) -> None:
         delete = self._inputs[harvester.source.input_id].config.delete

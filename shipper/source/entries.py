@@ -37,6 +37,7 @@ class Claim:
 
     state: FileState
     former: str | None = None
+    was: FileKey | None = None  # the device and inode of the file that had the entry, where it was another one
 
     @property
     def is_new(self) -> bool:
@@ -113,7 +114,7 @@ class Entries:
         logger.info(
             "%s goes on where %s was (file id %s, offset %d)", opened.found.path, known.path, known.id, taken.position
         )
-        return Claim(taken, known.path)
+        return Claim(taken, known.path, (known.device, known.inode))
 
     def make(self, opened: Opened) -> Claim:
         """A new one; its id is not saved yet. Raises OSError."""

@@ -6,12 +6,12 @@ that hold what an entry without a file remembers; those that look like a copy of
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from shipper.reader.gzip_file import is_gzip
 from shipper.source.content import content_of
-from shipper.source.copies import Copies
+from shipper.source.copies import Copies, FilesAt
 from shipper.source.discover import FileKey, Found
 from shipper.source.entries import Claim, Entries, Opened
 from shipper.source.identity import name_of_file
@@ -35,17 +35,21 @@ class Opener:
         """Those that could be opened and are still the files that were found."""
         return [opened for source, found in wanted if (opened := self._open(source, found)) is not None]
 
-    def identify(self, opened: list[Opened], present: Mapping[str, FileKey] | None) -> list[tuple[Opened, Claim]]:
-        """Which entry each belongs to; those that must wait or cannot be read are left out. `present`: what is under
-        the paths now, by path; None where nothing can be a copy of something that is still to end."""
+    def identify(self, opened: list[Opened], files_at: FilesAt | None) -> list[tuple[Opened, Claim]]:
+        """Which entry each belongs to; those that must wait or cannot be read are left out. `files_at`: None where
+        nothing can be a copy of something that is still to end."""
         claims: dict[int, Claim] = {}
+        heirs: dict[FileKey, FileKey] = {}
         for step in (self._entries.claim, self._adopt):
             for index, each in enumerate(opened):
                 if index not in claims and (claim := self._try(step, each)) is not None:
                     claims[index] = claim
                     self._copies.drop(each.found.key)
+                    if claim.was is not None:
+                        heirs[claim.was] = each.found.key
+        waiting = self._copies.inherit(heirs)
         for index, each in enumerate(opened):
-            if index not in claims and not self._is_held(each, present):
+            if index not in claims and each.found.key not in waiting and not self._is_held(each, files_at):
                 claim = self._try(self._entries.make, each)
                 if claim is not None:
                     claims[index] = claim
@@ -57,12 +61,12 @@ class Opener:
     def _adopt(self, opened: Opened) -> Claim | None:
         return self._entries.adopt(opened, self._copies.original_of(opened.found.key))
 
-    def _is_held(self, opened: Opened, present: Mapping[str, FileKey] | None) -> bool:
-        if present is None or opened.found.key in self.reborn:
+    def _is_held(self, opened: Opened, files_at: FilesAt | None) -> bool:
+        if files_at is None or opened.found.key in self.reborn:
             self.reborn.discard(opened.found.key)
             return False
         try:
-            return self._copies.holds(opened, present)
+            return self._copies.holds(opened, files_at)
         except OSError as error:
             self._tell(opened.found.path, f"cannot be read: {error.strerror}")
             return False

@@ -63,7 +63,7 @@ def could_be(state: FileState, found: Found, content: Content) -> bool:
     if state.compressed:
         return False  # no bytes before its position are known
     if state.inode == found.key[1] or is_named_after(found.path, state.path):
-        return state.position > 0 or content.compressed or found.size >= state.size_seen > 0
+        return state.position > 0 or content.compressed or found.size >= max(state.size_seen, state.fingerprint[0])
     return state.position >= TAIL_SIZE
 
 

@@ -18,21 +18,25 @@ class Succession:
         self._former: dict[str, Harvester] = {}  # by the path that a file had when it was read last
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
+        self._waiting: set[Harvester] = set()
 
     def renamed(self, harvester: Harvester, former: str) -> None:
-        """Only where messages can have several lines is there something to join."""
-        if harvester.policy.multiline_timeout is not None:
+        """Only where messages can have several lines is there something to join; and the first new path tells where it
+        goes on, not the next ones."""
+        known = harvester in self._successor or harvester in self._former.values()
+        if harvester.policy.multiline_timeout is not None and not known:
             self._former[former] = harvester
 
     def appeared(self, fresh: list[Harvester]) -> list[Harvester]:
         """New files, opened and not read yet; the predecessors that were found, whose state is to be saved."""
         changed = []
         for former, harvester in list(self._former.items()):
-            heirs = [each for each in fresh if is_named_after(each.state.path, former) and each is not harvester]
-            if not any(each.state.path == former for each in heirs):
+            heir = next((each for each in fresh if each.state.path == former and each not in self._predecessor), None)
+            if heir is None or heir is harvester:
                 continue
             del self._former[former]
-            heirs.sort(key=lambda each: os.fstat(each.fd).st_mtime_ns)
+            before = [each for each in fresh if is_named_after(each.state.path, former) and _age(each) < _age(heir)]
+            heirs = [*sorted(before, key=_age), heir]
             for first, second in zip([harvester, *heirs], heirs, strict=False):
                 self._pair(first, second)
                 changed.append(first)
@@ -43,18 +47,21 @@ class Succession:
         for harvester in opened:
             successor = running.get(harvester.state.continues_in or "")
             if successor is not None and harvester.policy.multiline_timeout is not None:
-                self._successor[harvester] = successor
-                if not successor.offset:
-                    self._predecessor[successor] = harvester
+                self._link(harvester, successor)
 
     def _pair(self, harvester: Harvester, successor: Harvester) -> None:
+        self._link(harvester, successor)
+        harvester.update(continues_in=successor.state.id)
+
+    def _link(self, harvester: Harvester, successor: Harvester) -> None:
         self._successor[harvester] = successor
         self._predecessor[successor] = harvester
-        harvester.update(continues_in=successor.state.id)
+        if not successor.offset:  # else it was read on already before a restart
+            self._waiting.add(successor)
 
     def waits_for(self, harvester: Harvester) -> Harvester | None:
         """The file that must be read to its end before anything of this one is."""
-        return self._predecessor.get(harvester) if self._predecessor else None
+        return self._predecessor[harvester] if harvester in self._waiting else None
 
     def at_end(self, harvester: Harvester) -> Harvester | None:
         """A file with a successor was read to its end: the next file to be read of the two, None for neither."""
@@ -73,12 +80,20 @@ class Succession:
         """It is closed, or done with its successor; the one that waited for it, if any."""
         for path in [path for path, each in self._former.items() if each is harvester]:
             del self._former[path]
+        self._waiting.discard(harvester)
         if (predecessor := self._predecessor.pop(harvester, None)) is not None:
-            self._successor.pop(predecessor, None)
+            del self._successor[predecessor]
         successor = self._successor.pop(harvester, None)
-        if successor is None or self._predecessor.pop(successor, None) is None:
+        if successor is None:
             return None
-        return successor
+        del self._predecessor[successor]
+        waited = successor in self._waiting
+        self._waiting.discard(successor)
+        return successor if waited else None
+
+
+def _age(harvester: Harvester) -> int:
+    return os.fstat(harvester.fd).st_mtime_ns
 
 
 def _ends_with_line(harvester: Harvester) -> bool:

@@ -1,4 +1,4 @@
-"""Every option of an input that is about time and about files, under the names that a user writes, told through the Lab."""
+"""The options of an input that are about files and time, under the names that a user writes, told through the Lab."""
 
 import gzip
 import json
@@ -543,9 +543,7 @@ def test_under_each_identity_but_the_path_a_rename_is_the_same_file(lab: UserLab
         assert len({each.file_id for each in lab.arrived}) == 2
 
 
-def test_under_each_identity_a_rename_while_down_is_the_same_file_but_for_the_path(
-    lab: UserLab, identity: str
-) -> None:
+def test_under_each_identity_a_rename_while_down_is_the_same_file_but_for_the_path(lab: UserLab, identity: str) -> None:
     lab.append("a.log", f"{HEAD}one\n")
     lab.start()
     lab.until_messages(HEAD[:-1], "one")
@@ -570,6 +568,68 @@ def test_under_path_a_file_that_is_replaced_by_one_that_is_at_least_as_long_goes
     os.replace(lab.logs / "new", lab.logs / "a.log")
     lab.start()
     lab.until_messages("one", "three")
+
+
+def test_under_each_identity_a_gz_that_was_read_is_not_read_again_after_a_restart(lab: UserLab, identity: str) -> None:
+    lab.options = {**lab.options, "compression": "auto"}
+    content = HEAD + "".join(f"{os.urandom(20).hex()}\n" for _ in range(1000))
+    pack(lab, "a.log.gz", content.encode())
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 1001)
+    lab.pass_time(60)
+    lab.stop()
+    lab.start()
+    lab.pass_time(60)
+    assert len(lab.messages) == 1001
+
+
+@pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
+def test_a_file_that_was_deleted_and_made_anew_is_read_from_its_start_whatever_names_it(
+    lab: UserLab, name: str
+) -> None:
+    marker = lab.logs.parent / "marker"
+    marker.write_text("this disk\n")
+    lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.remove("a.log")
+    lab.pass_time(60)
+    lab.append("a.log", "two\nthree\n")
+    lab.until_messages("one", "two", "three")
+
+
+@pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
+def test_a_file_that_was_cut_and_has_grown_past_the_position_is_read_from_its_start_whatever_names_it(
+    lab: UserLab, name: str
+) -> None:
+    marker = lab.logs.parent / "marker"
+    marker.write_text("this disk\n")
+    lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.truncate("a.log")
+    lab.append("a.log", "two\nthree\n")
+    lab.until_messages("one", "two", "three")
+    lab.pass_time(600)
+    lab.stop()
+    lab.append("a.log", "four\n")
+    lab.start()
+    lab.until_messages("one", "two", "three", "four")
+
+
+def test_under_fingerprint_a_gz_of_what_was_shipped_is_not_shipped_again(lab: UserLab) -> None:
+    lab.options = {**IDENTITIES["fingerprint"], "compression": "auto"}
+    content = HEAD + "".join(f"{os.urandom(20).hex()}\n" for _ in range(1000))
+    lab.append("a.log.1", content)
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 1001)
+    pack(lab, "a.log.1.gz", content.encode())
+    lab.pass_time(2)
+    lab.remove("a.log.1")
+    lab.pass_time(600)
+    assert len(lab.messages) == 1001
 
 
 def test_under_path_a_rotation_out_of_the_globs_leaves_one_entry_for_the_path_also_after_a_restart(
@@ -760,5 +820,5 @@ def test_under_compression_gzip_a_file_that_is_no_gzip_is_told_of_and_the_others
     lab.start()
     lab.pass_time(DAY)
     assert lab.messages == ["one"]
-    (told,) = [line for line in caplog.messages if f"{lab.logs}/plain.log" in line and "gzip" in line]
+    assert len([line for line in caplog.messages if f"{lab.logs}/plain.log" in line and "gzip" in line]) == 1
     assert lab.running.metrics.harvesters_started == 2

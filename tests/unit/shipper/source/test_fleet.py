@@ -7,17 +7,9 @@ import pytest
 from shipper.source.discover import Found
 from shipper.source.fleet import Closed
 from shipper.source.harvester import REMOVED, RENAMED, Harvester
-from tests.reading_room import Room, acknowledge, entry_of, finish, read_all
+from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
 
 MakeRoom = Callable[..., Room]
-
-
-def is_open(fd: int) -> bool:
-    try:
-        os.fstat(fd)
-    except OSError:
-        return False
-    return True
 
 
 def survey(room: Room, harvester: Harvester) -> Found:
@@ -113,6 +105,16 @@ def test_the_size_of_a_compressed_file_is_noted_once_it_was_read_to_its_end(make
     assert (noted.compressed, noted.position) == (room.path("app.log.gz").stat().st_size, 4)
 
 
+def test_the_size_on_disk_of_a_compressed_file_says_nothing_about_its_content(make_room: MakeRoom) -> None:
+    room = make_room(compression="auto")
+    for name in ("closed.log.gz", "stopped.log.gz"):
+        room.read(name, gzip.compress(b"one\n"))
+    closed, stopped = room.fleet.running.values()
+    room.fleet.close(closed)
+    room.fleet.stop()
+    assert (closed.state.size_seen, stopped.state.size_seen) == (0, 0)
+
+
 def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
@@ -144,6 +146,16 @@ def test_batches_under_way_move_the_position_of_a_file_that_has_ended(room: Room
     orphan = room.entries.orphans.states[harvester.state.id]
     assert (orphan.position, orphan.ended) == (4, REMOVED)
     assert room.books.written[harvester.state.id] == orphan
+
+
+def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) -> None:
+    """It was counted when the life ended: a restart must not count it again."""
+    harvester = room.read("app.log", b"one\ntw")
+    batches = read_all(harvester)
+    room.fleet.end(harvester, REMOVED)
+    assert room.books.written[harvester.state.id].size_seen == 4
+    acknowledge(batches)
+    assert room.books.written[harvester.state.id].size_seen == 4
 
 
 def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -> None:

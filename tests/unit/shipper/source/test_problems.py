@@ -39,9 +39,7 @@ def test_a_file_that_was_never_bad_may_be_well(problems: Problems) -> None:
     assert problems.now == {}
 
 
-def test_a_scan_tells_only_what_the_scan_before_it_did_not(
-    problems: Problems, told: pytest.LogCaptureFixture
-) -> None:
+def test_a_scan_tells_only_what_the_scan_before_it_did_not(problems: Problems, told: pytest.LogCaptureFixture) -> None:
     problems.of_scan("app", {"/l/*": "no file matches it"})
     problems.of_scan("app", {"/l/*": "no file matches it", "/m": "is a FIFO"})
     assert told.messages == ["/l/*: no file matches it", "/m: is a FIFO"]

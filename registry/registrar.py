@@ -130,11 +130,15 @@ class Registrar:
             self._tell(error)
             return True
         self._confirm(taken)
+        with self._changed:
+            closing = self._pending.closing
+        if not closing:  # what was to be saved is saved, and nobody waits for a checkpoint
+            self._store.checkpoint_if_due()
         return True
 
     def _append(self, taken: Taken) -> None:
         changed = [state for state in taken.entries.values() if state is not None]
-        self._store.append(changed, [file_id for file_id, state in taken.entries.items() if state is None])
+        self._store.write(changed, [file_id for file_id, state in taken.entries.items() if state is None])
 
     def _confirm(self, taken: Taken) -> None:
         self.flushes += 1

@@ -31,6 +31,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -92,25 +93,30 @@ class Store:
         self._files.fsync_dir(self.directory)
 
     def append(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
+        """`write`, and the checkpoint if it is due."""
+        self.write(changed, removed)
+        self.checkpoint_if_due()
+
+    def write(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
         """One group, on disk when this returns. Raises OSError: then nothing of it counts, and it may be repeated."""
-        lines = [*map(form.entry, changed), *map(form.removal, removed)]
-        if not lines:
+        if not changed and not removed:
             return
-        data = form.group(self._group + 1, lines)
         self._repair()
         if self._outdated:
             self._checkpoint()
         self._half_group = True
-        write_all(self._log, data)
+        size = 0
+        for piece in form.pieces(self._group + 1, chain(map(form.entry, changed), map(form.removal, removed))):
+            write_all(self._log, piece)
+            size += len(piece)
         self._log.fsync()
         self._half_group = False
         self._group += 1
-        self._end += len(data)
-        self._entries += len(lines)
+        self._end += size
+        self._entries += len(changed) + len(removed)
         self.states.update((state.id, state) for state in changed)
         for file_id in removed:
             self.states.pop(file_id, None)
-        self._checkpoint_if_due()
 
     def _repair(self) -> None:
         if self._rename_pending:
@@ -122,7 +128,8 @@ class Store:
             self._log.fsync()  # or the cut bytes could come back behind the next group
             self._half_group = False
 
-    def _checkpoint_if_due(self) -> None:
+    def checkpoint_if_due(self) -> None:
+        """With many entries it takes seconds. Raises nothing: without it the log only grows longer."""
         if self._entries <= max(self._checkpoint_due, len(self.states)):
             return
         try:

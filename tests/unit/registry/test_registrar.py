@@ -291,7 +291,7 @@ def test_closing_while_the_disk_hangs_does_not_hang(gate: Gate) -> None:
 
 
 class Faulty(Store):
-    def append(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
+    def write(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
         raise ZeroDivisionError
 
 
@@ -312,3 +312,30 @@ def test_the_line_about_a_disk_that_refuses_says_what_to_do(desk: Desk, caplog: 
     desk.registrar.note(A)
     desk.pass_time(1)
     assert "(EROFS); make the file system writable again" in caplog.text
+
+
+def overgrown(desk: Desk) -> Path:
+    """The log has grown past the live entries, so that a checkpoint is due at the next save."""
+    for position in range(1001):
+        desk.store.write([at(A, position)])
+    return HERE / "checkpoint.ndjson"
+
+
+def test_a_checkpoint_is_made_after_what_waited_for_the_save_was_told(desk: Desk) -> None:
+    checkpoint = overgrown(desk)
+    told: list[bool] = []
+    desk.registrar = Registrar(
+        desk.store, 1.0, lambda: told.append(desk.disk.read(checkpoint) is None), clock=lambda: desk.now
+    )
+    desk.registrar.save([B])
+    desk.registrar.step()
+    assert told == [True]
+    assert desk.disk.read(checkpoint) is not None
+
+
+def test_the_last_save_does_not_wait_for_a_checkpoint(desk: Desk) -> None:
+    checkpoint = overgrown(desk)
+    desk.registrar.note(at(A, 5))
+    assert desk.registrar.close(FOREVER)
+    assert desk.disk.read(checkpoint) is None
+    assert desk.on_disk() == {"a": 5}

@@ -37,6 +37,7 @@ from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.progress import Progress, TerminalHandler
+from shipper.source.base import FileSource
 from shipper.source.crawler import Crawler
 from shipper.source.input import Input, static_members
 from shipper.source.scheduler import Scheduler
@@ -100,7 +101,7 @@ def build(
     stack.callback(output.close)
 
     inputs = [_input(each, config, registrar, clock) for each in config.inputs if each.enabled]
-    crawler: Crawler | StdinCrawler
+    crawler: FileSource
     if inputs[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
         scheduler = Scheduler(stream, clock)
@@ -109,7 +110,7 @@ def build(
         watcher = Watcher(wake.set)
         stack.callback(watcher.stop)
         watcher.start()
-        scheduler = Scheduler(watcher, clock)
+        scheduler = Scheduler(watcher, clock, one_by_one=once)
         crawler = Crawler(
             inputs, registrar, scheduler, watcher, clock, metrics,
             once=once, first_start=first_start, most_open=_most_open(once=once),

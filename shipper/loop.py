@@ -14,10 +14,9 @@ from shipper.output.base import Output
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.reader.gzip_file import CompressionError
-from shipper.source.crawler import Crawler
+from shipper.source.base import FileSource
 from shipper.source.harvester import Harvester
 from shipper.source.scheduler import Scheduler
-from shipper.source.stdin import StdinCrawler
 from shipper.wake import Wake
 
 READS_A_STEP = 4  # so that acknowledgements are taken in between, and the queue's bound is looked at
@@ -31,7 +30,7 @@ class Loop:
     """`wake` is set by whoever has news for the loop: the watcher, the registrar, a signal."""
 
     def __init__(
-        self, crawler: Crawler | StdinCrawler, scheduler: Scheduler, queue: MemoryQueue, publisher: Publisher,
+        self, crawler: FileSource, scheduler: Scheduler, queue: MemoryQueue, publisher: Publisher,
         output: Output, registrar: Registrar, metrics: Metrics, clock: Clock, wake: Wake,
     ) -> None:  # fmt: skip
         self.crawler = crawler

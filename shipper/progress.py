@@ -8,29 +8,17 @@ Both go to the same handler, because only who writes the log lines can clear the
 import logging
 import os
 from collections import deque
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.discover import FileKey
-from shipper.source.harvester import Harvester
+from shipper.source.base import FileSource
 
 INTERVAL = 0.2  # seconds between two drawings
 MEMORY = 5.0  # seconds over which rates are taken
 WIDTH = 80  # columns, where the terminal does not say
-
-
-class Crawling(Protocol):
-    """What is asked of the crawler: the files that are open, and how many of their bytes are not acknowledged."""
-
-    @property
-    def running(self) -> Mapping[FileKey, Harvester]: ...
-
-    @property
-    def bytes_behind(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +107,7 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
 class Progress:
     """Used by the reading thread only. Without a terminal there is none: no `handler`, no line."""
 
-    def __init__(self, handler: TerminalHandler | None, metrics: Metrics, crawler: Crawling, clock: Clock) -> None:
+    def __init__(self, handler: TerminalHandler | None, metrics: Metrics, crawler: FileSource, clock: Clock) -> None:
         self._handler = handler
         self._metrics = metrics
         self._crawler = crawler

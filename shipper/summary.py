@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.crawler import Crawler
-from shipper.source.stdin import StdinCrawler
+from shipper.source.base import FileSource
 
 logger = logging.getLogger(__name__)
 
@@ -14,7 +13,7 @@ INTERVAL = 30.0
 
 
 class Summary:
-    def __init__(self, metrics: Metrics, crawler: Crawler | StdinCrawler, clock: Clock) -> None:
+    def __init__(self, metrics: Metrics, crawler: FileSource, clock: Clock) -> None:
         self._metrics = metrics
         self._crawler = crawler
         self._clock = clock

@@ -37,9 +37,12 @@ class FileWatcher(Protocol):
 
 
 class Scheduler:
-    def __init__(self, watcher: FileWatcher, clock: Clock) -> None:
+    def __init__(self, watcher: FileWatcher, clock: Clock, *, one_by_one: bool = False) -> None:
+        """`one_by_one`: a file is read to its end before the next one's turn, so that lines come in the order of their
+        age; for a replay, where nobody waits for the small ones."""
         self._watcher = watcher
         self._clock = clock
+        self._one_by_one = one_by_one
         self._ready: OrderedDict[Harvester, None] = OrderedDict()
         self._hot: dict[Harvester, None] = {}
         self._held: dict[Harvester, _Held] = {}
@@ -68,8 +71,10 @@ class Scheduler:
         return self._ready.popitem(last=False)[0] if self._ready else None
 
     def again(self, harvester: Harvester) -> None:
-        """It gave a batch and may have more: it goes to the end of the row."""
+        """It gave a batch and may have more: it goes to the end of the row, or stays at its head."""
         self._ready[harvester] = None
+        if self._one_by_one:
+            self._ready.move_to_end(harvester, last=False)
         self._time_message(harvester)
 
     def rest(self, harvester: Harvester) -> None:

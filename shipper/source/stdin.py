@@ -137,7 +137,8 @@ class StdinCrawler:
     def truncated(self, harvester: Harvester, error: ShipperError) -> Batch | None:
         raise error  # only files are
 
-    damaged = truncated
+    def damaged(self, harvester: Harvester, error: ShipperError) -> None:
+        raise error
 
     def waits_for(self, harvester: Harvester) -> Harvester | None:
         return None

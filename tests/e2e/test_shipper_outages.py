@@ -1,12 +1,15 @@
 """What is left when the shipper or the broker goes away under load: every line, in order, repeats equal."""
 
+import os
 import random
+import resource
 import time
 
 import pytest
 
 from demo.broker import Broker
-from tests.e2e.running import Agent, LiveWriter, Topic
+from registry.load import LOG, read
+from tests.e2e.running import Agent, LiveWriter, Topic, await_true
 
 pytestmark = pytest.mark.kafka
 
@@ -128,3 +131,35 @@ def test_a_message_is_not_ended_by_time_while_its_next_line_waits_unread(
     topic.await_message(traces[-1])
     assert [record.value["message"] for record in topic.records] == ["the first", *traces]
     assert agent.stop() == 0
+
+
+def limit_registry(agent: Agent, *, full: bool = True) -> None:
+    """No file of the agent can grow beyond what its registry has now, as on a disk without room."""
+    size = (agent.data / "registry" / LOG).stat().st_size if full else resource.RLIM_INFINITY
+    resource.prlimit(agent.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def test_on_a_full_disk_known_files_go_on_and_a_new_one_waits_for_room(agent: Agent, topic: Topic) -> None:
+    new = agent.logs / "new.log"
+    for number in range(30):  # so that the registry is larger than what the agent says meanwhile
+        agent.append("before", path=agent.logs / f"{number}.log")
+    agent.append("before")
+    agent.start()
+    topic.await_records(31)
+    await_true(lambda: len(read(agent.data / "registry")) == 31, "saved")
+    limit_registry(agent)
+    agent.append("known file")
+    topic.await_message("known file")
+    agent.append("new file", path=new)
+    agent.await_log("positions cannot be saved")
+    agent.append("known file again")
+    topic.await_message("known file again")
+    assert not topic.life_of(new.stat().st_ino)
+    limit_registry(agent, full=False)
+
+    topic.expect(agent.path)
+    topic.expect(new)
+    assert agent.stop() == 0
+    states = read(agent.data / "registry").values()
+    assert all(state.position == os.stat(state.path).st_size for state in states)
+    assert len(topic.records) == 31 + 3  # what was acknowledged meanwhile is not sent again

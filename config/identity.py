@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from config.checks import Finding, not_blank
 
@@ -26,6 +26,11 @@ class FileIdentityConfig:
 class Bare:
     """A section without options: that it is there says all."""
 
+    not_yet: ClassVar = {
+        "length": "it is prospector.scanner.fingerprint.length",
+        "offset": "it is prospector.scanner.fingerprint.offset",
+    }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerSection:
@@ -41,6 +46,8 @@ class MarkerSection:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileIdentitySection:
     """`file_identity` as it is written; none of the four is `default`."""
+
+    as_in: ClassVar = "file_identity.native: ~"
 
     native: Bare | None = field(default=None, metadata={"doc": "A file is its device and inode alone."})
     fingerprint: Bare | None = field(

@@ -9,7 +9,7 @@ from config.checks import Finding, not_blank, without_blanks
 from config.identity import FileIdentityConfig, FileIdentitySection
 from config.parsers import ParserConfig
 from config.patterns import Pattern
-from config.units import Duration, DurationOrNever, Size
+from config.units import Duration, DurationOrNever, Size, readable_duration
 
 InputType = Literal["filestream", "log", "container", "stdin"]
 Compression = Literal["none", "gzip", "auto"]
@@ -113,7 +113,7 @@ def cleaning(clean_inactive: float, ignore_older: float, interval: float, interv
     if not ignore_older:
         yield "clean_inactive", "needs ignore_older: a file that is forgotten and not ignored is read again"
     elif clean_inactive <= ignore_older + interval:
-        limit = f"ignore_older + {interval_name} ({ignore_older:g}s + {interval:g}s)"
+        limit = f"ignore_older + {interval_name} ({readable_duration(ignore_older)} + {readable_duration(interval)})"
         yield "clean_inactive", f"must be more than {limit}, or files are forgotten that are still looked at"
 
 

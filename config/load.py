@@ -57,7 +57,8 @@ class _Walk:
         if is_null(node):
             node = Table((), spot.place)
         if not isinstance(node, Table):
-            return self._report.fail(spot, _NO_SECTION)
+            example = getattr(model, "as_in", "")
+            return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
         found: Found = {}
         self._match(Names.of(model, kinds), node, "", spot, found)
         values = {option.name: self._option(option, found.get(option.name), spot) for option in options(model)}

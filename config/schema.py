@@ -140,10 +140,15 @@ class Names:
         """The message for a name that is none of ours."""
         candidates = list(dict.fromkeys(_spellings(self.options)))
         close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
-        if close:
-            return f"unknown option; did you mean {close[0]!r}?"
+        deeper = [leaf for leaf in self._leaves() if leaf.rpartition(".")[2] == name]
+        if close or len(deeper) == 1:
+            return f"unknown option; did you mean {(close or deeper)[0]!r}?"
         known = ", ".join(key for key, option in self.options.items() if key == option.keys[0])
         return f"unknown option; known here: {known or 'none'}"
+
+    def _leaves(self) -> Iterator[str]:
+        for key, option in self.options.items():
+            yield from _ends(option, key)
 
     def _all(self) -> Iterator[str]:
         yield from self.options

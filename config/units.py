@@ -30,8 +30,18 @@ def parse_duration(text: str) -> float:
         return float(stripped)
     parts = _PART.findall(stripped)
     if not parts or "".join(number + unit for number, unit in parts) != stripped:
-        raise ValueError(f"{text!r} is not a duration; write 5s, 1m30s, 100ms or 2h")
+        raise ValueError(f"{text!r} is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)")
     return round(sum(float(number) * _SECONDS[unit] for number, unit in parts), 9)
+
+
+def readable_duration(seconds: float) -> str:
+    """As people write it: 90 is "1m30s", 0.25 is "250ms"."""
+    if seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = ((hours, "h"), (minutes, "m"), (rest, "s"))
+    return "".join(f"{number:g}{unit}" for number, unit in parts if number)
 
 
 def parse_duration_or_never(text: str) -> float:

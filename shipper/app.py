@@ -183,7 +183,7 @@ def run(
     give_up = clock.monotonic() + once_timeout
     with ExitStack() as stack:
         app = build(config, data, wake, stack, once=once, clock=clock)
-        logger.info("started: %d inputs, data in %s", len(config.inputs), data)
+        logger.info("started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) > 1], data)
         # The collector would look again and again at millions of short-lived objects that reference counts free.
         gc.freeze()
         gc.set_threshold(200_000, 20, 50)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import os
 import resource
 import sys
 from collections.abc import Sequence
@@ -33,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(options.command(options))
     except (ConfigError, StartError, RegistryError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # the logging may not be set up, or set to another level
+        return FAILED
+    except BrokenPipeError:
+        # Whoever read the list has seen enough. Standard output is flushed once more at the end, which must not fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
         print(f"{error.filename or 'shipper'}: {error.strerror or error}", file=sys.stderr)  # noqa: T201

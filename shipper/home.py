@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from registry.files import DiskFiles
 from shipper.errors import StartError
 
 
@@ -15,7 +16,7 @@ class Home:
         self._path = path
 
     def make(self) -> None:
-        self._path.mkdir(parents=True, exist_ok=True, mode=0o750)
+        DiskFiles().make(self._path)
 
     @property
     def agent_id(self) -> str:

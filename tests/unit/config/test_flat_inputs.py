@@ -181,7 +181,7 @@ def test_two_inputs_of_the_same_paths_need_ids(lab):
         (
             "{type: log, paths: [x], clean_inactive: 71s, ignore_older: 1m, scan_frequency: 11s}",
             "clean_inactive",
-            "must be more than ignore_older + scan_frequency (60s + 11s), "
+            "must be more than ignore_older + scan_frequency (1m + 11s), "
             "or files are forgotten that are still looked at",
         ),
         (

@@ -53,7 +53,11 @@ def test_the_older_inputs_have_the_same_choice(lab, type):
             "missing; name the marker file, as in 'path: /logs/.shipper-marker'",
         ),
         ("file_identity.inode_marker.path: ''", "file_identity.inode_marker.path", "is empty"),
-        ("file_identity: native", "file_identity", "must be a section of options (key: value)"),
+        (
+            "file_identity: native",
+            "file_identity",
+            "must be a section of options (key: value), as in 'file_identity.native: ~'",
+        ),
         (
             "file_identity.fingerprint: ~\n    prospector.scanner.fingerprint.enabled: false",
             f"{FINGERPRINT}.enabled",

@@ -67,7 +67,7 @@ PATTERN = "parsers[0].multiline.pattern"
         (
             "close.reader.after_interval: -1",
             "close.reader.after_interval",
-            "'-1' is not a duration; write 5s, 1m30s, 100ms or 2h",
+            "'-1' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)",
         ),
         (
             "ignore_inactive: always",
@@ -173,12 +173,12 @@ def test_when_files_are_closed_and_deleted_is_read(lab):
 
 @pytest.mark.parametrize("more", ["", "prospector.scanner.check_interval: 1m"])
 def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab, more):
-    interval = "60s" if more else "10s"
+    interval = "1m" if more else "10s"
     cleaned = "70s" if more else "1m10s"
     text = f"    ignore_older: 1m\n    clean_inactive: {cleaned}\n    {more}\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
         "shipper.yml:5: shipper.inputs[0].clean_inactive: must be more than ignore_older + "
-        f"prospector.scanner.check_interval (60s + {interval}), or files are forgotten that are still looked at"
+        f"prospector.scanner.check_interval (1m + {interval}), or files are forgotten that are still looked at"
     ]
 
 
@@ -222,3 +222,18 @@ def test_all_mistakes_of_all_inputs_are_told_at_once(lab):
         "shipper.yml:4: output.consol: unknown option",
         "shipper.yml:4: output: no output is enabled",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("close.inactive: 1m", "close.inactive: unknown option; did you mean 'on_state_change.inactive'?"),
+        (
+            "file_identity.fingerprint.length: 64",
+            "file_identity.fingerprint.length: not supported (yet); it is prospector.scanner.fingerprint.length",
+        ),
+    ],
+)
+def test_an_option_in_the_wrong_section_is_told_where_it_belongs(lab, line, message):
+    found = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
+    assert found == [f"shipper.yml:4: shipper.inputs[0].{message}"]

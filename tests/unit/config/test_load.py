@@ -160,7 +160,7 @@ def test_what_is_ignored_or_not_enabled_becomes_a_note(car, lab):
         ("engine.raw.a: [1]\n", "shipper.yml:1: engine.raw.a: must be a single value, not a list"),
         ("engine:\n  even: 3\n", "shipper.yml:2: engine.even: 3 is odd"),
         ("engine.low: x\n", "shipper.yml:1: engine.low: 'x' must be a whole number"),
-        ("wait: soon\n", "shipper.yml:1: wait: 'soon' is not a duration; write 5s, 1m30s, 100ms or 2h"),
+        ("wait: soon\n", "shipper.yml:1: wait: 'soon' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)"),
         ("drive: up\n", "shipper.yml:1: drive: 'up' must be one of: left, right"),
         ("car.wheels:\n  - size: 5\n", "shipper.yml:2: car.wheels[0].name: missing; each wheel has one"),
         ("old.wheels:\n  - name:\n", "shipper.yml:2: old.wheels[0].name: missing; each wheel has one"),

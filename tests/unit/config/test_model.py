@@ -211,7 +211,7 @@ def test_the_native_prefix_reads_the_same(lab):
         (
             "filebeat.registry.flush: often",
             "filebeat.registry.flush",
-            "'often' is not a duration; write 5s, 1m30s, 100ms or 2h",
+            "'often' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)",
         ),
     ],
 )

@@ -1,6 +1,6 @@
 import pytest
 
-from config.units import parse_duration, parse_duration_or_never, parse_size
+from config.units import parse_duration, parse_duration_or_never, parse_size, readable_duration
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,11 @@ def test_a_duration_that_may_be_never_takes_minus_one_for_it(text, seconds):
 def test_no_other_negative_duration_is_never(text):
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration_or_never(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.25, "250ms"), (5, "5s"), (90, "1m30s"), (3600, "1h"), (90_061.5, "25h1m1.5s")]
+)
+def test_a_duration_is_said_as_people_write_it(seconds: float, text: str) -> None:
+    assert readable_duration(seconds) == text
+    assert parse_duration(text) == seconds

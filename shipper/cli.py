@@ -19,7 +19,7 @@ from registry.errors import RegistryError
 from shipper import app, logs
 from shipper.errors import StartError
 from shipper.output_check import check_output
-from shipper.registry_cli import add_registry_commands
+from shipper.positions.commands import add_registry_commands
 from shipper.signals import StopSignals
 from shipper.wake import Wake
 

@@ -22,6 +22,7 @@ SKIP_SIZE = 1024 * 1024
 EFFORT = 4 * 1024 * 1024
 
 REASONS = {
+    "incorrect header check": "not a gzip file; compression: auto reads plain files too",
     "incorrect data check": "the content does not match its checksum (crc)",
     "incorrect length check": "the content is not as long as the trailer says",
 }

@@ -157,7 +157,11 @@ class Closer:
 
     def _close_removed(self, harvester: Harvester, why: str) -> bool:
         size = os.fstat(harvester.fd).st_size
-        if not harvester.content.compressed:
+        if harvester.content.compressed:
+            if not harvester.is_complete:
+                self._give_up(harvester, why)
+                return True
+        else:
             if size > harvester.read_to and why == "close.reader.after_interval":
                 self._give_up(harvester, why)
                 return True

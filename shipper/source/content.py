@@ -4,10 +4,22 @@ import os
 from typing import Protocol
 
 from registry.state import FileState
+from shipper.errors import Truncated
 from shipper.reader.base import RawFile
-from shipper.reader.gzip_file import GzipFile, head, is_gzip, tail_digest
+from shipper.reader.gzip_file import MAGIC, GzipFile, head, is_gzip
 from shipper.reader.log_file import TAIL_SIZE, LogFile
+from shipper.source.comparison import Comparison, is_before
 from shipper.source.identity import HEAD_SIZE, digest, fingerprint, tail_hash
+
+COMPARED_AT_ONCE = 32 * 1024 * 1024  # compressed bytes
+
+
+class NotYet(Exception):
+    """It is being found out whether a file holds what `state` remembers: ask again soon."""
+
+    def __init__(self, state: FileState) -> None:
+        super().__init__(state.id)
+        self.state = state
 
 
 class Content(Protocol):
@@ -26,9 +38,40 @@ class Content(Protocol):
         """Whether the bytes that the registry's entry remembers are here, as far as that is told at once."""
 
     def agrees_at_position(self, state: FileState) -> bool:
-        """Whether also those before the entry's position are, whatever it costs to find out."""
+        """Whether also those before the entry's position are, whatever it costs to find out. Raises NotYet."""
 
     def reader(self, offset: int, cuts: tuple[int, ...]) -> RawFile: ...
+
+
+class PlainFile(LogFile):
+    """What comes after a pause may be of another life that has grown past the old one with equal bytes before the
+    position (padded lines, the same line again and again): the head is compared too then."""
+
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = ()) -> None:
+        super().__init__(fd, offset, cuts)
+        self._head = fingerprint(fd, min(offset, HEAD_SIZE))
+        self._paused = True
+
+    def next(self) -> bytes:
+        offset, tail = self.offset, self._tail
+        data = super().next()
+        if data and self._paused and not self._base and fingerprint(self.fd, self._head[0]) != self._head:
+            self.offset, self._tail = offset, tail  # the chain has seen nothing of it
+            raise Truncated(os.fstat(self.fd).st_size)
+        if data and not self._base and self._head[0] < HEAD_SIZE:
+            self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
+        self._paused = not data
+        return data
+
+    @property
+    def tail(self) -> bytes:
+        """The last bytes that were read, as they were then."""
+        return self._tail
+
+    @property
+    def is_as_read(self) -> bool:
+        """Whether they are there still. Raises OSError."""
+        return os.pread(self.fd, len(self._tail), self.offset - self._base - len(self._tail)) == self._tail
 
 
 class Plain:
@@ -56,19 +99,23 @@ class Plain:
     def agrees_at_position(self, state: FileState) -> bool:
         return self.holds(state)
 
-    def reader(self, offset: int, cuts: tuple[int, ...]) -> LogFile:
-        return LogFile(self.fd, offset, cuts)
+    def reader(self, offset: int, cuts: tuple[int, ...]) -> PlainFile:
+        return PlainFile(self.fd, offset, cuts)
 
 
 class Zipped:
     """Offsets count decompressed bytes. There is no tail hash: that would be decompressing everything before it. What
-    a .gz file holds does not change once it is complete, so inode and head tell it well enough."""
+    a .gz file holds does not change once it is complete, so inode and head tell it well enough.
+
+    `aside`: a big one is decompressed by a thread of its own, one at a time, because other files wait for this one."""
 
     compressed = True
-    __slots__ = ("fd",)
+    __slots__ = ("_aside", "_comparing", "fd")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, aside: bool = False) -> None:
         self.fd = fd
+        self._aside = aside
+        self._comparing: dict[tuple[int, str, int], Comparison] = {}  # by what was asked, and the size it had then
 
     def fingerprint(self, length: int = HEAD_SIZE) -> tuple[int, str]:
         first = head(self.fd, length)
@@ -83,15 +130,41 @@ class Zipped:
     def agrees_at_position(self, state: FileState) -> bool:
         if not state.tail_hash:
             return True
-        tail = tail_digest(self.fd, state.position, TAIL_SIZE)
-        return tail is not None and digest(tail) == state.tail_hash
+        size = os.fstat(self.fd).st_size
+        if not self._aside or size <= COMPARED_AT_ONCE:
+            return is_before(self.fd, state.position, state.tail_hash)
+        asked = state.position, state.tail_hash, size
+        if asked not in self._comparing:
+            self._comparing[asked] = Comparison(self.fd, state.position, state.tail_hash)
+        if (agrees := self._comparing[asked].result) is None:
+            raise NotYet(state)
+        return agrees
 
     def reader(self, offset: int, cuts: tuple[int, ...]) -> GzipFile:
         return GzipFile(self.fd, offset, cuts)
 
 
-def content_of(fd: int, compression: str) -> Content:
+def content_of(fd: int, compression: str, path: str = "", *, aside: bool = False) -> Content:
     """`compression`: none, gzip or auto, as the input's option says. Raises OSError."""
-    if compression == "gzip" or (compression == "auto" and is_gzip(fd)):
-        return Zipped(fd)
+    if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
+        return Zipped(fd, aside=aside)
     return Plain(fd)
+
+
+def _may_become_gzip(fd: int, path: str) -> bool:
+    """gzip makes the file before it has anything to write: taken for text, all that follows would be sent as it is."""
+    return path.endswith(".gz") and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
+
+
+def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:
+    """Of a file that grew since `known`. Not where it was truncated since it was read: the head of another life would
+    be taken for that of this one. Raises OSError."""
+    longer = content.fingerprint()
+    return known if isinstance(file, PlainFile) and not file.is_as_read else longer
+
+
+def tail_at(content: Content, file: RawFile, position: int) -> str:
+    """From what was read, where that ends there, for the same reason. Raises OSError."""
+    if isinstance(file, PlainFile) and file.offset == position and len(file.tail) == min(position, TAIL_SIZE):
+        return digest(file.tail)
+    return content.tail_hash(position)

@@ -4,11 +4,14 @@ copytruncate and gzip write a second file beside the first, and only then empty 
 told of new files within milliseconds sees both at once; taken for a file of its own, the second would be shipped a
 second time. So a new file whose name and bytes look like those of another is held. Either its original ends, then it
 takes that one's entry over (entries.py), or it gets bytes of its own, or it stays as it is for some seconds: then it
-is a file like any other.
+is a file like any other. Longer than that it is held only while its original is ending, or is another than was read
+of it, which is about to be noticed; an output that is blocked can make both last.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from registry.state import FileState
@@ -16,9 +19,10 @@ from shipper.clock import Clock
 from shipper.source.content import Plain
 from shipper.source.discover import FileKey
 from shipper.source.entries import Opened
-from shipper.source.orphans import could_be
+from shipper.source.orphans import could_be, is_beginning
 from shipper.source.rotation import possible_originals
 
+ANSWER_AFTER = 0.25  # seconds between two looks whether a long comparison is done
 GRACE = 5.0  # seconds without growth after which a file that looks like another is one of its own
 
 
@@ -28,12 +32,14 @@ FilesAt = Callable[[str], Iterable[FileKey]]
 
 @dataclass(slots=True)
 class Suspect:
-    """A file that is held; `size` and `since`: when it was seen to have grown last."""
+    """A file that is held; `size` and `since`: when it was seen to have grown last. `asked`: how it compares with an
+    entry is not known yet."""
 
     opened: Opened
     original: FileKey
     size: int
     since: float
+    asked: bool = False
 
 
 class Copies:
@@ -42,11 +48,14 @@ class Copies:
 
     def __init__(
         self, clock: Clock, ending: Callable[[], Mapping[FileKey, FileState]],
-        state_of: Callable[[FileKey], FileState | None],
+        state_of: Callable[[FileKey], FileState | None], states: Callable[[], Iterable[FileState]] = tuple,
     ) -> None:  # fmt: skip
+        """`states`: those of all files that are there."""
         self._clock = clock
         self._ending = ending
         self._state_of = state_of
+        self._states = states
+        self._by_head: dict[tuple[int, str], list[FileState]] | None = None  # made when it is asked for
         self.held: dict[FileKey, Suspect] = {}
 
     def holds(self, opened: Opened, files_at: FilesAt) -> bool:
@@ -61,13 +70,26 @@ class Copies:
         if known is None or known.size != opened.size:
             self.held[key] = known = Suspect(opened, original, opened.size, now)
         known.original = original
-        if now - known.since < GRACE or original in self._ending():
+        if now - known.since < GRACE:
             return True
-        if not self._is_still_there(opened, original):
-            known.since = now  # it was truncated, and that is about to be noticed
+        if original in self._ending() or self._is_truncated(original):
+            known.since = now
             return True
         del self.held[key]
         return False
+
+    def await_answer(self, opened: Opened, state: FileState) -> None:
+        """Hold the file until it is known whether it goes on where the entry is."""
+        now = self._clock.monotonic()
+        known = self.held.get(opened.found.key)
+        if known is None:
+            known = Suspect(opened, (state.device, state.inode), opened.size, now)
+        known.asked, known.since = True, now
+        self.held[opened.found.key] = known
+
+    @property
+    def awaits_answer(self) -> bool:
+        return any(suspect.asked for suspect in self.held.values())
 
     def has_rest(self, state: FileState, key: FileKey, offset: int) -> bool:
         """Whether a file is held that has the bytes of this one from `offset` on. Raises OSError."""
@@ -91,21 +113,31 @@ class Copies:
     @property
     def next_look(self) -> float:
         """Monotonic time at which a file that is held must be looked at again."""
-        return min((suspect.since + GRACE for suspect in self.held.values()), default=float("inf"))
+        held = self.held.values()
+        return min((each.since + (ANSWER_AFTER if each.asked else GRACE) for each in held), default=float("inf"))
 
     def refreshed(self) -> list[Opened]:
-        """Those that are held, as they are now. One that was deleted is let go, unless its original is gone too: then
-        it may be the only one to have what was not read."""
+        """Those that are held, as they are now. One that was deleted is let go, unless its original is gone too, or
+        was truncated: then it may be the only one to have what was not read."""
+        self._by_head = None
         found = []
         for key, suspect in list(self.held.items()):
+            suspect.asked = False
             status = os.fstat(suspect.opened.content.fd)
-            if status.st_nlink == 0 and self._state_of(suspect.original) is not None:
+            if status.st_nlink == 0 and self._is_in_original(suspect):
                 del self.held[key]
                 os.close(suspect.opened.content.fd)
             else:
                 now = replace(suspect.opened.found, size=status.st_size, modified=status.st_mtime)
                 found.append(replace(suspect.opened, size=status.st_size, found=now))
         return found
+
+    def _is_in_original(self, suspect: Suspect) -> bool:
+        state = self._state_of(suspect.original)
+        if state is None:
+            return False
+        is_known = state.fingerprint[0] > 0 and suspect.opened.content.holds(state)
+        return is_known or _begins_as(state.path, suspect.opened)
 
     def drop(self, key: FileKey) -> None:
         """It is known now what it is; its descriptor is the caller's."""
@@ -119,7 +151,7 @@ class Copies:
     def _original(self, opened: Opened, files_at: FilesAt) -> FileKey | None:
         known = self.held.get(opened.found.key)
         ending = self._ending()
-        if known is not None and known.original in ending:
+        if known is not None and known.original in ending and _could_become(opened, ending[known.original]):
             return known.original
         state = self._state_of(known.original) if known is not None else None
         if known is not None and state is not None and self._looks_like(opened, state.path, known.original):
@@ -131,35 +163,79 @@ class Copies:
             for key in files_at(path):
                 if self._looks_like(opened, path, key):
                     return key
+        return self._by_its_bytes(opened)
+
+    def _by_its_bytes(self, opened: Opened) -> FileKey | None:
+        """A copy may be renamed as soon as it is made, and its original truncated. Files that are as they were are
+        none: who copies one elsewhere has a second file."""
+        if opened.content.compressed or not opened.size:
+            return None
+        if self._by_head is None:
+            self._by_head = defaultdict(list)
+            for state in self._states():
+                self._by_head[state.fingerprint].append(state)
+        for length in {length for length, _ in self._by_head if 0 < length <= opened.size}:
+            for state in self._by_head.get(opened.content.fingerprint(length), ()):
+                key = state.device, state.inode
+                fits = key != opened.found.key and could_be(state, opened.found, opened.content)
+                if fits and opened.content.holds(state) and self._is_truncated(key):
+                    return key
         return None
 
-    def _is_still_there(self, opened: Opened, original: FileKey) -> bool:
-        """Whether the original still holds the same bytes."""
-        state = self._state_of(original)
-        return state is not None and _begins_as(state.path, opened, opened.content.fingerprint())
+    def _is_truncated(self, key: FileKey) -> bool:
+        """Whether the file does not hold any more what was read of it. As long as nobody reads on in it, that may be
+        noticed late."""
+        state = self._state_of(key)
+        if state is None:
+            return False
+        with _opened(state.path) as file:
+            return file is not None and _key_of(file) == key and not file.holds(state)
+
+    def _is_as_it_was(self, key: FileKey, state: FileState) -> bool:
+        with _opened(state.path) as file:
+            return file is not None and _key_of(file) == key and file.holds(state)
 
     def _looks_like(self, opened: Opened, path: str, key: FileKey) -> bool:
         """Whether all bytes are those of the other file, as far as head and tail tell."""
-        head = opened.content.fingerprint()
-        if head[0] == 0:
+        if opened.content.fingerprint()[0] == 0:
             return True  # cp and gzip make it before they fill it
         state = self._state_of(key)
         if state is None:
             return False
-        if state.fingerprint[0] and opened.content.holds(state):
-            return True  # the original may have been truncated by now
-        return _begins_as(path, opened, head)
+        if state.fingerprint[0] and opened.content.holds(state) and not self._is_as_it_was(key, state):
+            return True
+        return _begins_as(path, opened)
 
 
-def _begins_as(path: str, opened: Opened, head: tuple[int, str]) -> bool:
+def _could_become(opened: Opened, state: FileState) -> bool:
+    """Whether it may be a copy of a file that is gone, or the beginning of one."""
+    if opened.size < state.fingerprint[0] or opened.content.holds(state):
+        return True
+    return is_beginning(opened.size, opened.content, state)
+
+
+def _key_of(file: Plain) -> FileKey:
+    status = os.fstat(file.fd)
+    return status.st_dev, status.st_ino
+
+
+def _begins_as(path: str, opened: Opened) -> bool:
+    head = opened.content.fingerprint()
+    with _opened(path) as original:
+        if original is None or original.fingerprint(head[0]) != head:
+            return False
+        return opened.content.compressed or original.tail_hash(opened.size) == opened.content.tail_hash(opened.size)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Plain | None]:
+    """None where it cannot be opened."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
-        return False
+        yield None
+        return
     try:
-        original = Plain(fd)
-        if original.fingerprint(head[0]) != head:
-            return False
-        return opened.content.compressed or original.tail_hash(opened.size) == opened.content.tail_hash(opened.size)
+        yield Plain(fd)
     finally:
         os.close(fd)

@@ -53,9 +53,9 @@ class Crawler:
         self._succession = Succession()
         self._survey = Survey(inputs, watcher, clock, self.problems, once=once)
         self._entries = Entries(registrar, clock, metrics, self._inputs)
-        self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._freed)
-        self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of)
-        self._opener = Opener(self._entries, self._copies, self.problems.of_file)
+        self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._shut)
+        self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.states)
+        self._opener = Opener(self._entries, self._copies, self.problems.of_file, once=once)
         self._deletions = Deletions(registrar, clock)
         self._places = Places(self.fleet, {each.id: each.config.harvester_limit for each in inputs}, most_open)
         rules = {each.id: each.config.close for each in inputs}
@@ -151,18 +151,18 @@ class Crawler:
     def at_end(self, harvester: Harvester) -> None:
         """All that the file holds now was read: a message under way may go on in the next file, or that one need not
         wait any longer."""
-        following = self._succession.at_end(harvester)
-        if following is not None:
-            self._scheduler.wake(following)
+        self._wake(self._succession.at_end(harvester))
 
     def parted(self, harvester: Harvester) -> None:
         """A message that went on in the next file has ended."""
-        self._freed(harvester)
+        self._wake(self._succession.forget(harvester))
 
-    def _freed(self, harvester: Harvester) -> None:
-        successor = self._succession.forget(harvester)
-        if successor is not None:
-            self._scheduler.wake(successor)
+    def _shut(self, harvester: Harvester) -> None:
+        self._wake(self._succession.closed(harvester))
+
+    def _wake(self, harvester: Harvester | None) -> None:
+        if harvester is not None:
+            self._scheduler.wake(harvester)
 
     def _take_hints(self) -> list[FileKey]:
         """Wakes the open files that have news; the others that have."""
@@ -202,8 +202,7 @@ class Crawler:
             harvester.gone = harvester.gone or MOVED
             self._closer.look_for_removal(harvester)
         self._look_at_unwatched()
-        if not self._once:
-            self._entries.lose_missing(found, self._survey.present, self.problems.excuses)
+        self._entries.lose_missing(found, self._survey.present, self.problems.excuses, once=self._once)
         self._places.clear()
         self._open(decided.open)
         for state in moved:
@@ -217,6 +216,8 @@ class Crawler:
             unwatched = self._survey.was_afresh or not self._watcher.is_watched(harvester.key)
             if unwatched and os.fstat(harvester.fd).st_size != harvester.read_to:
                 self._scheduler.wake(harvester)
+        for harvester in self._succession.waited_for:
+            self._scheduler.wake(harvester)
 
     def _open(self, wanted: list[Wanted]) -> None:
         self._start(self._places.admit(wanted))
@@ -234,7 +235,8 @@ class Crawler:
             if not self._watcher.is_watched(key):
                 self._watcher.watch_file(key, suspect.opened.content.fd)
         self._launcher.launch(claims, first=not self._surveyed)
-        self._entries.tell_of_lost()
+        if not self._copies.awaits_answer:
+            self._entries.tell_of_lost()
         self._surveyed = True
 
     def _files_at(self) -> FilesAt:

@@ -9,6 +9,7 @@ from itertools import count
 from registry.registrar import Registrar, Saved
 from registry.state import FileState
 from shipper.clock import Clock
+from shipper.source.content import Plain
 
 logger = logging.getLogger(__name__)
 
@@ -46,13 +47,8 @@ class Deletions:
 
     def _take_turn(self, doomed: _Doomed) -> None:
         state = doomed.state
-        try:
-            status = os.lstat(state.path)
-        except OSError:
-            return  # somebody else removed or moved it
-        size = state.compressed or state.position
-        if (status.st_dev, status.st_ino) != (state.device, state.inode) or status.st_size != size:
-            return  # it has news: it is planned anew when it is closed again
+        if not _is_read(state):
+            return  # somebody removed or moved it, or it has news: then it is planned anew when it is closed again
         if doomed.saved is None:
             # The position must be on disk first: else a crash could forget what became of the file.
             doomed.saved = self._registrar.save([state])
@@ -73,3 +69,22 @@ class Deletions:
 
     def _put(self, doomed: _Doomed, after: float) -> None:
         heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), doomed))
+
+
+def _is_read(state: FileState) -> bool:
+    """Whether the file at the path holds what was read, and nothing besides."""
+    try:
+        fd = os.open(state.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        status = os.fstat(fd)
+        if (status.st_dev, status.st_ino, status.st_size) != (
+            state.device, state.inode, state.compressed or state.position
+        ):  # fmt: skip
+            return False
+        return state.compressed > 0 or Plain(fd).holds(state)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from config.patterns import Pattern
@@ -18,7 +18,7 @@ from shipper.source.directory_probe import READ_LINKS, Filters, Probe
 from shipper.source.directory_tree import Tree
 from shipper.source.glob_pattern import PathPattern, Plain, parse
 
-__all__ = ["FileKey", "Found", "Listing", "ScanOptions", "Scanner", "scan"]
+__all__ = ["FileKey", "Found", "Listing", "ScanOptions", "Scanner"]
 
 RETRIES = 2  # of a scan during which directories changed: it may have missed a file that was renamed
 
@@ -207,7 +207,3 @@ class _Search:
         if not os.path.isdir(pattern.root):
             return f"no file matches it: there is no directory {pattern.root}"
         return "no file matches it"
-
-
-def scan(patterns: Iterable[str]) -> Listing:
-    return Scanner(tuple(patterns), ScanOptions(symlinks=True)).scan(afresh=True)

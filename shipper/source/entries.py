@@ -56,8 +56,8 @@ class Entries:
         self.asleep: dict[Name, FileState] = {}
         self.orphans = Orphans()
         self._doubtful: dict[str, str] = {}  # why, by file id
-        for state in registrar.states.values():
-            if state.ended is None or state.key:
+        for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):
+            if state.ended is None or _may_be_named_again(state):
                 self.asleep[name_of_entry(state)] = state
             else:
                 self.orphans.add(state)
@@ -81,7 +81,7 @@ class Entries:
 
     def orphan(self, state: FileState) -> None:
         """The entry waits for a file that turns out to be it."""
-        if state.key:
+        if _may_be_named_again(state):
             self.asleep[state.key] = state
         else:
             self.orphans.add(state)
@@ -92,7 +92,8 @@ class Entries:
         known = self.asleep.get(opened.name)
         if known is None:
             return None
-        fits = opened.size >= known.position if _is_trusted(opened) else opened.content.holds(known)
+        is_trusted = _is_trusted(opened) and not opened.content.compressed  # where sizes and positions differ
+        fits = opened.size >= known.position if is_trusted else opened.content.holds(known)
         del self.asleep[opened.name]  # not before: where that raised, the entry must stay
         if fits:
             return Claim(self._taken(known, opened), known.path)
@@ -141,9 +142,11 @@ class Entries:
             self.keep(replace(state, path=path, updated=self._clock.time()))
             self._registrar.note(self.asleep[name_of_entry(state)])
 
-    def lose_missing(self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool]) -> None:
+    def lose_missing(
+        self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool], *, once: bool = False
+    ) -> None:
         """After a scan: entries whose file is nowhere any more. `excused` tells of a path whether it could not be
-        looked at, so that nothing is known about it."""
+        looked at, so that nothing is known about it. With `once` it is no news: a copy is known, and that is all."""
         missing = [
             state
             for state in self.asleep.values()
@@ -153,6 +156,9 @@ class Entries:
         ]
         for state in [each for each in missing if not excused(each.path)]:
             del self.asleep[name_of_entry(state)]
+            if once:
+                self.orphan(replace(state, ended=MISSING))
+                continue
             self._doubtful[state.id] = (
                 "is not there any more: lost if it was removed; if it was moved out of the paths, add where it is to "
                 "them and the rest is shipped"
@@ -214,3 +220,9 @@ class Entries:
 def _is_trusted(opened: Opened) -> bool:
     """Where file_identity names something else than device and inode with their bytes, that alone decides."""
     return opened.source.config.file_identity.name != "default"
+
+
+def _may_be_named_again(state: FileState) -> bool:
+    """Whether a file that has the name of an ended one goes on there. What is at the path or inode of a truncated one
+    is a new life; who has the same fingerprint is its copy."""
+    return bool(state.key) and (state.ended != TRUNCATED or state.key.startswith("fingerprint:"))

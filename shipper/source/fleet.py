@@ -127,6 +127,10 @@ class Fleet:
         running = self.running.get(key)
         return running.state if running is not None else self._entries.asleep.get(key)
 
+    def states(self) -> list[FileState]:
+        """Of all files that are there."""
+        return [*(harvester.state for harvester in self.running.values()), *self._entries.asleep.values()]
+
     def _shut(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)
         del self.running[harvester.key]

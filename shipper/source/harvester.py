@@ -11,7 +11,7 @@ from shipper.event import Batch, Messages, Source
 from shipper.pipeline.acks import Ledger
 from shipper.reader.base import RawFile, Reader
 from shipper.reader.log_file import LogFile
-from shipper.source.content import Content
+from shipper.source.content import Content, fingerprint_now, tail_at
 from shipper.source.discover import FileKey
 from shipper.source.heat import Heat
 from shipper.source.identity import HEAD_SIZE
@@ -44,8 +44,9 @@ class Harvester:
     """
 
     __slots__ = (
-        "_chain", "_clock", "_file", "_is_confirmed", "_note", "_parted", "_reader", "_tails", "at_end", "content",
-        "gone", "heat", "key", "ledger", "must_save", "opened_at", "policy", "seam", "size", "source", "state",
+        "_chain", "_clock", "_file", "_is_confirmed", "_note", "_parted", "_reader", "_tails", "at_end",
+        "content", "gone", "heat", "is_open", "key", "ledger", "must_save", "opened_at", "policy", "seam", "size",
+        "source", "state",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +61,7 @@ class Harvester:
         self.size = state.size_seen
         self.heat = Heat(clock)
         self.opened_at = clock.monotonic()
+        self.is_open = True
         self.at_end = False
         self.gone: str | None = None
         self.seam: Seam | None = None
@@ -141,6 +143,8 @@ class Harvester:
             if not self.content.holds(self.state):
                 raise Truncated(os.fstat(self.fd).st_size)
             self._is_confirmed = True
+        if self.seam is not None and self.seam.is_torn(self._file.offset):
+            return self.end_message()
         messages = self._reader.next()
         self.at_end = messages is None and not self._file.busy
         if messages is None:
@@ -169,6 +173,7 @@ class Harvester:
         self._note(self.state)
 
     def close(self) -> None:
+        self.is_open = False
         if self.seam is not None:
             self.seam.close()
         os.close(self.fd)
@@ -196,7 +201,7 @@ class Harvester:
 
     def _batch(self, messages: Messages) -> Batch:
         if self.state.fingerprint[0] < HEAD_SIZE:
-            fingerprint = self.content.fingerprint()
+            fingerprint = fingerprint_now(self.content, self._file, self.state.fingerprint)
             # Met empty: an entry without any bytes would fit whatever is at this inode after a crash.
             self.must_save = self.must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
             size = max(self.state.size_seen, messages.end)
@@ -225,7 +230,7 @@ class Harvester:
 
     def _remember_tail(self, end: int) -> None:
         if end > self.offset:
-            self._tails.append((end, self.content.tail_hash(end)))
+            self._tails.append((end, tail_at(self.content, self._file, end)))
 
     def _advanced(self, position: int) -> None:
         state, tail = self.state, self.state.tail_hash

@@ -4,6 +4,8 @@ from shipper.clock import Clock
 from shipper.source.discover import Found
 from shipper.source.input import Input
 
+TICK = 0.02  # file systems keep time in ticks of up to 10 ms: what is written just after the start can look older
+
 
 class Ignoring:
     """Times of change are compared in unix seconds. `first_start`: when the agent ran for the first time."""
@@ -17,4 +19,4 @@ class Ignoring:
         config = source.config
         if 0 < config.ignore_older < self._clock.time() - found.modified:
             return True
-        return config.ignore_inactive != "" and found.modified < self._since[config.ignore_inactive]
+        return config.ignore_inactive != "" and found.modified + TICK < self._since[config.ignore_inactive]

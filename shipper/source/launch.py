@@ -85,8 +85,8 @@ class Launcher:
             harvester = self._start(opened, claim, first=first)
             if harvester is not None:
                 (fresh if claim.is_new or self._once else known).append(harvester)
-        predecessors = self._succession.appeared(fresh)
         self._succession.resume(known, {each.state.id: each for each in self._fleet.running.values()})
+        predecessors = self._succession.appeared(fresh)
         for harvester in known:
             self._registrar.note(harvester.state)
             self._scheduler.wake(harvester)
@@ -101,7 +101,9 @@ class Launcher:
         skipped = self._ignoring.skips(opened.source, opened.found)
         if claim.is_new and (skipped or (first and opened.source.config.tail_files)):
             state = _at_its_end(opened, state)
-        if not self._once and (skipped or _is_read(opened, state)):
+        # One that is to be deleted is closed first, by what closes files.
+        rests = _is_read(opened, state) and not opened.source.config.delete.enabled
+        if not self._once and (skipped or rests):
             self._registrar.note(state)
             self._fleet.rest(opened, state)
             return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from shipper.reader.gzip_file import is_gzip
-from shipper.source.content import content_of
+from shipper.source.content import NotYet, content_of
 from shipper.source.copies import Copies, FilesAt
 from shipper.source.discover import FileKey, Found
 from shipper.source.entries import Claim, Entries, Opened
@@ -20,14 +20,19 @@ from shipper.source.survey import Wanted
 
 logger = logging.getLogger(__name__)
 
+Step = Callable[[Opened], Claim | None]
+
 
 class Opener:
     """Used by the reading thread only. `tell` takes what is wrong with a path, in words, or None when it is well."""
 
-    def __init__(self, entries: Entries, copies: Copies, tell: Callable[[str, str | None], None]) -> None:
+    def __init__(
+        self, entries: Entries, copies: Copies, tell: Callable[[str, str | None], None], *, once: bool = False
+    ) -> None:  # fmt: skip
         self._entries = entries
         self._copies = copies
         self._tell = tell
+        self._once = once
         self._told_of_gzip: set[FileKey] = set()
         self.reborn: set[FileKey] = set()  # files whose life ended in place: what is there now is no copy
 
@@ -38,25 +43,28 @@ class Opener:
     def identify(self, opened: list[Opened], files_at: FilesAt | None) -> list[tuple[Opened, Claim]]:
         """Which entry each belongs to; those that must wait or cannot be read are left out. `files_at`: None where
         nothing can be a copy of something that is still to end."""
-        claims: dict[int, Claim] = {}
+        claims: dict[FileKey, Claim] = {}
         heirs: dict[FileKey, FileKey] = {}
-        for step in (self._entries.claim, self._adopt):
-            for index, each in enumerate(opened):
-                if index not in claims and (claim := self._try(step, each)) is not None:
-                    claims[index] = claim
+        left = {each.found.key: each for each in opened}
+        for step, turn in ((self._entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
+            for each in [each for each in turn if each.found.key in left]:
+                claim = self._try(step, each, left)
+                if claim is not None:
+                    claims[each.found.key] = claim
+                    del left[each.found.key]
                     self._copies.drop(each.found.key)
                     if claim.was is not None:
                         heirs[claim.was] = each.found.key
         waiting = self._copies.inherit(heirs)
-        for index, each in enumerate(opened):
-            if index not in claims and each.found.key not in waiting and not self._is_held(each, files_at):
-                claim = self._try(self._entries.make, each)
+        for key, each in list(left.items()):
+            if key not in waiting and not self._is_held(each, files_at):
+                claim = self._try(self._entries.make, each, left)
                 if claim is not None:
-                    claims[index] = claim
-        for index, each in enumerate(opened):
-            if index not in claims and each.found.key not in self._copies.held:
+                    claims[key] = claim
+        for each in opened:
+            if each.found.key not in claims and each.found.key not in self._copies.held:
                 os.close(each.content.fd)
-        return [(opened[index], claim) for index, claim in sorted(claims.items())]
+        return [(each, claims[each.found.key]) for each in opened if each.found.key in claims]
 
     def _adopt(self, opened: Opened) -> Claim | None:
         return self._entries.adopt(opened, self._copies.original_of(opened.found.key))
@@ -71,12 +79,17 @@ class Opener:
             self._tell(opened.found.path, f"cannot be read: {error.strerror}")
             return False
 
-    def _try(self, step: Callable[[Opened], Claim | None], opened: Opened) -> Claim | None:
+    def _try(self, step: Step, opened: Opened, left: dict[FileKey, Opened]) -> Claim | None:
+        """One that cannot be read is not looked at any more: it may be known, and must not be taken for a new one."""
         try:
             return step(opened)
+        except NotYet as answer:
+            self._copies.await_answer(opened, answer.state)
         except OSError as error:
             self._tell(opened.found.path, f"cannot be read: {error.strerror}")
-            return None
+            self._copies.drop(opened.found.key)
+        del left[opened.found.key]
+        return None
 
     def _open(self, source: Input, found: Found) -> Opened | None:
         try:
@@ -104,7 +117,7 @@ class Opener:
         name = name_of_file(source.config, found, fd)
         if name is None:
             return None  # shorter than what file_identity.fingerprint takes: read when it has grown
-        content = content_of(fd, source.config.compression)
+        content = content_of(fd, source.config.compression, found.path, aside=not self._once)
         if source.config.compression == "none" and is_gzip(fd):
             self._tell_of_gzip(found)
         return Opened(
@@ -119,3 +132,8 @@ class Opener:
                 "prospector.scanner.exclude_files",
                 found.path,
             )
+
+
+def _comes_last(opened: Opened) -> tuple[bool, int]:
+    """Of several copies that goes on which stays, and of those the longest: it alone may have what was not read."""
+    return os.fstat(opened.content.fd).st_nlink == 0, -opened.size

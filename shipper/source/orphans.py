@@ -4,6 +4,9 @@ A device number that changed at a reboot, a disk that was restored, a copy that 
 original, a .gz of a rotated file: each is a file of unknown device and inode that holds what an entry remembers. It
 takes that entry over, with its id and its position. So that no file is taken for another, more must agree than a
 common header: a whole tail of bytes before the position, or the inode or the path beside what bytes there are.
+
+The price: a copy that is given an unrelated name within the moment in which it is made, before anybody looked, and of
+which fewer bytes were acknowledged than `is_told_by_bytes` asks for, is shipped again under an id of its own.
 """
 
 from collections import defaultdict
@@ -51,26 +54,43 @@ class Orphans:
             state
             for head in heads
             for file_id in self._by_head.get(head, ())
-            if could_be(state := self.states[file_id], found, content) and _holds(found, content, state)
+            if could_be(state := self.states[file_id], found, content)
+            and (agrees(content, state) or (_key(state) == original and is_beginning(found.size, content, state)))
         ]
-        return max(fitting, key=lambda each: ((each.device, each.inode) == original, each.position), default=None)
+        return max(fitting, key=lambda each: (_key(each) == original, each.position), default=None)
 
 
 def could_be(state: FileState, found: Found, content: Content) -> bool:
     """Whether enough speaks for it, should the bytes agree."""
-    if (state.device, state.inode) == found.key:
+    if state.key:
+        return False  # it has another name than its bytes
+    if _key(state) == found.key:
         return state.ended == MISSING
     if state.compressed:
         return False  # no bytes before its position are known
     if state.inode == found.key[1] or is_named_after(found.path, state.path):
         return state.position > 0 or content.compressed or found.size >= max(state.size_seen, state.fingerprint[0])
-    return state.position >= TAIL_SIZE
+    return is_told_by_bytes(state)
 
 
-def _holds(found: Found, content: Content, state: FileState) -> bool:
+def is_told_by_bytes(state: FileState) -> bool:
+    """Whether the bytes of a file tell which it is, whatever its name: those before the position must be enough, and
+    not lie in what may be a header."""
+    return state.position >= TAIL_SIZE + (HEAD_SIZE if state.fingerprint[0] == HEAD_SIZE else 0)
+
+
+def agrees(content: Content, state: FileState) -> bool:
+    return content.holds(state) and content.agrees_at_position(state)
+
+
+def is_beginning(size: int, content: Content, state: FileState) -> bool:
     """A copy may have been made before the last lines came, which were read from the original all the same: then it
-    is shorter than the position, and nothing of it is left to read."""
-    if content.holds(state):
-        return content.agrees_at_position(state)
-    short = state.ended == TRUNCATED and found.size < state.position and is_named_after(found.path, state.path)
-    return short and not content.compressed and content.fingerprint(state.fingerprint[0]) == state.fingerprint
+    is shorter than the position, and nothing of it is left to read. Only of a file that was seen beside its original
+    the head is enough to tell."""
+    if content.compressed or size >= state.position:
+        return False
+    return content.fingerprint(state.fingerprint[0]) == state.fingerprint
+
+
+def _key(state: FileState) -> FileKey:
+    return state.device, state.inode

@@ -51,7 +51,7 @@ class Scheduler:
 
     def wake(self, harvester: Harvester) -> None:
         """The file may have something to read. Waking it twice does no harm."""
-        if harvester not in self._held:
+        if harvester.is_open and harvester not in self._held:  # a descriptor that was closed may be another file's now
             self._hot.pop(harvester, None)
             self._ready[harvester] = None
 

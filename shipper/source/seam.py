@@ -35,5 +35,11 @@ class Seam:
         messages.end = max(self.end, messages.offsets[-1] + messages.lengths[-1]) if own else self.end
         return messages.end - self.end
 
+    def is_torn(self, offset: int) -> bool:
+        """Whether the successor was truncated before anything of it was read: what it holds is not what followed."""
+        if offset != self.end or not self.successor.is_open:
+            return False
+        return not self.successor.content.holds(self.successor.state)
+
     def close(self) -> None:
         os.close(self._fd)

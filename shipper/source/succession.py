@@ -19,23 +19,34 @@ class Succession:
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
+        self._moved: set[Harvester] = set()  # they have left the path at which they were written
 
     def renamed(self, harvester: Harvester, former: str) -> None:
         """Only where messages can have several lines is there something to join; and the first new path tells where it
         goes on, not the next ones."""
-        known = harvester in self._successor or harvester in self._former.values()
-        if harvester.policy.multiline_timeout is not None and not known:
+        if harvester.policy.multiline_timeout is not None and harvester not in self._moved:
+            self._moved.add(harvester)
             self._former[former] = harvester
 
     def appeared(self, fresh: list[Harvester]) -> list[Harvester]:
         """New files, opened and not read yet; the predecessors that were found, whose state is to be saved."""
         changed = []
         for former, harvester in list(self._former.items()):
+            if harvester in self._successor:
+                del self._former[former]  # its entry said it
+                continue
             heir = next((each for each in fresh if each.state.path == former and each not in self._predecessor), None)
             if heir is None or heir is harvester:
                 continue
             del self._former[former]
-            before = [each for each in fresh if is_named_after(each.state.path, former) and _age(each) < _age(heir)]
+            before = [
+                each
+                for each in fresh
+                if each is not harvester
+                and each not in self._predecessor
+                and is_named_after(each.state.path, former)
+                and _age(each) < _age(heir)
+            ]
             heirs = [*sorted(before, key=_age), heir]
             for first, second in zip([harvester, *heirs], heirs, strict=False):
                 self._pair(first, second)
@@ -46,7 +57,8 @@ class Succession:
         """Files opened again whose entry says where they go on. `running` by file id."""
         for harvester in opened:
             successor = running.get(harvester.state.continues_in or "")
-            if successor is not None and harvester.policy.multiline_timeout is not None:
+            is_free = successor not in self._predecessor and harvester not in self._successor
+            if successor is not None and is_free and harvester.policy.multiline_timeout is not None:
                 self._link(harvester, successor)
 
     def _pair(self, harvester: Harvester, successor: Harvester) -> None:
@@ -63,12 +75,17 @@ class Succession:
         """The file that must be read to its end before anything of this one is."""
         return self._predecessor[harvester] if harvester in self._waiting else None
 
+    @property
+    def waited_for(self) -> set[Harvester]:
+        """Files for which another waits: one that was overlooked would keep that one for ever."""
+        return {self._predecessor[harvester] for harvester in self._waiting}
+
     def at_end(self, harvester: Harvester) -> Harvester | None:
         """A file with a successor was read to its end: the next file to be read of the two, None for neither."""
         successor = self._successor.get(harvester) if self._successor else None
         if successor is None or harvester.seam is not None:
             return None
-        if harvester.message_deadline is None or not _ends_with_line(harvester):
+        if harvester.message_deadline is None or harvester.content.compressed or not _ends_with_line(harvester):
             harvester.update(continues_in=None)
             return self.forget(harvester)
         if os.fstat(successor.fd).st_size == 0:
@@ -76,8 +93,13 @@ class Succession:
         harvester.join(successor)
         return harvester
 
+    def closed(self, harvester: Harvester) -> Harvester | None:
+        """It is not read any more; the one that waited for it, if any."""
+        self._moved.discard(harvester)
+        return self.forget(harvester)
+
     def forget(self, harvester: Harvester) -> Harvester | None:
-        """It is closed, or done with its successor; the one that waited for it, if any."""
+        """It is done with its successor; the one that waited for it, if any."""
         for path in [path for path, each in self._former.items() if each is harvester]:
             del self._former[path]
         self._waiting.discard(harvester)

@@ -101,6 +101,9 @@ class Disk:
     def rename_over(self, name: str, generation: int, other: str, other_generation: int) -> None:
         path, target = self._path(name, generation), self._path(other, other_generation)
         if path.exists() and target.exists() and not (other_generation == 0 and self._is_fixed(path)):
+            life = self.lives.of(path.stat().st_ino)
+            assert life is not None
+            life.astray = life.astray or (self._is_fixed(path) and name != other)
             path.rename(target)
 
     def _is_fixed(self, path: Path) -> bool:
@@ -168,6 +171,9 @@ class Disk:
             path = outside[which % len(outside)]
             name = path.name.rpartition("-")[0]
             free = not (self._logs / name).exists() and not self._is_fixed(path)
+            life = self.lives.of(path.stat().st_ino)
+            assert life is not None
+            life.astray = life.astray or self._is_fixed(path)
             path.rename(self._logs / (name if free else f"{path.name}.back"))
 
     def link(self, name: str, generation: int) -> None:

@@ -28,6 +28,8 @@ class Life:
     handed: int = 0
     arrived: int = 0
     twin: "Life | None" = None
+    astray: bool = False  # a copy of it has a name that has nothing to do with it
+    unknown: bool = False  # and that was before enough of it was acknowledged to know the copy by its bytes
 
     def __post_init__(self) -> None:
         self.inodes |= self.at

@@ -323,6 +323,17 @@ def test_delete_removes_a_file_after_the_grace_period_and_not_before(
     assert any("all of it is acknowledged; deleted" in line for line in caplog.messages)
 
 
+def test_delete_saves_the_position_before_the_file_goes(lab: UserLab) -> None:
+    lab.options = DELETING
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
+    lab.kill()
+    (state,) = read(lab.data / "registry").values()
+    assert state.position == 4
+
+
 def test_delete_leaves_a_file_that_grew_and_removes_it_after_a_new_grace_period(lab: UserLab) -> None:
     lab.options = DELETING
     lab.append("a.log", "one\n")
@@ -403,6 +414,24 @@ def test_a_waiting_file_starts_as_soon_as_a_place_is_free_not_at_the_next_scan(l
     lab.start()
     lab.until(lambda: len(lab.messages) == 20, seconds=0.001)
     assert len(lab.running.loop.crawler.running) <= 2
+
+
+def test_a_copytruncate_while_down_repeats_nothing_although_only_one_file_may_be_open(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    for name in "ab":
+        lab.append(f"{name}.log", f"{name}\n" * 100)
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 200)
+    lab.stop()
+    for age, name in enumerate("ab"):
+        lab.append(f"{name}.log.1", (lab.logs / f"{name}.log").read_bytes())
+        lab.truncate(f"{name}.log")
+        lab.append(f"{name}.log", "new\n")
+        lab.date(f"{name}.log.1", 100 - age)
+        lab.date(f"{name}.log", 50 - age)
+    lab.start()
+    lab.pass_time(600)
+    assert lab.messages[200:] == ["new", "new"]
 
 
 def test_a_file_older_than_ignore_older_is_left_alone_and_what_is_added_to_it_is_shipped(lab: UserLab) -> None:

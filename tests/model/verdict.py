@@ -8,7 +8,10 @@ one file id, and one file id one life.
 import json
 from dataclasses import dataclass, field
 
+from registry.load import read
 from shipper.event import Batch
+from shipper.reader.log_file import TAIL_SIZE
+from shipper.source.identity import HEAD_SIZE
 from tests.arrivals import Arrived
 from tests.lab import Lab
 from tests.model.lives import Life, Lives, text_of
@@ -34,7 +37,7 @@ class Verdict:
         self._lab = lab
         self._lives = lives
         self._seen = 0
-        self._joined: dict[Life, int] = {}  # bytes of its head that belong to the last message of the file before it
+        self._joined: dict[Life, tuple[int, Life]] = {}  # bytes of its head that are the end of a message, and whose
 
     def take(self) -> bool:
         """Look at what is new in the destination and on its way there; whether there was anything."""
@@ -49,7 +52,19 @@ class Verdict:
             for batch in self._lab.output.taken:
                 self._handed(batch)
             self._lab.output.taken.clear()
+        for life in self._lives.all:
+            if life.astray and not life.unknown:
+                life.unknown = self._is_unknown(life)
         return bool(new)
+
+    def _is_unknown(self, life: Life) -> bool:
+        """Whether the agent has too few bytes of it to know a copy whose name does not tell (orphans.py)."""
+        enough = TAIL_SIZE + (HEAD_SIZE if len(life.content) >= HEAD_SIZE else 0)
+        ids = [file_id for file_id, told in self.ids.items() if told.life is life]
+        states = dict(read(self._lab.data / "registry"))
+        if self._lab.app is not None:
+            states |= {state.id: state for state in self._lab.app.loop.crawler.fleet.states()}
+        return not any(file_id in states and states[file_id].position >= enough for file_id in ids)
 
     def _handed(self, batch: Batch) -> None:
         if batch.messages.texts:
@@ -68,7 +83,7 @@ class Verdict:
             raise Wrong(f"out of order in {life}: {each} after offset {told.last}")
         if each.offset < told.end:
             raise Wrong(f"{each} overlaps what ends at {told.end} of {life}")
-        if each.offset < self._joined.get(life, 0):
+        if each.offset < self._joined_to(life) and not self._is_parted(life):
             raise Wrong(f"{each} of {life} belongs to the last message of the file before it")
         told.last, told.end = each.offset, min(each.offset + each.length, len(life.content))
         told.messages[each.offset] = (each.length, each.message)
@@ -98,9 +113,18 @@ class Verdict:
 
     def _name(self, file_id: str, life: Life) -> None:
         others = [known for known, told in self.ids.items() if told.life is life]
-        if others and life.twin is None and not self._copies_of(life):
+        if others and life.twin is None and not self._copies_of(life) and not life.unknown:
             raise Wrong(f"two file ids for {life}: {others[0]}, now {file_id}")
         self.ids[file_id] = Told(life)
+
+    def _joined_to(self, life: Life) -> int:
+        return self._joined[life][0] if life in self._joined else 0
+
+    def _is_parted(self, life: Life) -> bool:
+        """Read again from its start after a kill: the file before it is gone, so nobody knows of that message; or it
+        was a copy of this one that went on there."""
+        _, before = self._joined[life]
+        return before.owed is not None or bool(self._lives.twins(life))
 
     def _lost_its_end(self, life: Life, again: Arrived) -> bool:
         """A message that a rotation had split is read once more, and the file with its last lines is gone."""
@@ -117,7 +141,7 @@ class Verdict:
             return False
         for following in self._lives.all:
             if len(following.content) >= beyond and text_of(own + following.content[:beyond]) == text:
-                self._joined[following] = beyond
+                self._joined[following] = beyond, life
                 return True
         return False
 
@@ -141,7 +165,7 @@ class Verdict:
 
     def spans(self, life: Life) -> list[tuple[int, int]]:
         """What arrived of a life, and what arrived of a copy of it."""
-        found = [(0, self._joined.get(life, 0))]
+        found = [(0, max(map(self._joined_to, [life, *self._lives.twins(life)])))]
         for told in self.ids.values():
             if told.life is life or told.life is life.twin or told.life.twin is life:
                 found += [(offset, offset + length) for offset, (length, _) in told.messages.items()]

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import orjson
+import pytest
 
-from tests.e2e.files.local import LocalAgent, numbered
+from tests.e2e.files.local import LocalAgent, copytruncate, numbered
 from tests.e2e.running import REPOSITORY
 
 FINISHED, UNFINISHED = 0, 1
@@ -36,6 +37,16 @@ def test_three_hundred_rotated_files_some_gzipped_arrive_file_by_file_in_the_ord
         os.utime(path, (now - age * 3600,) * 2)
     assert agent.once() == FINISHED
     assert agent.all == wanted
+
+
+def test_a_harvester_limit_of_one_changes_nothing_about_the_order(agent: LocalAgent) -> None:
+    agent.configure(harvester_limit=1)
+    for age in range(100, 0, -1):
+        path = agent.logs / f"{age * 37 % 101:03}.log"
+        path.write_text(f"{age} a\n{age} b")
+        os.utime(path, (time.time() - age * 3600,) * 2)
+    assert agent.once() == FINISHED
+    assert agent.all == [f"{age} {which}" for age in range(100, 0, -1) for which in "ab"]
 
 
 def test_large_files_arrive_one_after_the_other_too(agent: LocalAgent) -> None:
@@ -66,17 +77,38 @@ def test_a_second_run_ships_nothing_twice_and_only_what_came_meanwhile(agent: Lo
     assert agent.all[-1] == "two"
 
 
-def test_a_rotation_and_its_gzip_between_two_runs_repeat_nothing(agent: LocalAgent) -> None:
+@pytest.mark.parametrize("reused", [True, False])
+def test_a_rotation_and_its_gzip_between_two_runs_repeat_nothing_whether_or_not_the_inode_is_used_again(
+    agent: LocalAgent, reused: bool
+) -> None:
     agent.configure([f"{agent.logs}/*"], compression="auto")
     lines = numbered("first", 1000)
     agent.append(*lines)
     assert agent.once() == FINISHED
     agent.append("before the rotation")
     (agent.logs / "app.log.1.gz").write_bytes(gzip.compress(agent.path.read_bytes()))
-    agent.path.unlink()
+    if reused:
+        with agent.path.open("wb"):
+            pass
+    else:
+        agent.path.rename(agent.directory / "gone")
     agent.append("after it")
     assert agent.once() == FINISHED
     assert sorted(agent.all) == sorted([*lines, "before the rotation", "after it"])
+
+
+def test_copytruncate_of_many_files_between_two_runs_repeats_nothing(agent: LocalAgent) -> None:
+    agent.configure([f"{agent.logs}/*"])
+    paths = [agent.logs / f"{number:03}.log" for number in range(200)]
+    for path in paths:
+        agent.append(*numbered(path.name, 5), path=path)
+    assert agent.once() == FINISHED
+    for path in paths:
+        copytruncate(path)
+    for path in paths:
+        agent.append("after it", path=path)
+    assert agent.once() == FINISHED
+    assert len(agent.all) == 200 * 6
 
 
 def test_files_that_grow_while_it_runs_end_at_the_size_they_had(agent: LocalAgent) -> None:

@@ -200,14 +200,14 @@ def test_ignore_inactive_holds_over_a_restart(agent: LocalAgent, since: str) -> 
     agent.append("before the first start")
     os.utime(agent.path, (time.time() - 60,) * 2)
     agent.start()
-    agent.await_log("started")
+    agent.await_log("started: ")
     agent.append("sentinel", path=agent.logs / "sentinel.log")
     agent.await_messages("sentinel")
     agent.stop()
     between = agent.logs / "between.log"
     agent.append("between", path=between)
     agent.start()
-    await_true(lambda: agent.log.count("started") == 2, "the second start")
+    await_true(lambda: agent.log.count("started: ") == 2, "the second start")
     time.sleep(0.05)  # file systems keep time in ticks: what is written now must not look older than the start
     agent.expect(*(["between"] if since == "since_first_start" else []))
 
@@ -436,6 +436,10 @@ def test_three_thousand_files_arrive_although_only_256_may_be_open(agent: LocalA
     open_files = len(os.listdir(f"/proc/{agent.process.pid}/fd"))
     assert open_files <= 256
     assert resident_bytes(agent.process.pid) < 150 * 2**20
+    time.sleep(1)
+    before = cpu_seconds(agent.process.pid)
+    time.sleep(3)
+    assert cpu_seconds(agent.process.pid) - before < 0.6, "it goes on opening and closing"
     agent.append("later", path=agent.logs / "0000.log")
     agent.expect(*wanted, "later")
 

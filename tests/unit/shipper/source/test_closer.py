@@ -444,7 +444,6 @@ def test_each_input_has_a_budget_of_its_own(room: Room, clock: ManualClock) -> N
     assert kept(desk, *opened) == opened
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="closer._close_removed ends an unread .gz without a word")
 def test_what_of_a_deleted_compressed_file_was_not_read_is_told_when_it_is_given_up(
     make_room: MakeRoom, caplog: pytest.LogCaptureFixture
 ) -> None:

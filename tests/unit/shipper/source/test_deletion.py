@@ -80,7 +80,6 @@ def test_so_do_news_that_come_while_its_position_is_saved(bin_: Bin) -> None:
     assert (bin_.path.exists(), bin_.deletions.next_step) == (True, float("inf"))
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="deletion knows a file by its size alone")
 def test_so_does_other_content_of_the_same_size(bin_: Bin) -> None:
     """It was truncated and written again: a life of its own, of which nothing may be acknowledged."""
     bin_.plan()

@@ -117,7 +117,6 @@ def test_by_path_a_file_that_is_shorter_than_what_was_read_begins_anew(make_room
     assert room.entries.claim(opened) is None
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="entries.claim goes on at the position of an entry whose life ended by truncation")
 def test_by_path_a_file_that_was_truncated_begins_anew_however_much_it_has_grown(make_room: MakeRoom) -> None:
     """It was held back while batches of its first life were under way; meanwhile the new one passed the position."""
     room = make_room(file_identity=BY_PATH)
@@ -127,7 +126,6 @@ def test_by_path_a_file_that_was_truncated_begins_anew_however_much_it_has_grown
     assert room.entries.claim(opened) is None
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="Entries keeps one entry of each key, be it one that has ended")
 def test_of_two_lives_at_one_path_the_one_that_goes_on_is_known_after_a_start(make_room: MakeRoom) -> None:
     before = make_room(file_identity=BY_PATH)
     before.write("app.log", b"one\ntwo\n")
@@ -225,6 +223,28 @@ def test_a_file_that_is_nowhere_is_missing_and_told_when_something_of_it_was_not
     assert "4 bytes from offset 4 on" in told
     room.entries.tell_of_lost()
     assert room.metrics.bytes_lost == 4
+    assert room.books.written[known.id].size_seen == 4  # after a start it is not told again
+    assert room.entries.orphans.states[known.id].size_seen == 4
+
+
+def test_what_had_ended_before_all_of_it_was_acknowledged_is_told_after_a_start(
+    make_room: MakeRoom, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = make_room()
+    before.write("app.log", b"one\ntwo\n")
+    lost = entry_of(before.path("app.log"), 4, "lost", ended=REMOVED)
+    room = make_room(lost, entry_of(before.path("app.log"), 8, "read", ended=REMOVED))
+    room.entries.tell_of_lost()
+    assert room.metrics.bytes_lost == 4
+    (told,) = warnings(caplog)
+    assert "(file id lost)" in told
+
+
+def test_an_entry_that_goes_on_elsewhere_tells_which_file_had_it(room: Room) -> None:
+    missing(room, b"one\ntwo\n", 4)
+    claim = room.entries.adopt(meet(room, "app.log.1", b"one\ntwo\n"))
+    assert claim is not None
+    assert claim.was == (7, 7)
 
 
 def test_nothing_is_lost_of_a_missing_file_that_was_read_to_its_end(
@@ -235,6 +255,19 @@ def test_nothing_is_lost_of_a_missing_file_that_was_read_to_its_end(
     lose(room)
     room.entries.tell_of_lost()
     assert (room.metrics.bytes_lost, warnings(caplog)) == (0, [])
+
+
+def test_what_was_told_is_not_told_of_another_entry_with_that_id(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+    """It came back in between, and was lost for another reason later."""
+    room.write("app.log", b"one\ntwo\n")
+    known = know(room, entry_of(room.path("app.log"), 4))
+    lose(room)
+    claim = room.entries.adopt(room.open("app.log"))
+    assert claim is not None
+    room.entries.tell_of_lost()
+    room.entries.orphan(room.entries.ended(known, REMOVED))
+    room.entries.tell_of_lost()
+    assert warnings(caplog) == []
 
 
 def test_nothing_is_lost_when_another_file_turns_out_to_be_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:

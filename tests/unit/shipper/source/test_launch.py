@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from config.model import CloseConfig
+from config.model import CloseConfig, DeleteConfig
 from shipper.source.closer import Closer
 from shipper.source.discover import Found
 from shipper.source.entries import Claim
@@ -176,6 +176,19 @@ def test_a_file_that_was_read_to_its_end_rests_without_being_opened(start: Start
     assert start.room.books.written["known"].position == 4
 
 
+def test_a_file_that_is_to_be_deleted_is_opened_although_it_was_read(make_room: MakeRoom) -> None:
+    """The agent was restarted in its grace period, and only what is closed is deleted."""
+    start = Start(make_room(delete=DeleteConfig(enabled=True)))
+    assert len(start.known("app.log", b"one\n", position=4)) == 1
+
+
+def test_a_start_joins_what_a_rotation_parted(make_room: MakeRoom) -> None:
+    start = Start(make_room(parsers=(multiline(r"^\s"),)))
+    (new,) = start.known("app.log", b" ++\n", file_id="new")
+    old, _ = start.known("app.log.1", b"one\n +\n", continues_in="new")[::-1]
+    assert start.succession.waits_for(new) is old
+
+
 def test_an_empty_file_is_opened(start: Start) -> None:
     assert len(start.known("app.log", b"")) == 1
 
@@ -253,6 +266,14 @@ def test_an_opened_file_is_closed_in_time(start: Start) -> None:
     start.room.clock.advance(CloseConfig().on_state_change.inactive)
     start.closer.step()
     assert not start.room.fleet.running
+
+
+def test_a_new_file_is_no_heir_of_one_that_kept_its_path(make_room: MakeRoom) -> None:
+    start = Start(make_room(parsers=(multiline(r"^\s"),)))
+    (old,) = start.known("app.log", b"one\n +\n")
+    start.room.path("app.log").unlink()
+    start.new(("app.log", b" ++\n"))
+    assert old.state.continues_in is None
 
 
 def test_a_file_that_was_renamed_while_closed_is_followed_by_the_new_one_at_its_path(make_room: MakeRoom) -> None:

@@ -260,7 +260,6 @@ class Flaky(Plain):
         return super().holds(state)
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="opener.identify makes a new entry for a known file whose look was refused")
 def test_a_known_file_that_cannot_be_read_for_once_is_not_taken_for_a_new_one(door: Door) -> None:
     """All of it would be shipped a second time."""
     opened = door.meet("app.log", b"one\n")

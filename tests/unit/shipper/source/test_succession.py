@@ -100,7 +100,6 @@ def test_the_first_new_path_tells_where_a_file_goes_on(line: Line) -> None:
     assert old.state.continues_in == new.state.id
 
 
-@pytest.mark.xfail(raises=KeyError, reason="succession: two files get the same successor, and the second forget raises KeyError")
 def test_no_two_files_go_on_in_the_same(line: Line) -> None:
     """Three generations, rotated twice between two scans."""
     first = line.rotated()
@@ -165,23 +164,39 @@ def test_a_file_without_a_successor_has_nothing_to_do_at_its_end(line: Line) -> 
 
 def test_a_closed_file_keeps_its_successor_waiting_no_longer(line: Line) -> None:
     old, new = line.pair()
-    assert line.succession.forget(old) is new
+    assert line.succession.closed(old) is new
     assert line.succession.waits_for(new) is None
-    assert line.succession.forget(old) is None
+    assert line.succession.closed(old) is None
 
 
 def test_a_closed_file_is_followed_by_none(line: Line) -> None:
     old = line.rotated()
-    line.succession.forget(old)
+    line.succession.closed(old)
     assert line.succession.appeared([line.file("app.log")]) == []
 
 
 def test_a_file_whose_successor_was_closed_is_not_joined_to_it(line: Line) -> None:
     old, new = line.pair()
-    line.succession.forget(new)
+    line.succession.closed(new)
     new.close()
     assert line.succession.at_end(old) is None
     assert old.seam is None
+
+
+def test_a_file_that_is_opened_again_may_be_renamed_again(line: Line) -> None:
+    old, first = line.pair()
+    line.succession.closed(old)
+    line.rename(old, "app.log.2")
+    second = line.file("app.log.1")
+    assert line.succession.appeared([second]) == [old]
+    assert line.succession.waits_for(first) is None
+
+
+def test_a_file_that_is_done_with_its_successor_has_no_other(line: Line) -> None:
+    old, _ = line.pair()
+    line.succession.forget(old)
+    line.rename(old, "app.log.2")
+    assert line.succession.appeared([line.file("app.log.1")]) == []
 
 
 def reopened(line: Line, *, read_of_new: int) -> tuple[Harvester, Harvester]:

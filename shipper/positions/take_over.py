@@ -16,11 +16,11 @@ from registry.state import FileState
 from registry.store import Store
 from shipper.errors import StartError
 from shipper.output.encode import readable_path
-from shipper.registry_filebeat import FilebeatRegistry, Position, find, position_of, read_registry
-from shipper.registry_forget import open_alone
-from shipper.registry_heads import Fingerprinting, Refused, opened
-from shipper.registry_locate import Locator
-from shipper.source.discover import FileKey, scan
+from shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
+from shipper.positions.forget import open_alone
+from shipper.positions.heads import Fingerprinting, Refused, opened
+from shipper.positions.locate import Locator
+from shipper.source.discover import FileKey, Scanner, ScanOptions
 from shipper.source.identity import name_of_file
 
 ALL_TAKEN = 0
@@ -133,7 +133,7 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
     for config in inputs:
         if not config.enabled or config.file_identity.name in ("default", "native"):
             continue
-        for found in scan(config.paths).files.values():
+        for found in Scanner(config.paths, ScanOptions(symlinks=True)).scan(afresh=True).files.values():
             try:
                 with opened(found.path) as fd:
                     name = name_of_file(config, found, fd)

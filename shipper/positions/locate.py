@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from registry.state import FileState
 from shipper.errors import ShipperError
+from shipper.positions.filebeat import Position
+from shipper.positions.heads import Directory, Fingerprinting, Heads, Refused, opened
 from shipper.reader.gzip_file import GzipFile, is_gzip
-from shipper.registry_filebeat import Position
-from shipper.registry_heads import Directory, Fingerprinting, Heads, Refused, opened
 from shipper.source.content import content_of
 from shipper.source.discover import FileKey
 from shipper.source.identity import fingerprint, tail_hash

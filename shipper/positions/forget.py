@@ -11,7 +11,7 @@ from registry.state import FileState
 from registry.store import Store
 from shipper.errors import StartError
 from shipper.output.encode import readable_path
-from shipper.registry_view import entries_of
+from shipper.positions.view import entries_of
 
 Confirm = Callable[[str], bool]
 

@@ -17,7 +17,7 @@ import pytest
 
 from registry import DiskFiles, FileState, Store, read
 from shipper.cli import main
-from shipper.registry_view import duration
+from shipper.positions.view import duration
 
 
 class Place:

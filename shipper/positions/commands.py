@@ -6,10 +6,10 @@ from pathlib import Path
 
 from config.model import ShipperConfig
 from registry.files import DiskFiles
-from shipper.registry_forget import confirm_at_terminal, forget
-from shipper.registry_heads import Fingerprinting
-from shipper.registry_import import take_over
-from shipper.registry_view import list_registry, show_entry
+from shipper.positions.forget import confirm_at_terminal, forget
+from shipper.positions.heads import Fingerprinting
+from shipper.positions.take_over import take_over
+from shipper.positions.view import list_registry, show_entry
 
 FAILED = 1
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from config.model import InputConfig
@@ -20,6 +21,7 @@ from shipper.positions.filebeat import FilebeatRegistry, Position, find, positio
 from shipper.positions.forget import open_alone
 from shipper.positions.heads import Fingerprinting, Refused, opened
 from shipper.positions.locate import Locator
+from shipper.source.content import content_of, part_of
 from shipper.source.discover import FileKey, Scanner, ScanOptions
 from shipper.source.identity import name_of_file
 
@@ -136,7 +138,8 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
         for found in Scanner(config.paths, ScanOptions(symlinks=True)).scan(afresh=True).files.values():
             try:
                 with opened(found.path) as fd:
-                    name = name_of_file(config, found, fd)
+                    content = content_of(fd, config.compression, found.path)
+                    name = name_of_file(config, found, partial(part_of, content))
             except Refused:
                 continue
             if isinstance(name, str):

@@ -78,7 +78,7 @@ class Closer:
             self._look_at(harvester, harvester.heat.read_at + rules.on_state_change.inactive)
         if rules.reader.after_interval:
             self._look_at(harvester, harvester.opened_at + rules.reader.after_interval)
-        if self._is_special(harvester, rules):
+        if self._is_special(harvester, rules) or self._wanted(harvester.source.input_id):
             self.attend(harvester)
 
     def attend(self, harvester: Harvester) -> None:

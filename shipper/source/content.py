@@ -51,6 +51,7 @@ class PlainFile(LogFile):
         super().__init__(fd, offset, cuts)
         self._head = fingerprint(fd, min(offset, HEAD_SIZE))
         self._paused = True
+        self.line_end = offset, self._tail  # where the last whole line ended, and the bytes before it, as read
 
     def next(self) -> bytes:
         offset, tail = self.offset, self._tail
@@ -58,15 +59,15 @@ class PlainFile(LogFile):
         if data and self._paused and not self._base and fingerprint(self.fd, self._head[0]) != self._head:
             self.offset, self._tail = offset, tail  # the chain has seen nothing of it
             raise Truncated(os.fstat(self.fd).st_size)
-        if data and not self._base and self._head[0] < HEAD_SIZE:
-            self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
+        if data and not self._base:
+            if self._head[0] < HEAD_SIZE:
+                self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
+            if data.endswith(b"\n"):
+                self.line_end = self.offset, self._tail
+            elif whole := data.rfind(b"\n") + 1:
+                self.line_end = offset + whole, (tail + data[max(whole - TAIL_SIZE, 0) : whole])[-TAIL_SIZE:]
         self._paused = not data
         return data
-
-    @property
-    def tail(self) -> bytes:
-        """The last bytes that were read, as they were then."""
-        return self._tail
 
     @property
     def is_as_read(self) -> bool:
@@ -144,6 +145,13 @@ class Zipped:
         return GzipFile(self.fd, offset, cuts)
 
 
+def part_of(content: Content, offset: int, length: int) -> bytes:
+    """The `length` bytes from `offset` on, or as many as there are. Raises OSError."""
+    if content.compressed:
+        return head(content.fd, offset + length)[offset:]
+    return os.pread(content.fd, length, offset)
+
+
 def content_of(fd: int, compression: str, path: str = "", *, aside: bool = False) -> Content:
     """`compression`: none, gzip or auto, as the input's option says. Raises OSError."""
     if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
@@ -164,7 +172,7 @@ def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> 
 
 
 def tail_at(content: Content, file: RawFile, position: int) -> str:
-    """From what was read, where that ends there, for the same reason. Raises OSError."""
-    if isinstance(file, PlainFile) and file.offset == position and len(file.tail) == min(position, TAIL_SIZE):
-        return digest(file.tail)
+    """From what was read, where a line ends there, for the same reason. Raises OSError."""
+    if isinstance(file, PlainFile) and file.line_end[0] == position:
+        return digest(file.line_end[1])
     return content.tail_hash(position)

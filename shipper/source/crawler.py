@@ -31,7 +31,6 @@ from shipper.source.watch import Watcher
 logger = logging.getLogger(__name__)
 
 CLEAN_EVERY = 60.0
-DELETE_AFTER = ("close.reader.on_eof", "close.on_state_change.inactive")
 
 
 class Crawler:
@@ -55,16 +54,17 @@ class Crawler:
         self._entries = Entries(registrar, clock, metrics, self._inputs)
         self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._shut)
         self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.states)
-        self._opener = Opener(self._entries, self._copies, self.problems.of_file, once=once)
-        self._deletions = Deletions(registrar, clock)
+        self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.running, once=once)
+        self._deletions = Deletions(registrar, clock, {each.id: each.config.delete for each in inputs})
         self._places = Places(self.fleet, {each.id: each.config.harvester_limit for each in inputs}, most_open)
         rules = {each.id: each.config.close for each in inputs}
         self._closer = Closer(
-            self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._closed, once=once
+            self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._deletions.closed, once=once
         )
         self._launcher = Launcher(
-            self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler, once=once
-        )
+            self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler,
+            self._deletions.rested, once=once,
+        )  # fmt: skip
         self._surveyed = False
         self._former: dict[str, FileKey] = {}  # by the path that they had before the last survey
         self._clean_at = clock.monotonic() + CLEAN_EVERY
@@ -230,6 +230,7 @@ class Crawler:
         if not opened:
             self._entries.tell_of_lost()
             return
+        self._opener.look_at_originals(opened, self._survey.found)
         claims = self._opener.identify(opened, None if self._once or not self._surveyed else self._files_at())
         for key, suspect in self._copies.held.items():
             if not self._watcher.is_watched(key):
@@ -242,8 +243,3 @@ class Crawler:
     def _files_at(self) -> FilesAt:
         present, former = self._survey.present, self._former
         return lambda path: [paths[path] for paths in (present, former) if path in paths]
-
-    def _closed(self, harvester: Harvester, why: str) -> None:
-        delete = self._inputs[harvester.source.input_id].config.delete
-        if delete.enabled and why in DELETE_AFTER:
-            self._deletions.plan(harvester.state, delete.grace_period)

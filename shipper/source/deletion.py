@@ -3,17 +3,21 @@
 import heapq
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 
+from config.model import DeleteConfig
 from registry.registrar import Registrar, Saved
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.source.content import Plain
+from shipper.source.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 60.0
+AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
 
 
 @dataclass(slots=True)
@@ -24,14 +28,26 @@ class _Doomed:
 
 
 class Deletions:
-    """Used by the reading thread only."""
+    """Used by the reading thread only. `rules` by input id."""
 
-    def __init__(self, registrar: Registrar, clock: Clock) -> None:
+    def __init__(self, registrar: Registrar, clock: Clock, rules: Mapping[str, DeleteConfig]) -> None:
+        self._rules = rules
         self._registrar = registrar
         self._clock = clock
         self._due: list[tuple[float, int, _Doomed]] = []
         self._number = count()
         self.removed = 0
+
+    def closed(self, harvester: Harvester, why: str) -> None:
+        """`why`: the option that closed it."""
+        if why in AFTER:
+            self.rested(harvester.source.input_id, harvester.state)
+
+    def rested(self, input_id: str, state: FileState) -> None:
+        """Read to its end, perhaps by an agent before this one, which was stopped within the grace period."""
+        delete = self._rules[input_id]
+        if delete.enabled:
+            self.plan(state, delete.grace_period)
 
     def plan(self, state: FileState, grace: float) -> None:
         """A file that was closed at its end. Whether it still is at its end is looked at when its time has come."""

@@ -92,13 +92,29 @@ class Entries:
         known = self.asleep.get(opened.name)
         if known is None:
             return None
-        is_trusted = _is_trusted(opened) and not opened.content.compressed  # where sizes and positions differ
-        fits = opened.size >= known.position if is_trusted else opened.content.holds(known)
+        if _is_trusted(opened):
+            # A compressed file's size says nothing of where its content ends.
+            fits = opened.content.compressed or opened.size >= known.position
+            # What it remembers of the bytes is of no account; the reader compares with what is there from now on.
+            head, tail = opened.content.fingerprint(), opened.content.tail_hash(known.position)
+            known = replace(known, fingerprint=head, tail_hash=tail) if fits else known
+        else:
+            fits = opened.content.holds(known)
         del self.asleep[opened.name]  # not before: where that raised, the entry must stay
         if fits:
             return Claim(self._taken(known, opened), known.path)
         self._disprove(known)
         return None
+
+    def is_unknown(self, opened: Opened) -> bool:
+        return opened.name not in self.asleep
+
+    def check(self, opened: Opened) -> None:
+        """Whether the file still holds what its entry remembers; else the entry's life has ended. Raises OSError."""
+        known = self.asleep.get(opened.name)
+        if known is not None and not _is_trusted(opened) and not opened.content.holds(known):
+            del self.asleep[opened.name]
+            self._disprove(known)
 
     def adopt(self, opened: Opened, original: FileKey | None = None) -> Claim | None:
         """By its content: an entry whose own file is gone. `original`: the file that it was taken for a copy of.
@@ -223,6 +239,6 @@ def _is_trusted(opened: Opened) -> bool:
 
 
 def _may_be_named_again(state: FileState) -> bool:
-    """Whether a file that has the name of an ended one goes on there. What is at the path or inode of a truncated one
-    is a new life; who has the same fingerprint is its copy."""
-    return bool(state.key) and (state.ended != TRUNCATED or state.key.startswith("fingerprint:"))
+    """Whether a file that has the name of an ended one goes on there. What is now at the path or inode of one that was
+    truncated or deleted is a new life; who has the same fingerprint holds the same bytes."""
+    return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)

@@ -22,8 +22,7 @@ REMOVED = "removed"
 MOVED = "moved"  # out of the paths
 RENAMED = "renamed"
 
-# What turns the bytes of a file into messages.
-Chain = Callable[[RawFile], Reader]
+Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +110,7 @@ class Harvester:
     @property
     def finished(self) -> bool:
         """With `once`: all that the file held when it was opened is read."""
-        if self.content.compressed:
-            return self.policy.once and self.is_complete
-        return self.policy.once and self.offset >= self.size
+        return self.policy.once and (self.is_complete if self.content.compressed else self.offset >= self.size)
 
     @property
     def is_complete(self) -> bool:
@@ -123,10 +120,8 @@ class Harvester:
     @property
     def message_deadline(self) -> float | None:
         """Monotonic time at which the message under way must be ended by `end_message`."""
-        since = self._reader.pending_since
-        if since is None or self.policy.multiline_timeout is None:
-            return None
-        return since + self.policy.multiline_timeout
+        since, timeout = self._reader.pending_since, self.policy.multiline_timeout
+        return None if since is None or timeout is None else since + timeout
 
     @property
     def is_overdue(self) -> bool:
@@ -143,13 +138,18 @@ class Harvester:
             if not self.content.holds(self.state):
                 raise Truncated(os.fstat(self.fd).st_size)
             self._is_confirmed = True
-        if self.seam is not None and self.seam.is_torn(self._file.offset):
-            return self.end_message()
-        messages = self._reader.next()
+        try:
+            if self.seam is not None:
+                self.seam.check(self._file.offset)
+            messages = self._reader.next()
+        except Truncated:
+            if self.seam is None:
+                raise
+            return self.end_message()  # the successor was, which tells itself; this file is as it was
         self.at_end = messages is None and not self._file.busy
+        if self.at_end and self.policy.once:
+            self._file.require_complete()
         if messages is None:
-            if self.at_end and self.policy.once:
-                self._file.require_complete()
             return None
         self.heat.data_came()
         return self._batch(messages)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from config.model import InputConfig
@@ -35,17 +36,22 @@ def name_of_entry(state: FileState) -> Name:
     return state.key or (state.device, state.inode)
 
 
-def name_of_file(config: InputConfig, found: Found, fd: int) -> Name | None:
-    """None for a file that is too short to have a name yet. Raises OSError."""
+def name_of_file(config: InputConfig, found: Found, part: Callable[[int, int], bytes]) -> Name | None:
+    """`part` gives bytes of the content, from an offset on. None for a file that is too short to have a name yet.
+    Raises OSError."""
     identity = config.file_identity
     match identity.name:
         case "path":
             return f"path:{found.path}"
         case "inode_marker":
-            marker = Path(identity.marker).read_text(encoding="utf-8", errors="replace").strip()
+            try:
+                marker = Path(identity.marker).read_text(encoding="utf-8", errors="replace").strip()
+            except OSError as error:
+                why = f"{error.strerror}: {identity.marker}, the marker file of file_identity.inode_marker"
+                raise OSError(error.errno, why) from error
             return f"inode_marker:{marker}:{found.key[1]}"
         case "fingerprint":
-            part = os.pread(fd, identity.length, identity.offset)
-            named = f"fingerprint:{identity.offset}:{identity.length}:{digest(part)}"
-            return named if len(part) == identity.length else None
+            taken = part(identity.offset, identity.length)
+            named = f"fingerprint:{identity.offset}:{identity.length}:{digest(taken)}"
+            return named if len(taken) == identity.length else None
     return found.key

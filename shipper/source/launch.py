@@ -6,7 +6,7 @@ None is read before its id is saved.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from registry.registrar import Registrar
@@ -65,7 +65,7 @@ class Launcher:
 
     def __init__(
         self, fleet: Fleet, closer: Closer, succession: Succession, ignoring: Ignoring, registrar: Registrar,
-        scheduler: Scheduler, *, once: bool,
+        scheduler: Scheduler, on_rest: Callable[[str, FileState], None] = lambda *_: None, *, once: bool,
     ) -> None:  # fmt: skip
         self._fleet = fleet
         self._closer = closer
@@ -73,6 +73,7 @@ class Launcher:
         self._ignoring = ignoring
         self._registrar = registrar
         self._scheduler = scheduler
+        self._on_rest = on_rest
         self._once = once
 
     def launch(self, claims: list[tuple[Opened, Claim]], *, first: bool) -> None:
@@ -106,6 +107,8 @@ class Launcher:
         if not self._once and (skipped or rests):
             self._registrar.note(state)
             self._fleet.rest(opened, state)
+            if not skipped:
+                self._on_rest(opened.source.id, state)
             return None
         if self._once and opened.size > state.position and not opened.content.compressed:
             # What is unterminated there is sent as it is; a second reading must end a message at the same place.

@@ -6,16 +6,20 @@ that hold what an entry without a file remembers; those that look like a copy of
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from shipper.reader.gzip_file import is_gzip
-from shipper.source.content import NotYet, content_of
+from shipper.source.content import NotYet, content_of, part_of
 from shipper.source.copies import Copies, FilesAt
 from shipper.source.discover import FileKey, Found
 from shipper.source.entries import Claim, Entries, Opened
+from shipper.source.harvester import Harvester
 from shipper.source.identity import name_of_file
 from shipper.source.input import Input
+from shipper.source.rotation import possible_originals
 from shipper.source.survey import Wanted
 
 logger = logging.getLogger(__name__)
@@ -24,21 +28,62 @@ Step = Callable[[Opened], Claim | None]
 
 
 class Opener:
-    """Used by the reading thread only. `tell` takes what is wrong with a path, in words, or None when it is well."""
+    """Used by the reading thread only. `tell` takes what is wrong with a path, in words, or None when it is well;
+    `running` are the open files."""
 
     def __init__(
-        self, entries: Entries, copies: Copies, tell: Callable[[str, str | None], None], *, once: bool = False
+        self, entries: Entries, copies: Copies, tell: Callable[[str, str | None], None],
+        running: Mapping[FileKey, Harvester], *, once: bool = False,
     ) -> None:  # fmt: skip
         self._entries = entries
         self._copies = copies
         self._tell = tell
+        self._running = running
         self._once = once
+        self._told_of_twins: set[FileKey] = set()
         self._told_of_gzip: set[FileKey] = set()
         self.reborn: set[FileKey] = set()  # files whose life ended in place: what is there now is no copy
 
     def open(self, wanted: Iterable[Wanted]) -> list[Opened]:
         """Those that could be opened and are still the files that were found."""
-        return [opened for source, found in wanted if (opened := self._open(source, found)) is not None]
+        opened = [each for source, found in wanted if (each := self._open(source, found)) is not None]
+        if not any(_is_by_fingerprint(each) for each in opened):
+            return opened
+        first = {harvester.state.key: harvester.state.path for harvester in self._running.values()}
+        return [each for each in opened if not _is_by_fingerprint(each) or self._is_first(each, first)]
+
+    def _is_first(self, opened: Opened, first: dict[str, str]) -> bool:
+        """By `file_identity.fingerprint`, files that begin alike are one file, of which one is read; as in Filebeat."""
+        path = opened.found.path
+        other = first.setdefault(str(opened.name), path)
+        if other != path:
+            os.close(opened.content.fd)
+            if opened.found.key not in self._told_of_twins:
+                self._told_of_twins.add(opened.found.key)
+                logger.warning(
+                    "%s begins as %s does: by file_identity.fingerprint they are one file, and only that one is read; "
+                    "if they are not, raise prospector.scanner.fingerprint.length or offset", path, other,
+                )  # fmt: skip
+        return other == path
+
+    def look_at_originals(self, opened: list[Opened], found: Mapping[FileKey, Wanted]) -> None:
+        """What a new file may be a copy of may wait for its own turn, and be truncated: that must be known first, or
+        the copy is taken for a file of its own."""
+        unknown = [each.found.path for each in opened if self._entries.is_unknown(each)]
+        if not unknown:
+            return
+        together = {each.found.key for each in opened}
+        by_path = {file.path: (source, file) for source, file in found.values()}
+        for path in {original for each in unknown for original in possible_originals(each)}:
+            if path in by_path and by_path[path][1].key not in together:
+                self._check(*by_path[path])
+
+    def _check(self, source: Input, found: Found) -> None:
+        opened = self._open(source, found)
+        if opened is not None:
+            with suppress(OSError):  # whoever opens it in its turn will be told
+                self._entries.check(opened)
+            os.close(opened.content.fd)
 
     def identify(self, opened: list[Opened], files_at: FilesAt | None) -> list[tuple[Opened, Claim]]:
         """Which entry each belongs to; those that must wait or cannot be read are left out. `files_at`: None where
@@ -114,14 +159,24 @@ class Opener:
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) != found.key:
             return None  # another file took the path since it was listed
-        name = name_of_file(source.config, found, fd)
-        if name is None:
-            return None  # shorter than what file_identity.fingerprint takes: read when it has grown
         content = content_of(fd, source.config.compression, found.path, aside=not self._once)
+        name = name_of_file(source.config, found, partial(part_of, content))
+        if name is None:
+            if status.st_size:  # a file that is empty misses nothing
+                self._tell_of_short(source, found)
+            return None
         if source.config.compression == "none" and is_gzip(fd):
             self._tell_of_gzip(found)
         return Opened(
             replace(found, size=status.st_size, modified=status.st_mtime), content, status.st_size, name, source
+        )
+
+    def _tell_of_short(self, source: Input, found: Found) -> None:
+        identity = source.config.file_identity
+        self._tell(
+            found.path,
+            f"waits until it has {identity.offset + identity.length} bytes, which file_identity.fingerprint needs; "
+            "prospector.scanner.fingerprint.length makes it less",
         )
 
     def _tell_of_gzip(self, found: Found) -> None:
@@ -132,6 +187,10 @@ class Opener:
                 "prospector.scanner.exclude_files",
                 found.path,
             )
+
+
+def _is_by_fingerprint(opened: Opened) -> bool:
+    return opened.source.config.file_identity.name == "fingerprint"
 
 
 def _comes_last(opened: Opened) -> tuple[bool, int]:

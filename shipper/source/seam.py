@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from shipper.errors import Truncated
 from shipper.event import Messages
 from shipper.reader.log_file import LogFile
 
@@ -35,11 +36,12 @@ class Seam:
         messages.end = max(self.end, messages.offsets[-1] + messages.lengths[-1]) if own else self.end
         return messages.end - self.end
 
-    def is_torn(self, offset: int) -> bool:
-        """Whether the successor was truncated before anything of it was read: what it holds is not what followed."""
-        if offset != self.end or not self.successor.is_open:
-            return False
-        return not self.successor.content.holds(self.successor.state)
+    def check(self, offset: int) -> None:
+        """Raises Truncated where the successor was, before anything of it was read: what it holds is not what
+        followed. And OSError."""
+        successor = self.successor
+        if offset == self.end and successor.is_open and not successor.content.holds(successor.state):
+            raise Truncated(os.fstat(successor.fd).st_size)
 
     def close(self) -> None:
         os.close(self._fd)

@@ -96,6 +96,7 @@ class Disk:
     def rename(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
         if path.exists():
+            self._hide(path)
             path.rename(self._logs / f"{path.name}-{next(self._serial)}")
 
     def rename_over(self, name: str, generation: int, other: str, other_generation: int) -> None:
@@ -103,8 +104,15 @@ class Disk:
         if path.exists() and target.exists() and not (other_generation == 0 and self._is_fixed(path)):
             life = self.lives.of(path.stat().st_ino)
             assert life is not None
+            life.renamed = life.renamed or name != other
             life.astray = life.astray or (self._is_fixed(path) and name != other)
             path.rename(target)
+
+    def _hide(self, path: Path) -> None:
+        """What is behind an ending tells nothing: app.log.2.gz-7."""
+        life = self.lives.of(path.stat().st_ino)
+        if life is not None and path.stat().st_ino in self._packed:
+            life.astray = True
 
     def _is_fixed(self, path: Path) -> bool:
         return path.stat().st_ino in self._copies
@@ -118,6 +126,7 @@ class Disk:
             inode = self._copy(path, self._logs / f"{name}.1")
             os.truncate(path, 0)
             assert life is not None
+            life.astray = life.astray or life.renamed
             life.at.clear()
             self.lives.also_at(life, inode)
             self.lives.begin(name, b"", path.stat().st_ino).reborn = True
@@ -157,6 +166,7 @@ class Disk:
     def move_inside(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
         if path.exists():
+            self._hide(path)
             path.rename(self._logs / "sub" / f"{path.name}-{next(self._serial)}")
 
     def move_outside(self, name: str, generation: int) -> None:
@@ -202,4 +212,5 @@ class Disk:
         path.unlink()
         self._copies.add(inode)
         self._packed.add(inode)
+        life.astray = life.astray or life.renamed
         self.lives.also_at(life, inode)

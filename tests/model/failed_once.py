@@ -24,4 +24,64 @@ FAILED_ONCE = [
         MULTILINE,
         [("hold", True), WRITE, RUN, ("truncate", "b.log"), RUN, ("kill",)],
     ),
+    Program(
+        "two copies, of which the younger has more",
+        MULTILINE,
+        [WRITE, RUN, ("copy", "b.log"), ("write", "b.log", (6, 2, 1, 4)), ("copytruncate", "b.log")],
+    ),
+    Program(
+        "rotated twice between two looks",
+        MULTILINE,
+        [
+            *[("write", "a.log", (4, 4)), ("rotate", "a.log"), ("write", "a.log", (7, 6, 6, 4, 2)), ("settle",)],
+            *[("rotate", "a.log"), ("write", "a.log", (7, 1, 0)), ("rotate", "a.log"), ("write_much", "a.log", 600)],
+            ("kill",),
+        ],
+    ),
+    Program(
+        "a copy that goes on where the file before it ended",
+        MULTILINE,
+        [
+            *[("write", "b.log", (3, 3, 1, 7, 6, 2, 7)), ("run", (0.1, 3)), ("rotate", "b.log")],
+            *[("write", "b.log", (3, 5, 1, 3)), ("copy", "b.log"), ("kill",), ("write_partly", "b.log", 1)],
+        ],
+    ),
+    Program("copy moved at once", LINES, [WRITE, RUN, ("copytruncate", "b.log"), ("move_inside", "b.log", 1)]),
+    Program(
+        "head of the next life at the end of the last",
+        MULTILINE,
+        [
+            *[("write", "a.log", (3, 7, 1)), ("run", (90, 0.1, 0.001)), ("copytruncate", "a.log")],
+            *[("move_outside", "a.log", 1), ("write", "a.log", (2, 2, 3, 1, 4, 0, 5, 7)), ("run", (0.001, 0.1))],
+            ("copytruncate", "a.log"),
+        ],
+    ),
+    Program(
+        "copy compressed before it was taken for one",
+        MULTILINE,
+        [WRITE, ("hold", True), RUN, ("copytruncate", "b.log"), ("run", (90,)), ("gzip", "b.log", 1)],
+    ),
+    Program("compressed before --once", LINES, [WRITE, ("rotate", "b.log"), ("settle",), ("gzip", "b.log", 1)]),
+    Program(
+        "truncated behind an unfinished line",
+        MULTILINE,
+        [
+            *[("write", "b.log", (3, 0, 5)), ("write_partly", "b.log", 1), ("run", (0, 3, 0.1))],
+            *[("write", "b.log", (0, 6, 6)), ("copytruncate", "b.log")],
+        ],
+    ),
+    Program(
+        "the same bytes again at the position",
+        MULTILINE,
+        [("write", "b.log", (7,)), ("run", (3, 90, 90)), ("copytruncate", "b.log"), ("write_much", "b.log", 600)],
+    ),
+    Program(
+        "truncated while a message of the file before goes on in it",
+        MULTILINE,
+        [
+            *[("write", "a.log", (4, 4, 1, 5, 0)), ("run", (0.1, 90, 11)), ("write", "a.log", (7, 4))],
+            *[("copytruncate", "a.log"), ("write_partly", "a.log", 0), ("run", (0.1, 0.1, 3, 0.1))],
+            ("copytruncate", "a.log"),
+        ],
+    ),
 ]

@@ -28,6 +28,7 @@ class Life:
     handed: int = 0
     arrived: int = 0
     twin: "Life | None" = None
+    renamed: bool = False  # to a name that has nothing to do with the one it had
     astray: bool = False  # a copy of it has a name that has nothing to do with it
     unknown: bool = False  # and that was before enough of it was acknowledged to know the copy by its bytes
 

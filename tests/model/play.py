@@ -11,7 +11,7 @@ from pathlib import Path
 from registry.load import read
 from tests.builders import multiline
 from tests.lab import Lab
-from tests.model.disk import Disk
+from tests.model.disk import HEADER, Disk
 from tests.model.lives import Life
 from tests.model.program import Program
 from tests.model.verdict import Verdict, Wrong
@@ -63,7 +63,7 @@ class Player:
         self._said = said
         options = program.options
         self._disk = Disk(lab, header=options["header"])
-        self._verdict = Verdict(lab, self._disk.lives)
+        self._verdict = Verdict(lab, self._disk.lives, HEADER if options["header"] else b"")
         self._known: dict[str, int] = {}  # by file id: bytes that the registry knew of
         if options["multiline"]:
             lab.parsers = (multiline(r"^\s"),)

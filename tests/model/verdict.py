@@ -32,10 +32,11 @@ class Told:
 
 
 class Verdict:
-    def __init__(self, lab: Lab, lives: Lives) -> None:
+    def __init__(self, lab: Lab, lives: Lives, header: bytes = b"") -> None:
         self.ids: dict[str, Told] = {}
         self._lab = lab
         self._lives = lives
+        self._header = header
         self._seen = 0
         self._joined: dict[Life, tuple[int, Life]] = {}  # bytes of its head that are the end of a message, and whose
 
@@ -104,7 +105,8 @@ class Verdict:
             self._name(file_id, life)
         else:
             told.life = life  # as long as a copy was all there was of it, it could have been the copy's
-        if inode not in life.inodes | (life.twin.inodes if life.twin else set()) | self._copies_of(life):
+        alike = [life, *self._lives.twins(life), *(self._lives.twins(life.twin) if life.twin else ())]
+        if not any(inode in each.inodes for each in alike):
             raise Wrong(f"{text[:80]!r} of {life} came from another file, inode {inode}")
         return life
 
@@ -112,7 +114,7 @@ class Verdict:
         return {inode for each in self._lives.all if each.twin is life for inode in each.inodes}
 
     def _name(self, file_id: str, life: Life) -> None:
-        others = [known for known, told in self.ids.items() if told.life is life]
+        others = [known for known, told in self.ids.items() if told.life is life and not self._was_another(told)]
         if others and life.twin is None and not self._copies_of(life) and not life.unknown:
             raise Wrong(f"two file ids for {life}: {others[0]}, now {file_id}")
         self.ids[file_id] = Told(life)
@@ -125,6 +127,17 @@ class Verdict:
         was a copy of this one that went on there."""
         _, before = self._joined[life]
         return before.owed is not None or bool(self._lives.twins(life))
+
+    def _was_another(self, told: Told) -> bool:
+        """Only the header came of it, when another life with that header was at the file: it was an earlier one's."""
+        end = max((offset + length for offset, (length, _) in told.messages.items()), default=0)
+        if not self._header or end > len(self._header):
+            return False
+        for life in self._lives.all:
+            if life is not told.life and life.inodes & told.life.inodes and life.content.startswith(self._header):
+                told.life = life
+                return True
+        return False
 
     def _lost_its_end(self, life: Life, again: Arrived) -> bool:
         """A message that a rotation had split is read once more, and the file with its last lines is gone."""

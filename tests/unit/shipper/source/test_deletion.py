@@ -20,7 +20,7 @@ class Bin:
         self.path.write_bytes(b"one\ntwo\n")
         self.books = Books()
         self.clock = clock
-        self.deletions = Deletions(cast("Registrar", self.books), clock)
+        self.deletions = Deletions(cast("Registrar", self.books), clock, {})
 
     def plan(self, position: int = 8, **changes: Any) -> FileState:
         state = entry_of(self.path, position, **changes)

@@ -29,7 +29,7 @@ class Door:
         self.room = room
         self.told: dict[str, str | None] = {}
         self.copies = Copies(room.clock, room.fleet.ending, room.fleet.state_of)
-        self.opener = Opener(room.entries, self.copies, lambda path, problem: self.told.update({path: problem}))
+        self.opener = Opener(room.entries, self.copies, lambda path, problem: self.told.update({path: problem}), {})
 
     def wanted(self, name: str) -> Wanted:
         path = str(self.room.path(name))
@@ -117,7 +117,9 @@ def test_a_missing_marker_file_is_told(make_room: MakeRoom) -> None:
     door.room.write("app.log", b"one\n")
     before = open_files()
     assert door.opener.open([door.wanted("app.log")]) == []
-    assert door.problem("app.log") == "cannot be read: No such file or directory"
+    assert door.problem("app.log") == (
+        "cannot be read: No such file or directory: /nowhere/marker, the marker file of file_identity.inode_marker"
+    )
     assert open_files() == before
 
 
@@ -132,8 +134,24 @@ def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: Ma
     door.room.write("app.log", b"x" * 63)
     before = open_files()
     assert door.opener.open([door.wanted("app.log")]) == []
-    assert (open_files(), door.told) == (before, {})
+    assert open_files() == before
+    assert door.problem("app.log").startswith("waits until it has 64 bytes, which file_identity.fingerprint needs")
     assert door.meet("app.log", b"x" * 64).name == door.meet("b.log", b"x" * 64 + b"more").name
+
+
+def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
+    make_room: MakeRoom, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = Door(make_room(file_identity=FileIdentityConfig(name="fingerprint", length=64)))
+    for name in ("a.log", "b.log"):
+        door.room.write(name, b"x" * 64 + name.encode())
+    before = open_files()
+    for _ in range(2):
+        (first,) = door.opener.open([door.wanted("a.log"), door.wanted("b.log")])
+        assert first.found.path == str(door.room.path("a.log"))
+        os.close(first.content.fd)
+    assert open_files() == before
+    assert len([line for line in caplog.messages if "begins as" in line]) == 1
 
 
 def test_a_compressed_file_that_is_read_as_text_is_told_once(door: Door, caplog: pytest.LogCaptureFixture) -> None:

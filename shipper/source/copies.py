@@ -136,6 +136,8 @@ class Copies:
         state = self._state_of(suspect.original)
         if state is None:
             return False
+        # Of a .gz that was read to its end no bytes before the position are known.
+        state = replace(state, position=0, tail_hash="", compressed=0) if state.compressed else state
         is_known = state.fingerprint[0] > 0 and suspect.opened.content.holds(state)
         return is_known or _begins_as(state.path, suspect.opened)
 

@@ -43,6 +43,7 @@ class Succession:
                 each
                 for each in fresh
                 if each is not harvester
+                and not each.content.compressed
                 and each not in self._predecessor
                 and is_named_after(each.state.path, former)
                 and _age(each) < _age(heir)
@@ -85,7 +86,8 @@ class Succession:
         successor = self._successor.get(harvester) if self._successor else None
         if successor is None or harvester.seam is not None:
             return None
-        if harvester.message_deadline is None or harvester.content.compressed or not _ends_with_line(harvester):
+        compressed = harvester.content.compressed or successor.content.compressed  # offsets would not join
+        if harvester.message_deadline is None or compressed or not _ends_with_line(harvester):
             harvester.update(continues_in=None)
             return self.forget(harvester)
         if os.fstat(successor.fd).st_size == 0:

@@ -1,3 +1,4 @@
+import gzip
 import os
 from collections.abc import Callable
 
@@ -231,3 +232,11 @@ def test_a_successor_that_is_not_there_is_not_waited_for(line: Line) -> None:
     line.succession.resume([old], {old.state.id: old})
     acknowledge(read_all(old))
     assert line.succession.at_end(old) is None
+
+
+def test_no_message_goes_on_in_a_compressed_file(make_room: MakeRoom) -> None:
+    line = Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
+    old, new = line.pair(following=gzip.compress(b" ++\ntwo\n"))
+    assert line.succession.at_end(old) is new
+    assert old.seam is None
+    assert old.state.continues_in is None

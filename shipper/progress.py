@@ -135,9 +135,11 @@ class Progress:
         reading = [harvester for harvester in self._crawler.running.values() if not harvester.finished]
         unknown = any(harvester.content.compressed for harvester in reading)
         unsettled = sum(harvester.finished and not harvester.settled for harvester in self._crawler.running.values())
-        found = self._metrics.harvesters_started
+        waiting, size = self._crawler.waiting
+        started = self._metrics.harvesters_started
         return Standing(
-            done, None if unknown else self._crawler.bytes_behind, found - len(reading) - unsettled, found,
+            done, None if unknown else self._crawler.bytes_behind + size, started - len(reading) - unsettled,
+            started + waiting,
             (done - done_then) / seconds, (events - events_then) / seconds,
         )  # fmt: skip
 

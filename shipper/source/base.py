@@ -28,6 +28,10 @@ class FileSource(Protocol):
         """All that there is to find was found, and opened: with `once`."""
 
     @property
+    def waiting(self) -> tuple[int, int]:
+        """Files that were found and wait for their turn, and their bytes on disk."""
+
+    @property
     def next_step(self) -> float:
         """Monotonic time at which `step` has something to do by itself."""
 

@@ -87,6 +87,10 @@ class Crawler:
         )  # fmt: skip
 
     @property
+    def waiting(self) -> tuple[int, int]:
+        return self._places.waiting
+
+    @property
     def bytes_behind(self) -> int:
         """Bytes of the running files that are not acknowledged yet, by the sizes seen last."""
         return sum(max(h.size - h.state.position, 0) for h in self.running.values())

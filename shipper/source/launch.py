@@ -56,6 +56,12 @@ class Places:
         return bool(self._waiting.get(input_id))
 
     @property
+    def waiting(self) -> tuple[int, int]:
+        """How many files wait, and their bytes on disk."""
+        sizes = [found.size for files in self._waiting.values() for _, found in files.values()]
+        return len(sizes), sum(sizes)
+
+    @property
     def any_wanted(self) -> bool:
         return any(self._waiting.values())
 

@@ -107,6 +107,7 @@ class StdinCrawler:
 
     next_step = NEVER
     scanned = True
+    waiting = (0, 0)
 
     def __init__(self, harvester: Harvester, scheduler: Scheduler, watcher: StreamWatcher, metrics: Metrics) -> None:
         self.running = {harvester.key: harvester}

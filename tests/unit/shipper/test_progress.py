@@ -71,6 +71,7 @@ class Crawling:
 
     running: dict[str, File] = field(default_factory=lambda: {"a": File(), "b": File()})
     bytes_behind: int = 1000
+    waiting: tuple[int, int] = (0, 0)
 
 
 END = "\x1f"
@@ -231,4 +232,14 @@ def test_a_terminal_that_was_closed_does_not_end_the_run(clock: ManualClock) -> 
 def test_without_a_terminal_nothing_is_shown(clock: ManualClock) -> None:
     progress = Progress(None, Metrics(), Crawling(), clock)
     progress.step()
+    progress.close()
+
+
+def test_files_that_wait_for_their_turn_are_counted(terminal: Terminal, clock: ManualClock) -> None:
+    metrics, crawling = Metrics(harvesters_started=2, bytes_acked=1000), Crawling(waiting=(98, 2000))
+    progress = Progress(terminal.handler, metrics, crawling, clock)  # type: ignore[arg-type]  # what is asked of it
+    progress.step()
+    (line,) = screen(terminal.seen())
+    assert line.startswith("25 %  1000 B of 3.9 KiB")
+    assert "  0 of 100 files" in line
     progress.close()

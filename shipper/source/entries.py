@@ -211,7 +211,7 @@ class Entries:
         """A file was replaced or truncated while nobody read it: its entry fits no file of that inode any more."""
         self._doubtful[known.id] = (
             "does not hold what was read of it before: truncated, rewritten, or its inode was used again; what is "
-            "there now is read as a new file"
+            "there now is read as a new file, and what was not shipped of it is lost"
         )
         self.orphan(self.ended(known, TRUNCATED))
 

@@ -35,11 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigError, StartError, RegistryError) as error:
         print(error, file=sys.stderr)  # noqa: T201  # the logging may not be set up, or set to another level
         return FAILED
-    except BrokenPipeError:
-        # Whoever read the list has seen enough. Standard output is flushed once more at the end, which must not fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and error.filename is None:
+            # Whoever read the list has seen enough. Standard output is flushed once more at the end: not there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FAILED
         print(f"{error.filename or 'shipper'}: {error.strerror or error}", file=sys.stderr)  # noqa: T201
         return FAILED
 

@@ -11,7 +11,7 @@ import os
 import zlib
 
 from shipper.errors import ShipperError, Truncated
-from shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, TAIL_SIZE, LogFile, Pread
+from shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile, Pread
 
 MAGIC = b"\x1f\x8b\x08"
 GZIP_WBITS = 31  # zlib: a gzip header and trailer, the largest window
@@ -51,7 +51,6 @@ class GzipFile:
         self._members = _Members(LogFile(fd, 0, pread=pread))
         self._skip = offset  # bytes of content that are still to be thrown away
         self._ahead = b""
-        self._recent = b""  # what was read last, up to `offset`
         self._read_size = FIRST_READ
         self._told_end = 0  # after how many members the end was told
 
@@ -78,7 +77,6 @@ class GzipFile:
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         if data:
             self.offset += len(data)
-            self._recent = self._recent[-TAIL_SIZE:] + data
             line_size = len(data) // (data.count(b"\n") + 1) + 1
             self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return data
@@ -93,13 +91,6 @@ class GzipFile:
         if at_end:
             self._told_end = self._members.count
         return at_cut or at_end
-
-    def tail_before(self, position: int) -> bytes | None:
-        """The up to 256 bytes before `position`, as long as it lies in what the last `next` gave, or at its begin."""
-        begin = max(position - TAIL_SIZE, 0) - (self.offset - len(self._recent))
-        if self._skip or begin < 0 or position > self.offset:
-            return None
-        return self._recent[begin : begin + min(position, TAIL_SIZE)]
 
     def require_complete(self) -> None:
         """To be asked of a file that will not grow any more. Raises CompressionError if its end is missing."""
@@ -120,7 +111,6 @@ class GzipFile:
             effort += len(content) + FEED_SIZE
             if self._skip:
                 self._skip -= len(content)
-                self._recent = (self._recent + content[-TAIL_SIZE:])[-TAIL_SIZE:]
             else:
                 self._ahead += content
         if self._skip and self.complete:

@@ -415,25 +415,3 @@ def test_there_is_no_tail_behind_damage(log: LogOnDisk) -> None:
     fd = log.open().fd
     assert tail_digest(fd, 3000, 256) == noise(3000)[-256:]
     assert tail_digest(fd, 3001, 256) is None
-
-
-def test_what_lies_before_a_position_is_known_while_it_is_at_hand(log: LogOnDisk, open_gzip: Open) -> None:
-    content = b"x" * FIRST_READ + noise(60_000)
-    log.write(gzip.compress(content))
-    file = open_gzip(1000)
-    assert file.tail_before(1000) is None
-    file.next()
-    assert file.offset == 1000 + FIRST_READ
-    assert file.tail_before(1000) == content[744:1000]
-    assert file.tail_before(999) is None
-    file.next()
-    for position in (1000 + FIRST_READ, file.offset - 1, file.offset):
-        assert file.tail_before(position) == content[position - 256 : position]
-    assert file.tail_before(file.offset + 1) is None
-    log.write(gzip.compress(content[:1000]) + gzip.compress(content[1000:]))
-    skipped = open_gzip(1005)
-    skipped.next()
-    assert skipped.tail_before(1005) == content[749:1005]
-    first = open_gzip()
-    first.next()
-    assert (first.tail_before(0), first.tail_before(10)) == (b"", content[:10])

@@ -14,6 +14,12 @@ def pass_time(lab: Lab, rounds: int = 20) -> None:
         lab.step(seconds=CHECK_INTERVAL, wait=0.002)
 
 
+def look_around(lab: Lab, rounds: int = 10) -> None:
+    """Hardly any time passes."""
+    for _ in range(rounds):
+        lab.step(wait=0.002)
+
+
 def copytruncate(lab: Lab, name: str, to: str) -> None:
     shutil.copy(lab.logs / name, lab.logs / to)
     lab.truncate(name)
@@ -39,8 +45,7 @@ def test_a_copy_that_is_seen_before_its_original_is_truncated_waits(lab: Lab) ->
     lab.start()
     lab.expect_lines("a.log", "one", "two")
     (lab.logs / "a.log.1").touch()
-    for _ in range(5):
-        lab.step(wait=0.002)
+    look_around(lab, 5)
     (lab.logs / "a.log.1").write_bytes(b"one\n")
     for _ in range(5):
         lab.step(seconds=0.1, wait=0.002)
@@ -81,8 +86,7 @@ def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_i
     lab.start()
     lab.expect_lines("a.log", "header", "one")
     lab.append("a.log.2", "header\n")
-    for _ in range(5):
-        lab.step(wait=0.002)
+    look_around(lab, 5)
     lab.append("a.log.2", "two\n")
     lab.until(lambda: len(lab.arrived) == 4)
     assert messages(lab)[2:] == ["header", "two"]
@@ -177,15 +181,12 @@ def test_a_message_across_a_rotation_waits_for_its_end_in_the_new_file(lab: Lab)
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
-    for _ in range(10):
-        lab.step(wait=0.002)
+    look_around(lab)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", "")
-    for _ in range(10):
-        lab.step(wait=0.002)
+    look_around(lab)
     lab.append("a.log", " ++\n")
-    for _ in range(10):
-        lab.step(wait=0.002)
+    look_around(lab)
     lab.append("a.log", " +++\ntwo\n")
     lab.until(lambda: len(lab.arrived) == 1)
     pass_time(lab)
@@ -196,8 +197,7 @@ def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
-    for _ in range(10):
-        lab.step(wait=0.002)
+    look_around(lab)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\ntwo\n")
     lab.destination.holding = True
@@ -213,8 +213,7 @@ def test_a_message_across_a_rotation_that_ends_by_time_leaves_the_rest_to_the_ne
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
-    for _ in range(10):
-        lab.step(wait=0.002)
+    look_around(lab)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\n")
     pass_time(lab, 3)

@@ -9,9 +9,10 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from bench.data import line
 from config.model import KafkaOutput
-from shipper.event import Batch, Messages, Source
-from shipper.output.encode import Agent, Encoder
+from shipper.event import Batch, Constants, Messages, Source
+from shipper.output.encode import Encoder
 from shipper.output.kafka_settings import settings
+from shipper.record import Agent, file_member, members
 
 BATCH = 1600
 IN_FLIGHT = 32_000
@@ -21,8 +22,10 @@ def records() -> list[str]:
     texts = [line(number) for number in range(BATCH)]
     lengths = [len(text) + 1 for text in texts]
     messages = Messages(0, sum(lengths), texts, [sum(lengths[:index]) for index in range(BATCH)], lengths)
-    source = Source("0" * 32, "/var/log/app/big.log", 1234567, 65024, "bench", "filestream")
-    return Encoder(Agent("host", "host", "0" * 32, "0"), 1_000_000).encode(Batch(source, messages, 0.0, lambda: None))
+    file = file_member("0" * 32, "/var/log/app/big.log", 1234567, 65024)
+    shared = members(Agent("host", "host", "0" * 32, "0"), "filestream", "bench", file, {})
+    source = Source("0" * 32, "/var/log/app/big.log", 1234567, 65024, "bench", "filestream", Constants(shared))
+    return Encoder(1_000_000).encode(Batch(source, messages, 0.0, lambda: None))
 
 
 def main(bootstrap: str, topic: str, count: int) -> None:

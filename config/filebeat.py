@@ -10,7 +10,6 @@ _WOKEN = "a file event wakes the reader up"
 _STDERR = "logs go to stderr, where the service manager keeps them"
 
 ROOT_NOT_YET = {
-    "processors": "",
     "filebeat.autodiscover": "",
     "filebeat.config.inputs": "inputs are read from one file",
     "shipper.config.inputs": "inputs are read from one file",
@@ -79,15 +78,9 @@ LOGGING_IGNORED = dict.fromkeys(
     ("to_files", "to_stderr", "to_syslog", "to_eventlog", "files", "event_data"), _STDERR
 ) | dict.fromkeys(("metrics", "selectors", "json", "ecs", "with_fields"), _ELSEWHERE)
 INPUT_NOT_YET = {
-    "processors": "",
-    "include_lines": "",
-    "exclude_lines": "",
-    "line_terminator": "",
     "json": "it belongs below parsers, as '- ndjson:'",
     "pipeline": "",
     "index": "",
-    "keep_null": "",
-    "publisher_pipeline": "",
     "take_over": "'shipper registry import filebeat' takes over positions",
     "include_file_owner_name": "",
     "include_file_owner_group_name": "",
@@ -105,15 +98,9 @@ INPUT_IGNORED = {
 }
 SCANNER_NOT_YET = {"resend_on_touch": "a file that was touched and holds the same is not sent again"}
 FLAT_NOT_YET = {
-    "processors": "",
-    "include_lines": "",
-    "exclude_lines": "",
     "json": "",
-    "line_terminator": "",
     "pipeline": "",
     "index": "",
-    "keep_null": "",
-    "publisher_pipeline": "",
 }
 FLAT_IGNORED = {
     "buffer_size": _READS,

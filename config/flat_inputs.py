@@ -1,25 +1,32 @@
-"""The types of input with Filebeat's older, flat names: `log`, `container` and `stdin`. Each becomes an InputConfig."""
+"""The types of input with Filebeat's older, flat names: `log` and `stdin`, and what `container` has of them.
+
+Each becomes an InputConfig.
+"""
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from config import filebeat
 from config.checks import Finding, not_blank, without_blanks
+from config.encodings import Encoding, LineTerminator
 from config.identity import FileIdentityConfig, FileIdentitySection
 from config.inputs import (
     CloseConfig,
     InputConfig,
     InputType,
     ProspectorConfig,
+    PublisherPipelineConfig,
     ReaderCloseConfig,
     ScannerConfig,
     StateChangeConfig,
     cleaning,
 )
-from config.parsers import MultilineConfig, ParserConfig
+from config.multiline import MultilineConfig
+from config.parsers import ParserConfig
 from config.patterns import Pattern
+from config.processors import PROCESSORS, AnyProcessor
 from config.units import Duration, DurationOrNever, Size
 
 
@@ -30,18 +37,30 @@ class FlatInput:
     not_yet: ClassVar = filebeat.FLAT_NOT_YET
     ignored: ClassVar = filebeat.FLAT_IGNORED
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
-    encoding: Literal["utf-8"] = field(
-        default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."}
+    encoding: Encoding = field(default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."})
+    line_terminator: LineTerminator = field(
+        default="auto", metadata={"doc": "What ends a line; auto is line_feed, with or without a carriage return."}
+    )
+    include_lines: tuple[Pattern, ...] = field(
+        default=(), metadata={"doc": "Only messages in which one of these is found are shipped; all when empty."}
+    )
+    exclude_lines: tuple[Pattern, ...] = field(
+        default=(), metadata={"doc": "Messages in which one of these is found are dropped; asked after include_lines."}
     )
     max_bytes: Size = field(default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1})
     multiline: MultilineConfig | None = field(default=None, metadata={"doc": "Joins lines to one message."})
+    processors: tuple[AnyProcessor, ...] = field(
+        default=(), metadata={"doc": "What works on the input's events, in order.", "read_as": PROCESSORS}
+    )
     tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
     fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
     fields_under_root: bool = field(default=False, metadata={"doc": "Puts `fields` at the top of the event instead."})
+    keep_null: bool = field(default=False, metadata={"doc": "Whether fields without a value (null) stay in events."})
+    publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
-        return (ParserConfig(multiline=self.multiline),) if self.multiline else ()
+        return (self.multiline,) if self.multiline else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +130,12 @@ class LogInput(FlatInput):
             paths=self.paths,
             enabled=self.enabled,
             encoding=self.encoding,
+            line_terminator=self.line_terminator,
+            include_lines=self.include_lines,
+            exclude_lines=self.exclude_lines,
             message_max_bytes=self.max_bytes,
             parsers=self.parsers,
+            processors=self.processors,
             prospector=ProspectorConfig(scanner=self._scanner()),
             file_identity=self.file_identity,
             ignore_older=self.ignore_older,
@@ -124,6 +147,8 @@ class LogInput(FlatInput):
             tags=self.tags,
             fields=self.fields,
             fields_under_root=self.fields_under_root,
+            keep_null=self.keep_null,
+            publisher_pipeline=self.publisher_pipeline,
         )
 
     def _scanner(self) -> ScannerConfig:
@@ -144,28 +169,6 @@ class LogInput(FlatInput):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerInput(LogInput):
-    type: InputType = field(default="container", metadata={"doc": "The kind of input."})
-    symlinks: bool = field(
-        default=True, metadata={"doc": "Whether symbolic links are followed; /var/log/containers holds nothing else."}
-    )
-    stream: Literal["all", "stdout", "stderr"] = field(
-        default="all", metadata={"doc": "Whose lines are shipped; only all is supported yet."}
-    )
-    format: Literal["auto", "docker", "cri"] = field(
-        default="auto", metadata={"doc": "How the runtime writes lines; not used yet."}
-    )
-
-    def check(self) -> Iterator[Finding]:
-        yield from LogInput.check(self)
-        if self.stream != "all":
-            yield "stream", "not supported (yet); lines of both streams are shipped, as the runtime wrote them"
-
-    def remarks(self) -> Iterator[Finding]:
-        yield "type", "lines are shipped as the runtime wrote them, with its own time and stream in front"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StdinInput(FlatInput):
     here: ClassVar = filebeat.STDIN_NAMES
     type: InputType = field(default="stdin", metadata={"doc": "The kind of input; it must be the only one enabled."})
@@ -178,11 +181,17 @@ class StdinInput(FlatInput):
             paths=(),
             enabled=self.enabled,
             encoding=self.encoding,
+            line_terminator=self.line_terminator,
+            include_lines=self.include_lines,
+            exclude_lines=self.exclude_lines,
             message_max_bytes=self.max_bytes,
             parsers=self.parsers,
+            processors=self.processors,
             tags=self.tags,
             fields=self.fields,
             fields_under_root=self.fields_under_root,
+            keep_null=self.keep_null,
+            publisher_pipeline=self.publisher_pipeline,
         )
 
 

@@ -6,9 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from config import filebeat
 from config.checks import Finding, not_blank, without_blanks
+from config.encodings import Encoding, LineTerminator
 from config.identity import FileIdentityConfig, FileIdentitySection
-from config.parsers import ParserConfig
+from config.parsers import PARSERS, ParserConfig
 from config.patterns import Pattern
+from config.processors import PROCESSORS, AnyProcessor
 from config.units import Duration, DurationOrNever, Size, readable_duration
 
 InputType = Literal["filestream", "log", "container", "stdin"]
@@ -118,6 +120,11 @@ def cleaning(clean_inactive: float, ignore_older: float, interval: float, interv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherPipelineConfig:
+    disable_host: bool = field(default=False, metadata={"doc": "Leaves `host.name` out of events."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputConfig:
     not_yet: ClassVar = filebeat.INPUT_NOT_YET
     ignored: ClassVar = filebeat.INPUT_IGNORED
@@ -132,14 +139,21 @@ class InputConfig:
     )
     paths: tuple[str, ...] = field(metadata={"doc": "Files to read; globs, `**` included.", "check": without_blanks})
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
-    encoding: Literal["utf-8"] = field(
-        default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."}
+    encoding: Encoding = field(default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."})
+    line_terminator: LineTerminator = field(
+        default="auto", metadata={"doc": "What ends a line; auto is line_feed, with or without a carriage return."}
+    )
+    include_lines: tuple[Pattern, ...] = field(
+        default=(), metadata={"doc": "Only messages in which one of these is found are shipped; all when empty."}
+    )
+    exclude_lines: tuple[Pattern, ...] = field(
+        default=(), metadata={"doc": "Messages in which one of these is found are dropped; asked after include_lines."}
     )
     message_max_bytes: Size = field(
         default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1}
     )
     parsers: tuple[ParserConfig, ...] = field(
-        default=(), metadata={"doc": "Steps that make messages of lines, in order."}
+        default=(), metadata={"doc": "Steps that make messages of lines, in order.", "read_as": PARSERS}
     )
     compression: Annotated[Compression, parse_compression] = field(
         default="none", metadata={"doc": "Whether files are gzip'd: none of them, all, or those that look so (auto)."}
@@ -165,6 +179,11 @@ class InputConfig:
         default=True, metadata={"doc": "Forgets a file that is gone, a day later; a copy of it is known until then."}
     )
     delete: DeleteConfig = field(default_factory=DeleteConfig)
+    processors: tuple[AnyProcessor, ...] = field(
+        default=(), metadata={"doc": "What works on the input's events, in order.", "read_as": PROCESSORS}
+    )
+    keep_null: bool = field(default=False, metadata={"doc": "Whether fields without a value (null) stay in events."})
+    publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
     tail_files: bool = field(default=False, metadata={"key": None})  # what `type: log` makes of its own option
     tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
     fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})

@@ -15,7 +15,7 @@ from config import document, scalars
 from config.errors import ConfigError, Problem
 from config.raw import RawMaps
 from config.report import FAILED, Report, Spot, dotted
-from config.schema import Kinds, Names, Option, options
+from config.schema import Kinds, Named, Names, Option, options
 from config.tree import Listing, Node, Scalar, Table, is_null
 
 T = TypeVar("T")
@@ -86,6 +86,22 @@ class _Walk:
             return self._report.fail(where, f"{kind.text!r} must be one of: {', '.join(kinds.models)}")
         return self.section(kinds.models[kind.text], node, spot, kinds)
 
+    def _named(self, named: Named, node: Node, spot: Spot) -> Any:
+        """One section under its name."""
+        example = f"each item is one {named.what}, as in '- {next(iter(named.models), 'name')}: {{...}}'"
+        if not isinstance(node, Table):
+            return self._report.fail(spot, example)
+        children = node.children(self._report.clash(spot.path))
+        for key, model in named.whole.items():
+            if key in children:
+                return self.section(model, node, spot)
+        if len(children) != 1:
+            return self._report.fail(spot, f"{example}; here are {len(children)}: {', '.join(children) or 'none'}")
+        ((name, child),) = children.items()
+        if name not in named.models:
+            return self._report.fail(spot.name(name, child), named.unknown(name))
+        return self.section(named.models[name], child, spot.name(name, child))
+
     def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> None:
         """Sorts what is written into `found`; what is none of ours becomes a problem or a note."""
         for key, node in table.children(self._report.clash(dotted(spot.path, prefix))).items():
@@ -149,6 +165,8 @@ class _Walk:
             return self._items(option, get_args(hint)[0], node, spot)
         if option.kinds:
             return self._of_kind(option.kinds, node, spot)
+        if option.named:
+            return self._named(option.named, node, spot)
         if option.section is not None:
             return self.section(option.section, node, spot)
         if get_origin(hint) is dict:
@@ -182,7 +200,7 @@ class _Walk:
         filled = self._raw.expanded(node, spot)
         if filled is FAILED:
             return FAILED
-        if option.section is None and is_null(filled):
+        if option.section is None and option.named is None and is_null(filled):
             return self._report.fail(spot, "is empty")
         return self._value(option, hint, filled, spot)
 

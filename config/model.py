@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from config import filebeat
 from config.checks import Finding, not_blank
+from config.container_input import ContainerInput
 from config.feeding import feeds_itself
-from config.flat_inputs import ContainerInput, LogInput, StdinInput
+from config.flat_inputs import LogInput, StdinInput
 from config.identity import FileIdentityConfig
 from config.inputs import (
     CloseConfig,
@@ -22,8 +23,10 @@ from config.inputs import (
     ScannerConfig,
     StateChangeConfig,
 )
+from config.multiline import MultilineConfig
 from config.outputs import BackoffConfig, ConsoleOutput, FileOutput, KafkaOutput, OutputConfig, SaslConfig, SslConfig
-from config.parsers import MultilineConfig, ParserConfig
+from config.parsers import ParserConfig
+from config.processors import PROCESSORS, AnyProcessor
 from config.schema import Kinds
 from config.units import Duration, Size
 
@@ -142,6 +145,10 @@ class ShipperConfig:
     output: OutputConfig
     queue: QueueConfig = field(default_factory=QueueConfig)
     path: PathConfig = field(default_factory=PathConfig)
+    processors: tuple[AnyProcessor, ...] = field(
+        default=(),
+        metadata={"doc": "What works on all events, in order, after those of the inputs.", "read_as": PROCESSORS},
+    )
     name: str | None = field(
         default=None, metadata={"doc": "The name of this host in events; the host's own when absent."}
     )

@@ -35,8 +35,13 @@ def _rows(model: Any, above: str) -> Iterator[Row]:
         if not option.section or "doc" in option.about:
             yield f"`{path}`", _type(option.hint) + _unit(option), _default(option), _meaning(option, above)
         below = path + "[]" if option.many else path
+        if option.about.get("recursive"):
+            continue
         if option.kinds:
             yield from _rows_of_kinds(option.kinds, below)
+        elif option.named:
+            for name, each in option.named.models.items():
+                yield from _rows(each, f"{below}.{name}")
         elif option.section:
             yield from _rows(option.section, below)
 

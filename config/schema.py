@@ -9,7 +9,8 @@ A field's metadata, all optional:
     check     value -> iterator of (path below the value, message)
     split     what separates items of a list that is written as one scalar
     missing   what to say more when a required option is absent
-    read_as   the model that YAML is matched against, where it is not the hint's; or Kinds, which choose one
+    read_as   the model that YAML is matched against, where it is not the hint's; or Kinds or Named, which choose one
+    recursive the section, or list of them, may hold sections of the same model: whoever lists options stops there
 
 A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields, `remarks(self)`, alike,
 for what is no mistake and should be known, `becomes(self)` for what the program gets in its place, and class variables
@@ -21,7 +22,7 @@ import dataclasses
 import difflib
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -45,6 +46,28 @@ class Kinds:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """Models of the items of a list in which each is a section under its own name: `- add_fields: {...}`.
+
+    `whole` are models of an item that is a section itself, by a key that tells it (`if`); `not_yet` are names that
+    are real and not ours -> why.
+    """
+
+    what: str
+    models: Mapping[str, Any]
+    whole: Mapping[str, Any] = field(default_factory=dict)
+    not_yet: Mapping[str, str] = field(default_factory=dict)
+
+    def unknown(self, name: str) -> str:
+        """The message for a name that is none of these."""
+        if name in self.not_yet:
+            return f"not supported; {self.not_yet[name]}"
+        close = difflib.get_close_matches(name, [*self.models, *self.not_yet], n=1, cutoff=0.6)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.models)}"
+        return f"unknown {self.what}; {hint}"
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """One field that YAML can set."""
 
@@ -62,10 +85,18 @@ class Option:
         return read_as if isinstance(read_as, Kinds) else None
 
     @property
+    def named(self) -> Named | None:
+        """What each item of a list may be, where each stands under its name."""
+        read_as = self.about.get("read_as")
+        return read_as if isinstance(read_as, Named) else None
+
+    @property
     def section(self) -> Any:
         """The dataclass that a nested section is matched against (of `kinds`, the first); None for any other option."""
         if self.kinds:
             return self.kinds.models[self.kinds.default]
+        if self.named:
+            return None
         hinted = (hint for hint in (self.hint, *typing.get_args(self.hint)) if dataclasses.is_dataclass(hint))
         return self.about.get("read_as") or next(hinted, None)
 
@@ -83,19 +114,19 @@ def options(model: Any) -> tuple[Option, ...]:
     """The options of a dataclass, in its order."""
     hints = typing.get_type_hints(model, include_extras=True)
     return tuple(
-        _option(field, hints[field.name])
-        for field in dataclasses.fields(model)
-        if field.metadata.get("key", "") is not None
+        _option(each, hints[each.name])
+        for each in dataclasses.fields(model)
+        if each.metadata.get("key", "") is not None
     )
 
 
-def _option(field: "dataclasses.Field[Any]", hint: Any) -> Option:
-    key = field.metadata.get("key", field.name)
+def _option(of: "dataclasses.Field[Any]", hint: Any) -> Option:
+    key = of.metadata.get("key", of.name)
     keys = (key,) if isinstance(key, str) else tuple(key)
-    default = field.default
-    if field.default_factory is not dataclasses.MISSING:
-        default = field.default_factory()
-    return Option(field.name, keys, hint, default is dataclasses.MISSING, default, field.metadata)
+    default = of.default
+    if of.default_factory is not dataclasses.MISSING:
+        default = of.default_factory()
+    return Option(of.name, keys, hint, default is dataclasses.MISSING, default, of.metadata)
 
 
 @cache  # each input asks for those of every other kind
@@ -105,7 +136,8 @@ def leaves(model: Any) -> tuple[str, ...]:
 
 
 def _ends(option: Option, key: str) -> Iterator[str]:
-    below = leaves(option.section) if option.section and not option.many else ()
+    inside = option.section and not option.many and not option.about.get("recursive")
+    below = leaves(option.section) if inside else ()
     yield from (f"{key}.{name}" for name in below) if below else (key,)
 
 

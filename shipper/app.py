@@ -23,12 +23,13 @@ from registry.registrar import Registrar
 from registry.store import Store
 from shipper.backoff import Backoff
 from shipper.clock import Clock, SystemClock
+from shipper.event import Doc
 from shipper.home import Home
 from shipper.loop import Loop
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
-from shipper.output.encode import Agent, Encoder
+from shipper.output.encode import Encoder
 from shipper.output.file import FileOutput
 from shipper.output.kafka import KafkaOutput
 from shipper.output.kafka_errors import Trouble
@@ -36,10 +37,13 @@ from shipper.output.kafka_settings import ENVELOPE, make_producer, settings
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
+from shipper.processor import chain
+from shipper.processor.base import Surroundings
 from shipper.progress import Progress, TerminalHandler
+from shipper.record import Agent, static_members
 from shipper.source.base import FileSource
 from shipper.source.crawler import Crawler
-from shipper.source.input import Input, static_members
+from shipper.source.input import Input
 from shipper.source.scheduler import Scheduler
 from shipper.source.stdin import StdinCrawler, StreamWatcher, open_stdin
 from shipper.source.watch import Watcher
@@ -67,7 +71,7 @@ class App:
     summary: Summary
 
 
-Connect = Callable[[ShipperConfig, Agent, Publisher, Metrics, Clock], Output]
+Connect = Callable[[ShipperConfig, Publisher, Metrics, Clock], Output]
 
 
 def build(
@@ -97,10 +101,11 @@ def build(
     chosen = config.output.chosen
     topic = chosen.topic if isinstance(chosen, KafkaConfig) else ""
     publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic, metrics, clock)
-    output = (connect or build_output)(config, agent, publisher, metrics, clock)
+    output = (connect or build_output)(config, publisher, metrics, clock)
     stack.callback(output.close)
 
-    inputs = [_input(each, config, registrar, clock) for each in config.inputs if each.enabled]
+    around = Surroundings(agent, data, metrics, clock)
+    inputs = [_input(each, config, around, registrar) for each in config.inputs if each.enabled]
     crawler: FileSource
     if inputs[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
@@ -119,13 +124,13 @@ def build(
     return App(loop, registrar, metrics, Summary(metrics, crawler, clock))
 
 
-def build_output(config: ShipperConfig, agent: Agent, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
+def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
     chosen = config.output.chosen
     if isinstance(chosen, ConsoleConfig):
-        return ConsoleOutput(Encoder(agent, UNLIMITED), publisher, pretty=chosen.pretty)
+        return ConsoleOutput(Encoder(UNLIMITED), publisher, pretty=chosen.pretty)
     if isinstance(chosen, FileConfig):
-        return FileOutput(Path(chosen.path) / chosen.filename, Encoder(agent, UNLIMITED), publisher, clock)
-    return _kafka(chosen, Encoder(agent, record_limit(chosen)), publisher, metrics, clock)
+        return FileOutput(Path(chosen.path) / chosen.filename, Encoder(UNLIMITED), publisher, clock)
+    return _kafka(chosen, Encoder(record_limit(chosen)), publisher, metrics, clock)
 
 
 def _kafka(config: KafkaConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock) -> KafkaOutput:
@@ -139,14 +144,17 @@ def record_limit(config: KafkaConfig) -> int:
     return max(config.max_message_bytes - ENVELOPE, 1)
 
 
-def _input(config: InputConfig, root: ShipperConfig, registrar: Registrar, clock: Clock) -> Input:
-    return Input(config, _static(config, root), _message_limit(config, root), clock, registrar.note)
+def _input(config: InputConfig, root: ShipperConfig, around: Surroundings, registrar: Registrar) -> Input:
+    return Input(
+        config, around.agent, _static(config, root), _message_limit(config, root), around.clock, registrar.note,
+        chain.build((*config.processors, *root.processors), around),
+    )  # fmt: skip
 
 
-def _static(config: InputConfig, root: ShipperConfig) -> str:
+def _static(config: InputConfig, root: ShipperConfig) -> Doc:
     """What the whole configuration and the input's own part say, the input's winning."""
-    nested: dict[str, object] = {}
-    rooted: dict[str, object] = {}
+    nested: Doc = {}
+    rooted: Doc = {}
     for each in (root, config):
         (rooted if each.fields_under_root else nested).update(each.fields)
     return static_members((*root.tags, *config.tags), nested, rooted)

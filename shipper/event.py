@@ -4,11 +4,22 @@ Everything is handed over in batches, and a batch keeps its messages as parallel
 message: in Python the object is the cost (see ARCHITECTURE.md, "Speed").
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 MULTILINE = "multiline"
 TRUNCATED = "truncated"
+
+# Members of one event's record beside those in columns: what parsers and processors found, by top-level name. It
+# shadows the constants of its file; a member that is GONE is left out. What is in it belongs to the event alone, so it
+# may be changed in place. Three names have places of their own. `message`: in `texts` while it is a text that is not
+# empty, else here. `@timestamp`: here only if it is another than the batch's, as text (RFC 3339). `log`: here what is
+# beside its offset, length and flags, which are columns.
+Doc = dict[str, Any]
+GONE: Any = type("Gone", (), {"__repr__": lambda self: "GONE"})()
 
 
 @dataclass(slots=True)
@@ -19,6 +30,9 @@ class Messages:
     bytes, terminators and cut-off text included. Raw bytes of the run that belong to no message were dropped on
     purpose. `flags` has an entry only for messages that carry one. `cut` says that a message must end where the run
     ends, because an earlier reading of the file ended one there.
+
+    `docs[i]` holds the members that message i has beside those (see `Doc`); None while no message of the run has any,
+    which costs nothing.
     """
 
     start: int
@@ -28,10 +42,13 @@ class Messages:
     lengths: list[int] = field(default_factory=list)
     flags: dict[int, tuple[str, ...]] = field(default_factory=dict)
     cut: bool = False
+    docs: list[Doc] | None = None
 
     def append(self, text: str, offset: int, length: int, flags: tuple[str, ...] = ()) -> None:
         if flags:
             self.flags[len(self.texts)] = flags
+        if self.docs is not None:
+            self.docs.append({})
         self.texts.append(text)
         self.offsets.append(offset)
         self.lengths.append(length)
@@ -42,6 +59,14 @@ class Messages:
         self.texts = [self.texts[i] for i in keep]
         self.offsets = [self.offsets[i] for i in keep]
         self.lengths = [self.lengths[i] for i in keep]
+        if self.docs is not None:
+            self.docs = [self.docs[i] for i in keep]
+
+    def documents(self) -> list[Doc]:
+        """`docs`, made now where there are none yet."""
+        if self.docs is None:
+            self.docs = [{} for _ in self.texts]
+        return self.docs
 
 
 def add_flag(flags: tuple[str, ...], flag: str) -> tuple[str, ...]:
@@ -49,11 +74,27 @@ def add_flag(flags: tuple[str, ...], flag: str) -> tuple[str, ...]:
     return flags if flag in flags else tuple(sorted((*flags, flag)))
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the messages of a batch come from: all that is constant in the records of one file.
+class Constants:
+    """The members that all records of a file share, as a document that is never changed once it is here.
 
-    `static_json` holds the input's tags and fields, already encoded as JSON members.
+    `encoded` belongs to the encoder, which fills it once. `became` belongs to the processors: what one that concerns
+    only constants has made of these, so that it works once for a file and not once for an event.
+    """
+
+    __slots__ = ("became", "encoded", "members")
+
+    def __init__(self, members: Doc) -> None:
+        self.members = members
+        self.encoded: Any = None
+        self.became: dict[object, Constants] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Where the messages of a batch come from.
+
+    `constants` are the members that the records of the file share. `process` lets the input's processors work on a
+    batch; None where there are none.
     """
 
     file_id: str
@@ -62,8 +103,8 @@ class Source:
     device: int
     input_id: str
     input_type: str
-    topic: str = ""
-    static_json: str = ""
+    constants: Constants
+    process: Callable[[Batch], None] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -71,23 +112,30 @@ class Batch:
     """A run of consecutive events of one file: the unit of queueing, publishing and acknowledging.
 
     `time` is the wall clock when it was read, in seconds. `resolve` is called once all of its events are delivered,
-    dropped on purpose, or in the dead letter; calling it again does nothing.
+    dropped on purpose, or in the dead letter; calling it again does nothing. `constants` are the source's, or what
+    processors have made of them.
     """
 
     source: Source
     messages: Messages
     time: float
     resolve: Callable[[], None]
+    constants: Constants = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.constants = self.source.constants
 
     @property
     def events(self) -> int:
         return len(self.messages.texts)
 
-    def part(self, indices: list[int]) -> "Batch":
+    def part(self, indices: list[int]) -> Batch:
         """The same batch with only the events of these indices, which ascend."""
         messages = replace(self.messages)
         messages.select(indices)
-        return replace(self, messages=messages)
+        part = replace(self, messages=messages)
+        part.constants = self.constants
+        return part
 
     @property
     def size(self) -> int:

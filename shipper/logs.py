@@ -5,8 +5,8 @@ import sys
 
 import orjson
 
-from shipper.output.encode import timestamp
 from shipper.progress import TerminalHandler
+from shipper.record import timestamp
 
 
 class JsonFormatter(logging.Formatter):

@@ -152,6 +152,8 @@ class Loop:
         metrics.bytes_read += batch.size
         if messages.flags:
             metrics.events_truncated += sum(TRUNCATED in flags for flags in messages.flags.values())
+        if batch.source.process is not None:
+            batch.source.process(batch)
         if batch.events or batch.size:
             self._queue.put(batch)
         else:

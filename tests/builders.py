@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from config.model import InputConfig, MultilineConfig, ParserConfig
-from shipper.event import Batch, Messages, Rejection, Source
-from shipper.output.encode import Agent, Encoder
+from shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
+from shipper.output.encode import Encoder
+from shipper.record import Agent, file_member, members
 
 AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")
 
@@ -14,8 +15,11 @@ def nothing() -> None:
     pass
 
 
-def source(file_id: str = "f1", path: str = "/var/log/app.log", static_json: str = "") -> Source:
-    return Source(file_id, path, 811, 2049, "app", "filestream", static_json=static_json)
+def source(
+    file_id: str = "f1", path: str = "/var/log/app.log", static: Doc | None = None, agent: Agent = AGENT
+) -> Source:
+    shared = members(agent, "filestream", "app", file_member(file_id, path, 811, 2049), static or {})
+    return Source(file_id, path, 811, 2049, "app", "filestream", Constants(shared))
 
 
 def messages(texts: Sequence[str], start: int = 0) -> Messages:
@@ -35,13 +39,11 @@ def batch(
 
 
 def encoder(max_bytes: int = 2**31) -> Encoder:
-    return Encoder(AGENT, max_bytes)
+    return Encoder(max_bytes)
 
 
 def multiline(pattern: str, *, negate: bool = False, match: str = "after", max_lines: int = 500) -> ParserConfig:
-    return ParserConfig(
-        multiline=MultilineConfig(pattern=pattern, negate=negate, match=match, max_lines=max_lines, timeout=5.0)
-    )
+    return MultilineConfig(pattern=pattern, negate=negate, match=match, max_lines=max_lines, timeout=5.0)
 
 
 def input_config(*parsers: ParserConfig, paths: tuple[str, ...] = ("*.log",)) -> InputConfig:

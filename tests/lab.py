@@ -27,7 +27,7 @@ from config.model import (
 from shipper.app import App, build
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.output.encode import Agent, Encoder
+from shipper.output.encode import Encoder
 from shipper.pipeline.publisher import Publisher
 from shipper.testing import ManualClock
 from shipper.wake import Wake
@@ -129,10 +129,8 @@ class Lab:
             name="lab",
         )
 
-    def _connect(
-        self, config: ShipperConfig, agent: Agent, publisher: Publisher, metrics: Metrics, clock: Clock
-    ) -> Destination:
-        self.output = Destination(Encoder(agent, 2**31), publisher)
+    def _connect(self, config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Destination:
+        self.output = Destination(Encoder(2**31), publisher)
         self.output.records = self.records
         self.output.refuse = lambda text: "refused for ever" if text == self.refuse else None
         return self.output

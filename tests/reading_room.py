@@ -23,7 +23,7 @@ from shipper.source.scheduler import Scheduler
 from shipper.source.survey import Wanted
 from shipper.source.watch import Watcher
 from shipper.testing import ManualClock
-from tests.builders import input_config
+from tests.builders import AGENT, input_config
 from tests.watches import Watches
 
 
@@ -80,7 +80,7 @@ class Room:
         self.metrics = Metrics()
         self.found: dict[FileKey, Wanted] = {}
         config = replace(input_config(paths=(f"{folder}/*.log*",)), **options)
-        self.input = Input(config, "", 1000, clock, self.registrar.note)
+        self.input = Input(config, AGENT, {}, 1000, clock, self.registrar.note)
         self.scheduler = Scheduler(self.watcher, clock)
         self.entries = Entries(self.registrar, clock, self.metrics, {self.input.id: self.input})
         self.shut: list[Harvester] = []

@@ -26,17 +26,20 @@ MAY_IMPORT = {
 
 # The same within the shipper, for the packages of the pipeline: the data goes to the right, and nobody looks back.
 # Modules at its top level that are not named are the composition (app, cli, loop ...), which knows all of them.
-VALUES = {"clock", "errors", "event", "metrics", "backoff"}
+VALUES = {"clock", "errors", "event", "metrics", "backoff", "record"}
 MAY_IMPORT_WITHIN_SHIPPER = {
     "clock": set(),
     "errors": set(),
     "event": set(),
     "metrics": set(),
     "backoff": set(),
+    "record": {"errors", "event"},
     "wake": set(),
     "reader": VALUES,
     # cut_text: a record is cut to the output's limit in the same way as a message to the input's.
     "output": VALUES | {"reader.limit"},
+    # timestamps: a processor writes times as records have them.
+    "processor": VALUES,
     "pipeline": VALUES | {"output.base", "output.encode"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks"},

@@ -12,7 +12,7 @@ import orjson
 from registry.files import DiskFile, DiskFiles, write_all
 from shipper.clock import Clock
 from shipper.event import Batch, Rejection
-from shipper.output.encode import readable_path, timestamp
+from shipper.record import readable_path, timestamp
 
 
 class DeadLetter:

@@ -10,8 +10,8 @@ from registry.load import read
 from registry.state import FileState
 from registry.store import Store
 from shipper.errors import StartError
-from shipper.output.encode import readable_path
 from shipper.positions.view import entries_of
+from shipper.record import readable_path
 
 Confirm = Callable[[str], bool]
 

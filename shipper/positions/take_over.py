@@ -16,11 +16,11 @@ from registry.files import DiskFiles
 from registry.state import FileState
 from registry.store import Store
 from shipper.errors import StartError
-from shipper.output.encode import readable_path
 from shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
 from shipper.positions.forget import open_alone
 from shipper.positions.heads import Fingerprinting, Refused, opened
 from shipper.positions.locate import Locator
+from shipper.record import readable_path
 from shipper.source.content import content_of, part_of
 from shipper.source.discover import FileKey, Scanner, ScanOptions
 from shipper.source.identity import name_of_file

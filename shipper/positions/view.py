@@ -12,7 +12,7 @@ import orjson
 from registry.load import read
 from registry.state import FileState
 from shipper.errors import StartError
-from shipper.output.encode import readable_path
+from shipper.record import readable_path
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))

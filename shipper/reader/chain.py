@@ -19,10 +19,10 @@ def build(config: InputConfig, file: RawFile, max_bytes: int, clock: Clock) -> R
     reader: Reader = LineReader(file, max_bytes)
     for parser in config.parsers:
         rule = MultilineRule(
-            re.compile(parser.multiline.pattern),
-            parser.multiline.negate,
-            parser.multiline.match == "before",
-            parser.multiline.max_lines,
+            re.compile(parser.pattern),
+            parser.negate,
+            parser.match == "before",
+            parser.max_lines,
             max_bytes,
         )
         reader = MultilineReader(reader, rule, clock)

@@ -27,7 +27,7 @@ def read_naively(content: bytes, config: InputConfig, max_bytes: int, cuts: tupl
         piece = content[start:cut]
         messages = _lines(piece, start, max_bytes, complete=cut is not None)
         for parser in config.parsers:
-            messages = _join(messages, parser.multiline, max_bytes, complete=cut is not None)
+            messages = _join(messages, parser, max_bytes, complete=cut is not None)
         found += messages
         start += len(piece)
     return [limited for message in found if (limited := _limited(message, max_bytes)).text]

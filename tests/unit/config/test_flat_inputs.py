@@ -7,7 +7,6 @@ from config.model import (
     FileIdentityConfig,
     InputConfig,
     MultilineConfig,
-    ParserConfig,
     ProspectorConfig,
     ReaderCloseConfig,
     ScannerConfig,
@@ -51,7 +50,7 @@ def test_every_option_of_log_has_its_place(lab):
         id=each.id,
         paths=("/var/log/a.log", "/var/log/**/b.log"),
         message_max_bytes=1024,
-        parsers=(ParserConfig(multiline=MultilineConfig(pattern="x", negate=True)),),
+        parsers=(MultilineConfig(pattern="x", negate=True),),
         prospector=ProspectorConfig(
             scanner=ScannerConfig(
                 check_interval=1.0, exclude_files=(r"\.gz$",), symlinks=True, recursive_glob=False
@@ -114,7 +113,7 @@ def test_container_says_that_lines_are_not_parsed_yet(lab, more):
 def test_stdin_needs_nothing(lab):
     (each,) = load(lab, "{type: stdin, max_bytes: 1KiB, multiline.pattern: x, tags: [t]}")
     assert (each.type, each.id, each.paths, each.message_max_bytes, each.tags) == ("stdin", "stdin", (), 1024, ("t",))
-    assert each.parsers == (ParserConfig(multiline=MultilineConfig(pattern="x")),)
+    assert each.parsers == (MultilineConfig(pattern="x"),)
 
 
 def test_stdin_runs_alone(lab):
@@ -159,7 +158,6 @@ def test_two_inputs_of_the_same_paths_need_ids(lab):
         ("{type: log, paths: [x], scan_frequency: 0}", "scan_frequency", "must be at least 0.001"),
         ("{type: log, paths: [x], scan_freq: 0}", "scan_freq", "unknown option; did you mean 'scan_frequency'?"),
         ("{type: log, paths: [x], json.keys_under_root: true}", "json", "not supported (yet)"),
-        ("{type: log, paths: [x], exclude_lines: [y]}", "exclude_lines", "not supported (yet)"),
         (
             "{type: log, paths: [x], close.on_state_change.inactive: 1s}",
             "close.on_state_change.inactive",

@@ -21,14 +21,13 @@ PATTERN = "parsers[0].multiline.pattern"
         ("type: tcp", "type", "'tcp' must be one of: filestream, log, container, stdin"),
         ("type: ${NO}", "type", "variable NO is not set; ${NO:value} would give it a default"),
         ("type: [log]", "type", "must be a single value, not a list"),
-        ("encoding: latin1", "encoding", "'latin1' must be one of: utf-8"),
+        ("encoding: klingon", "encoding", "'klingon' is no encoding that is known here"),
         ("message_max_bytes: 0", "message_max_bytes", "must be at least 1"),
         (
             "message_max_bytes: big",
             "message_max_bytes",
             "'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB",
         ),
-        ("include_lines: [x]", "include_lines", "not supported (yet)"),
         (
             "take_over: true",
             "take_over",
@@ -81,7 +80,7 @@ PATTERN = "parsers[0].multiline.pattern"
             "clean_inactive",
             "needs ignore_older: a file that is forgotten and not ignored is read again",
         ),
-        ("parsers: [{}]", "parsers[0].multiline", "missing; it is the only parser (yet)"),
+        ("parsers: [{}]", "parsers[0]", "each item is one parser, as in '- multiline: {...}'; here are 0: none"),
         ("parsers: [multiline: {}]", PATTERN, "missing"),
         (
             "parsers: [multiline: {pattern: '('}]",

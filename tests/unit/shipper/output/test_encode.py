@@ -5,23 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from shipper.event import MULTILINE, TRUNCATED, Batch, Messages, Source
-from shipper.output.encode import Agent, Encoder, constant_parts, timestamp
-from shipper.source.input import static_members
-from tests.builders import AGENT, batch, encoder, nothing
+from shipper.event import MULTILINE, TRUNCATED, Batch, Doc, Messages
+from shipper.output.encode import Encoder, pieces_of
+from shipper.record import Agent, static_members, timestamp
+from tests.builders import batch, encoder, nothing, source
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 MOMENT = 1795253400.123  # 2026-11-21T09:30:00.123Z
 
 
-def record(text: str, offset: int = 0, length: int | None = None, flags: tuple[str, ...] = (), **source: object) -> str:
-    values: dict[str, object] = {
-        "file_id": "9f3c", "path": "/var/log/app.log", "inode": 811, "device": 2049, "input_id": "app",
-        "input_type": "filestream", **source,
-    }  # fmt: skip
+def record(
+    text: str, offset: int = 0, length: int | None = None, flags: tuple[str, ...] = (), static: Doc | None = None,
+    path: str = "/var/log/app.log",
+) -> str:  # fmt: skip
     run = Messages(offset, offset)
     run.append(text, offset, len(text.encode()) + 1 if length is None else length, flags)
-    (encoded,) = encoder().encode(Batch(Source(**values), run, MOMENT, nothing))  # type: ignore[arg-type]
+    (encoded,) = encoder().encode(Batch(source("9f3c", path, static), run, MOMENT, nothing))
     return encoded
 
 
@@ -29,19 +28,19 @@ def test_the_first_golden_record() -> None:
     run = Messages(1234, 1321)
     run.append("…", 1234, 87, (MULTILINE,))
     static = static_members(("a",), {"env": "prod"}, {})
-    source = Source("9f3c…", "/var/log/app.log", 811, 2049, "app", "filestream", static_json=static)
+    of = source("9f3c…", "/var/log/app.log", static, Agent("web-1", "web-1", "…", "0.1.0"))
     golden = (GOLDEN / "record.json").read_text().splitlines()
-    assert Encoder(Agent("web-1", "web-1", "…", "0.1.0"), 10_000).encode(Batch(source, run, MOMENT, nothing)) == golden
+    assert Encoder(10_000).encode(Batch(of, run, MOMENT, nothing)) == golden
 
 
 RECORDS = {
     "plain": record("GET /index.html 200", 0),
     "multiline and truncated": record("Traceback:\n  File \"x.py\"", 1234, 87_000, (MULTILINE, TRUNCATED)),
     "tags and fields": record(
-        "tagged", 20, static_json=static_members(("a", "b"), {"env": "prod", "depth": {"n": 1}}, {})
+        "tagged", 20, static=static_members(("a", "b"), {"env": "prod", "depth": {"n": 1}}, {})
     ),
     "fields under root": record(
-        "rooted", 27, static_json=static_members((), {}, {"env": "prod", "team": ["x", None, 1.5]})
+        "rooted", 27, static=static_members((), {}, {"env": "prod", "team": ["x", None, 1.5]})
     ),
     "bytes that are not UTF-8": record(b"caf\xe9 \xff".decode("utf-8", "replace"), 34, 7),
     "DEL": record("a\x7fb", 41),
@@ -83,7 +82,7 @@ def test_a_batch_without_events_has_no_records() -> None:
 
 @pytest.mark.parametrize("text", ["x" * 5000, "\x00" * 5000, "\ufffd" * 5000, "é\U0001f600\n" * 900])
 def test_a_record_that_is_too_long_has_its_message_cut_to_fit(text: str) -> None:
-    small = Encoder(AGENT, 1000)
+    small = Encoder(1000)
     made = small.encode(batch(["short", text, "short"]))
     records = [json.loads(each) for each in made]
     assert 900 < len(made[1].encode()) <= 1000
@@ -95,7 +94,7 @@ def test_a_record_that_is_too_long_has_its_message_cut_to_fit(text: str) -> None
 
 
 def test_a_record_whose_constant_parts_are_too_long_loses_its_message_and_nothing_else() -> None:
-    (made,) = Encoder(AGENT, 100).encode(batch(["some text"]))
+    (made,) = Encoder(100).encode(batch(["some text"]))
     assert json.loads(made)["message"] == ""
     assert json.loads(made)["log"]["flags"] == [TRUNCATED]
 
@@ -103,8 +102,8 @@ def test_a_record_whose_constant_parts_are_too_long_loses_its_message_and_nothin
 def test_a_record_may_be_exactly_as_long_as_the_limit() -> None:
     (made,) = encoder().encode(batch(["x" * 200]))
     size = len(made.encode())
-    assert Encoder(AGENT, size).encode(batch(["x" * 200])) == [made]
-    assert len(Encoder(AGENT, size - 1).encode(batch(["x" * 200]))[0]) <= size - 1
+    assert Encoder(size).encode(batch(["x" * 200])) == [made]
+    assert len(Encoder(size - 1).encode(batch(["x" * 200]))[0]) <= size - 1
 
 
 @pytest.mark.parametrize(
@@ -122,4 +121,4 @@ def test_timestamps_have_milliseconds_and_are_in_utc(seconds: float, text: str) 
 def test_what_is_constant_for_a_file_is_encoded_once() -> None:
     first = batch(["a"])
     encoder().encode(first)
-    assert constant_parts(first.source, AGENT) is constant_parts(first.source, AGENT)
+    assert pieces_of(first.constants) is pieces_of(first.constants)

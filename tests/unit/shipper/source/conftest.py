@@ -11,7 +11,7 @@ from shipper.source.content import Plain
 from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.testing import ManualClock
-from tests.builders import input_config
+from tests.builders import AGENT, input_config
 from tests.reading_room import Room
 
 OpenHarvester = Callable[..., Harvester]
@@ -37,7 +37,7 @@ def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -
             stack.callback(os.close, fd)
             status = os.fstat(fd)
             entry = FileState(f"id of {name}", str(path), status.st_dev, status.st_ino, size_seen=len(content), **state)  # type: ignore[arg-type]
-            return Input(input_config(*parsers), "", 1000, clock, noted.append).open(Plain(fd), entry, once=once)
+            return Input(input_config(*parsers), AGENT, {}, 1000, clock, noted.append).open(Plain(fd), entry, once=once)
 
         yield make
 

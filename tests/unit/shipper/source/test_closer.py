@@ -12,7 +12,7 @@ from shipper.source.closer import SOON, Closer, why_close
 from shipper.source.harvester import MOVED, REMOVED, RENAMED, Harvester
 from shipper.source.input import Input
 from shipper.testing import ManualClock
-from tests.builders import multiline
+from tests.builders import AGENT, multiline
 from tests.reading_room import Room, acknowledge, finish, read_all
 
 MakeRoom = Callable[..., Room]
@@ -435,7 +435,7 @@ def test_a_budget_of_0_is_without_limit(office: MakeOffice) -> None:
 
 
 def test_each_input_has_a_budget_of_its_own(room: Room, clock: ManualClock) -> None:
-    web = Input(InputConfig(id="web", paths=("/w",)), "", 1000, clock, room.books.note)
+    web = Input(InputConfig(id="web", paths=("/w",)), AGENT, {}, 1000, clock, room.books.note)
     desk = Office(room, {"app": rules(max_bytes=10), "web": rules(max_bytes=10)})
     opened = [desk.open("a.log", b"123456789\n"), desk.open("b.log", b"123456789\n", source=web)]
     for harvester in opened:

@@ -16,7 +16,7 @@ from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.source.scheduler import Scheduler
 from shipper.testing import ManualClock
-from tests.builders import input_config
+from tests.builders import AGENT, input_config
 from tests.watches import Watches
 
 CHECK_INTERVAL = 10.0
@@ -33,7 +33,7 @@ class Desk:
         self.store = Store.open(Path("/registry"), CrashingFiles())
         self.registrar = Registrar(self.store, clock=clock.monotonic)
         self.scheduler = Scheduler(self.watches, clock)  # type: ignore[arg-type]  # it has the methods that are used
-        source = Input(self.config, "", 1000, clock, self.registrar.note)
+        source = Input(self.config, AGENT, {}, 1000, clock, self.registrar.note)
         self.crawler = Crawler(
             [source],
             self.registrar,
@@ -164,7 +164,7 @@ def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock)
     desk.registrar.states[known.id] = known
     desk.registrar.states["other"] = replace(known, id="other", ended="truncated", position=0)
     again = Crawler(
-        [Input(desk.config, "", 1000, clock, desk.registrar.note)],
+        [Input(desk.config, AGENT, {}, 1000, clock, desk.registrar.note)],
         desk.registrar, desk.scheduler, desk.watches, clock, desk.metrics,  # type: ignore[arg-type]
     )  # fmt: skip
     again.step()
@@ -178,7 +178,7 @@ def test_a_file_without_news_is_not_even_opened(logs: Path, clock: ManualClock) 
     status = (logs / "a.log").stat()
     desk.registrar.states["known"] = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
     again = Crawler(
-        [Input(desk.config, "", 1000, clock, desk.registrar.note)],
+        [Input(desk.config, AGENT, {}, 1000, clock, desk.registrar.note)],
         desk.registrar, desk.scheduler, desk.watches, clock, desk.metrics,  # type: ignore[arg-type]
     )  # fmt: skip
     again.step()

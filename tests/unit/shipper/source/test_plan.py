@@ -7,10 +7,10 @@ from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.source.plan import Plan, plan
 from shipper.testing import ManualClock
-from tests.builders import input_config
+from tests.builders import AGENT, input_config
 
 OpenHarvester = Callable[..., Harvester]
-SOURCE = Input(input_config(), "", 1000, ManualClock(), lambda state: None)
+SOURCE = Input(input_config(), AGENT, {}, 1000, ManualClock(), lambda state: None)
 A = Found("/logs/a", (1, 1), 10, 5.0)
 B = Found("/logs/b", (1, 2), 20, 6.0)
 

@@ -21,7 +21,7 @@ from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.source.scheduler import Scheduler
 from shipper.source.stdin import StdinCrawler, StreamWatcher, harvester_of
-from tests.builders import multiline
+from tests.builders import AGENT, multiline
 
 ROOT = Path(__file__).parents[4]
 LONG = 20.0  # seconds; what takes so long has failed
@@ -35,7 +35,7 @@ class Pipe:
 
     def open(self, *parsers: ParserConfig) -> Harvester:
         config = InputConfig(type="stdin", id="stdin", paths=(), parsers=parsers)
-        self.harvester = harvester_of(self._reader, Input(config, "", 1000, SystemClock(), self.noted.append))
+        self.harvester = harvester_of(self._reader, Input(config, AGENT, {}, 1000, SystemClock(), self.noted.append))
         return self.harvester
 
     def write(self, data: bytes) -> None:

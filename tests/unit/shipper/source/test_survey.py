@@ -14,6 +14,7 @@ from shipper.source.problems import Problems
 from shipper.source.survey import AFRESH_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from shipper.source.watch import Watcher
 from shipper.testing import ManualClock
+from tests.builders import AGENT
 from tests.watches import Watches
 
 
@@ -32,7 +33,7 @@ class Outlook:
                 InputConfig(
                     id=pattern, paths=(f"{folder}/{pattern}",),
                     prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=interval)),
-                ), "", 1000, clock, notes.append,
+                ), AGENT, {}, 1000, clock, notes.append,
             ) for pattern, interval in inputs.items()
         }  # fmt: skip
         watcher = cast("Watcher", self.watches)

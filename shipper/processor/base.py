@@ -1,0 +1,64 @@
+"""The contracts of processors: what works on events between the reader chain and the queue."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, Protocol, runtime_checkable
+
+from shipper.clock import Clock
+from shipper.errors import ShipperError
+from shipper.metrics import Metrics
+from shipper.processor.events import Event, Events
+from shipper.record import Agent
+
+
+class ProcessorError(ShipperError):
+    """What a processor could not do with an event, in words: they go into the event's `error.message`, and the event
+    goes on as it is by then."""
+
+
+class Processor(Protocol):
+    """One step of the chain, for the events of a batch at once."""
+
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        """Work on the events with these indices, which ascend. Called by the reading thread; never blocks, raises
+        nothing about events."""
+
+
+@runtime_checkable
+class EventProcessor(Protocol):
+    """A step that looks at one event at a time; `chain.Each` makes a Processor of it."""
+
+    @property
+    def touches(self) -> frozenset[str] | None:
+        """The roots (`events.root_of`) of all fields that it reads or writes; None if that is not known before.
+
+        Where these are constants of the file, it works once for all events that share them, so what it does must
+        follow from these fields alone.
+        """
+
+    def apply(self, event: Event) -> None:
+        """Change the event. Raises ProcessorError."""
+
+
+class Condition(Protocol):
+    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+        """Those of the indices whose events meet the condition, in order."""
+
+    @property
+    def touches(self) -> frozenset[str] | None:
+        """As of an EventProcessor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a processor may need to know beside its own options. `data`: the data path."""
+
+    agent: Agent
+    data: FilePath
+    metrics: Metrics
+    clock: Clock
+
+
+# The model of a processor's options -> what is made of them. Raises StartError for what cannot work here.
+Table = Mapping[type, Callable[[Any, Surroundings], Processor | EventProcessor]]

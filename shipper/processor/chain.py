@@ -1,0 +1,112 @@
+"""The chain of processors of an input, from its configuration. This page is the one place that knows all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from config.processors import AnyProcessor, Branch
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.processor import conditions
+from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorError, Surroundings
+from shipper.processor.changing import table as changing
+from shipper.processor.decoding import table as decoding
+from shipper.processor.events import Event, Events, all_of
+from shipper.processor.fields import FieldError
+from shipper.processor.metadata import table as metadata
+from shipper.processor.parsing import table as parsing
+
+FAMILIES = (changing.TABLE, parsing.TABLE, decoding.TABLE, metadata.TABLE)
+
+
+class Chain:
+    """What `Source.process` is: lets every processor work on a batch, in order, and takes out what was dropped."""
+
+    def __init__(self, steps: Sequence[Processor], metrics: Metrics) -> None:
+        self._steps = steps
+        self._metrics = metrics
+
+    def __call__(self, batch: Batch) -> None:
+        if batch.messages.texts:
+            events = Events(batch)
+            run(self._steps, events, range(len(events.texts)))
+            self._metrics.events_filtered += len(events.dropped)
+            events.finish()
+
+
+def run(steps: Sequence[Processor], events: Events, at: Sequence[int]) -> None:
+    """One step after the other, each on those that the ones before it have left."""
+    dropped = len(events.dropped)
+    for step in steps:
+        if not at:
+            return
+        step.run(events, at)
+        if len(events.dropped) > dropped:
+            dropped = len(events.dropped)
+            at = [index for index in at if index not in events.dropped]
+
+
+class Each:
+    """Lets a processor look at one event after the other; at none of them, where it concerns what they share."""
+
+    def __init__(self, name: str, processor: EventProcessor, metrics: Metrics) -> None:
+        self._name = name
+        self._processor = processor
+        self._touches = processor.touches
+        self._metrics = metrics
+
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        if self._touches is not None and all_of(events, at) and not events.shadows(self._touches):
+            events.share(self, lambda shared: self._apply(shared, (0,)))
+        else:
+            self._apply(events, at)
+
+    def _apply(self, events: Events, at: Sequence[int]) -> None:
+        event, apply = Event(events), self._processor.apply
+        for event.index in at:
+            try:
+                apply(event)
+            except (ProcessorError, FieldError) as error:
+                self._metrics.processor_failures += 1
+                event.fail(self._name, str(error))
+
+
+class Conditional:
+    """`when`, and `if`, `then`, `else`."""
+
+    def __init__(self, condition: Condition, then: Sequence[Processor], otherwise: Sequence[Processor] = ()) -> None:
+        self._condition = condition
+        self._then = then
+        self._otherwise = otherwise
+
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        meeting = self._meeting(events, at)
+        run(self._then, events, meeting)
+        if self._otherwise:
+            met = set(meeting)
+            run(self._otherwise, events, [index for index in at if index not in met])
+
+    def _meeting(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+        touches = self._condition.touches
+        if touches is None or events.shadows(touches):
+            return self._condition.select(events, at)
+        return at if self._condition.select(events, at[:1]) else ()
+
+
+def build(configs: Sequence[AnyProcessor], around: Surroundings) -> Chain | None:
+    """The chain of these processors; None for none of them. Raises StartError for what cannot work here."""
+    return Chain(_steps(configs, around), around.metrics) if configs else None
+
+
+def _steps(configs: Sequence[AnyProcessor], around: Surroundings) -> list[Processor]:
+    return [_step(config, around) for config in configs]
+
+
+def _step(config: AnyProcessor, around: Surroundings) -> Processor:
+    if isinstance(config, Branch):
+        condition = conditions.build(config.condition)
+        return Conditional(condition, _steps(config.then, around), _steps(config.otherwise, around))
+    make = next(family[type(config)] for family in FAMILIES if type(config) in family)
+    made = make(config, around)
+    step = Each(config.name, made, around.metrics) if isinstance(made, EventProcessor) else made
+    return step if config.when is None else Conditional(conditions.build(config.when), [step])

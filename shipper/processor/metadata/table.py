@@ -1,0 +1,5 @@
+"""Which class does the work of which configuration: what adds facts about the host, the process, the container."""
+
+from shipper.processor.base import Table
+
+TABLE: Table = {}

@@ -1,6 +1,7 @@
 """`script/bench`: everything side by side in one run, the contenders taking turns, so that noise meets all of them.
 
 script/bench           one file: how fast, how late, for how much
+script/bench --shapes  what readers and processors cost, beside the plain path
 script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
 """
 
@@ -8,7 +9,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import scale, speed
+from bench import scale, shapes, speed
 from bench.contenders import available
 from bench.runs import Runs, broker, say
 from config.units import parse_duration, parse_size
@@ -23,7 +24,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as name, broker(Path(name)) as running:
         runs = Runs(running, Path(name))
         runs.warm_up(next(each for each in contenders if each.name == "floor"), options.lines)
-        if options.scale:
+        if options.shapes is not None:
+            shipper = next(each for each in contenders if each.name == "shipper --once")
+            tables = [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
+        elif options.scale:
             sizes = scale.Sizes(options.files, options.inactive, options.idle, options.entries, options.big)
             tables = [scale.table(runs, contenders, options.rounds, sizes, options.only)]
         else:
@@ -36,6 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=LINES)
     parser.add_argument("--seconds", type=float, default=10.0, help="of following, for each rate")
+    parser.add_argument(
+        "--shapes", nargs="*", metavar="WORD", help="messages of other shapes; those with a word in their name"
+    )
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")

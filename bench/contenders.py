@@ -3,14 +3,15 @@
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """One run: `log` is the file to ship, or a pattern of files; `directory` is empty and the contender's own.
-    `inactive`: seconds after which the shipper closes a quiet file (its default)."""
+    `inactive`: seconds after which the shipper closes a quiet file (its default). `options` of the shipper's input and
+    its `processors` are in YAML's flow style."""
 
     bootstrap: str
     topic: str
@@ -18,6 +19,8 @@ class Job:
     directory: Path
     count: int
     inactive: float = 300.0
+    options: str = ""
+    processors: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class Contender:
 
 SHIPPER = """\
 shipper.inputs:
-  - {{type: filestream, id: bench, paths: ["{log}"], close.on_state_change.inactive: {inactive:.0f}s}}
+  - {{type: filestream, id: bench, paths: ["{log}"], close.on_state_change.inactive: {inactive:.0f}s, {options}}}
+processors: [{processors}]
 output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}}}
 path.data: {directory}/data
 logging.format: text
@@ -98,11 +102,7 @@ def available() -> list[Contender]:
 
 def _write(job: Job, name: str, template: str) -> str:
     path = job.directory / name
-    path.write_text(
-        template.format(
-            log=job.log, bootstrap=job.bootstrap, topic=job.topic, directory=job.directory, inactive=job.inactive
-        ),
-        encoding="utf-8",
-    )
+    values = {field.name: getattr(job, field.name) for field in fields(job)}
+    path.write_text(template.format(**values), encoding="utf-8")
     path.chmod(0o600)
     return str(path)

@@ -91,13 +91,15 @@ class Topic:
         assert len(lives) <= 1, "one file has two ids"
         return lives[0] if lives else {}
 
-    def expect(self, path: Path, timeout: float = PATIENCE) -> None:
-        """Wait until all lines of the file are there: none missing, in order, offsets and lengths as on disk."""
+    def expect(self, path: Path, timeout: float = PATIENCE, *, in_order: bool = True) -> None:
+        """Wait until all lines of the file are there: none missing, offsets and lengths as on disk, and in order."""
         inode, wanted = path.stat().st_ino, lines_of(path.read_bytes())
         deadline = time.monotonic() + timeout
         while len(self.life_of(inode)) < len(wanted) and time.monotonic() < deadline:
             self.read()
         got = [(o, v["log"]["length"], v["message"]) for o, v in self.life_of(inode).items()]
+        if not in_order:
+            got.sort()
         assert got == wanted, f"{len(got)} of {len(wanted)} lines of {path}, first difference {difference(got, wanted)}"
 
 

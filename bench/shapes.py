@@ -10,7 +10,7 @@ import orjson
 
 from bench import throughput
 from bench.contenders import Contender
-from bench.data import PADDING, line
+from bench.data import line
 from bench.runs import Runs, say
 from bench.table import show, spread
 
@@ -67,7 +67,7 @@ def access_lines(count: int) -> Iterator[str]:
     for number in range(count):
         yield (
             f"10.1.{number % 256}.{number // 256 % 256} - u{number % 97} [21/Nov/2026:09:30:{number % 60:02d} +0000] "
-            f' "GET /api/v1/orders/{number}?{PADDING[13:20]} HTTP/1.1" 200 {number % 5000} "-" "Mozilla/5.0 (Linux)"'
+            f'"GET /api/v1/orders/{number} HTTP/1.1" 200 {number % 5000} "-" "Mozilla/5.0 (X11; Linux x86_64)"'
         )
 
 

@@ -1,12 +1,14 @@
-"""`type: container`: the files that a container runtime writes."""
+"""`type: container`: the files that a container runtime writes. It is `type: log` with the parser `container` first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from config.checks import Finding
+from config.container_parser import ContainerConfig, ContainerStream, one_stream
 from config.flat_inputs import LogInput
 from config.inputs import InputType
+from config.parsers import ParserConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,17 +17,19 @@ class ContainerInput(LogInput):
     symlinks: bool = field(
         default=True, metadata={"doc": "Whether symbolic links are followed; /var/log/containers holds nothing else."}
     )
-    stream: Literal["all", "stdout", "stderr"] = field(
-        default="all", metadata={"doc": "Whose lines are shipped; only all is supported yet."}
-    )
+    stream: ContainerStream = field(default="all", metadata={"since": "0.2", "doc": "Whose lines are shipped."})
     format: Literal["auto", "docker", "cri"] = field(
-        default="auto", metadata={"doc": "How the runtime writes lines; not used yet."}
+        default="auto",
+        metadata={
+            "since": "0.2",
+            "doc": "How the runtime writes lines: JSON (docker) or text (cri); auto sees it by each.",
+        },
     )
-
-    def check(self) -> Iterator[Finding]:
-        yield from LogInput.check(self)
-        if self.stream != "all":
-            yield "stream", "not supported (yet); lines of both streams are shipped, as the runtime wrote them"
 
     def remarks(self) -> Iterator[Finding]:
-        yield "type", "lines are shipped as the runtime wrote them, with its own time and stream in front"
+        yield from one_stream(self.stream)
+
+    @property
+    def parsers(self) -> tuple[ParserConfig, ...]:
+        # Named, because a dataclass with slots is another class than the one that a bare super() knows.
+        return (ContainerConfig(format=self.format, stream=self.stream), *super(ContainerInput, self).parsers)

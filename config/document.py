@@ -1,5 +1,6 @@
 """YAML text -> tree. `yaml.compose` is used, not `yaml.load`: only its nodes still know their lines."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,29 +14,51 @@ from config.report import given_twice
 from config.tree import Entry, Listing, Node, Scalar, Table
 
 OVERRIDE = "-E"
+_INDEX = re.compile(r"\[(\d+)\]")  # of an item: inputs[0].id means inputs.0.id
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
 
-def read(file: Path, problems: list[Problem]) -> Table:
+def read(file: Path, problems: list[Problem], rank: int = 0) -> Table:
     """The tree of a file. Keys given twice go to `problems`; raises ConfigError where there is no tree."""
+    return parse(_text(file), str(file), problems, rank)
+
+
+def read_all(files: Sequence[Path], problems: list[Problem]) -> Table:
+    """The tree of several files, of which the later ones win. Raises ConfigError where one of them is no tree."""
+    first, *others = (read(file, problems, rank) for rank, file in enumerate(files, start=1 - len(files)))
+    return replace(first, entries=sum((each.entries for each in others), first.entries))
+
+
+def read_list(file: Path, problems: list[Problem]) -> Listing:
+    """The items of a file that holds a list, none of an empty one. Raises ConfigError where it holds something else."""
+    place = Place(str(file), 1)
+    root = _compose(_text(file), str(file))
+    node = None if root is None else _Builder(str(file), problems).node(root, place, "", ())
+    if node is None or (isinstance(node, Scalar) and node.kind == "null"):
+        return Listing((), place)
+    if not isinstance(node, Listing):
+        raise _failure(place, "must hold a list of inputs, each beginning with '- type:', and nothing else")
+    return node
+
+
+def _text(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise _failure(Place(str(file), line), f"is not UTF-8 text: {error.reason}") from error
     except OSError as error:
         raise _failure(Place(str(file)), f"cannot be read: {error.strerror}") from error
-    return parse(text, str(file), problems)
 
 
-def parse(text: str, name: str, problems: list[Problem]) -> Table:
+def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Table:
     """As `read`, from text; `name` is the file that problems point to."""
     root = _compose(text, name)
     top = Place(name, 1)
     if root is None:
         return Table((), top)
-    node = _Builder(name, problems).node(root, top, "", ())
+    node = _Builder(name, problems, rank).node(root, top, "", ())
     if isinstance(node, Table):
         return node
     if isinstance(node, Scalar) and node.kind == "null":
@@ -50,6 +73,7 @@ def override(root: Table, overrides: Sequence[str], problems: list[Problem]) -> 
     place = Place(OVERRIDE)
     for rank, text in enumerate(overrides, start=1):
         key, equals, value = text.partition("=")
+        key = _INDEX.sub(r".\1", key)
         if not equals or not all(key.strip().split(".")):
             problems.append(Problem(OVERRIDE, 0, "", f"{text!r} must be key=value, as in name=web-1"))
             continue

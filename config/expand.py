@@ -22,6 +22,11 @@ def expand(text: str, env: Mapping[str, str]) -> str:
     return "".join(done) + text[at:]
 
 
+def is_variable(text: str) -> bool:
+    """Whether it is one variable and nothing besides. Raises ValueError when it is not closed."""
+    return text.startswith("${") and _closing(text, 0) == len(text) - 1
+
+
 def _closing(text: str, start: int) -> int:
     depth, at = 0, start
     while at < len(text):

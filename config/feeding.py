@@ -4,12 +4,12 @@ Told from the names alone, as globs find them; a link to such a file is not seen
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from config.checks import Finding
 from config.inputs import InputConfig, ScannerConfig
+from config.patterns import searcher
 
 _WRITES = "what it writes; exclude that file, or move one of them"
 
@@ -27,8 +27,8 @@ def feeds_itself(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) ->
 
 
 def _reads(scanner: ScannerConfig, pattern: str, path: str) -> bool:
-    included = not scanner.include_files or any(re.search(each, path) for each in scanner.include_files)
-    excluded = any(re.search(each, path) for each in scanner.exclude_files)
+    included = not scanner.include_files or searcher(scanner.include_files)(path)
+    excluded = searcher(scanner.exclude_files)(path)
     names = os.path.abspath(pattern).split("/")
     return included and not excluded and _matches(names, path.split("/"), recursive=scanner.recursive_glob)
 

@@ -9,76 +9,89 @@ _READS = "reads are sized by the shipper itself"
 _WOKEN = "a file event wakes the reader up"
 _STDERR = "logs go to stderr, where the service manager keeps them"
 
+_INPUTS = "it is filebeat.inputs, and filebeat.config.inputs for those in files of their own"
+_MODULES = "modules are a set of ready-made inputs; write their paths as inputs"
 ROOT_NOT_YET = {
-    "filebeat.autodiscover": "",
-    "filebeat.config.inputs": "inputs are read from one file",
-    "shipper.config.inputs": "inputs are read from one file",
-    "filebeat.config_dir": "inputs are read from one file",
+    "filebeat.autodiscover": "name the files of containers by type: container",
+    "filebeat.config_dir": _INPUTS,
+    "filebeat.prospectors": _INPUTS,
+    "filebeat.config.prospectors": _INPUTS,
     "keystore": "variables of the environment (${VAR}) hold secrets",
 }
-ROOT_IGNORED = {
-    "setup": _ELSEWHERE,
-    "monitoring": _ELSEWHERE,
-    "http": _ELSEWHERE,
-    "cloud": _ELSEWHERE,
-    "xpack": _ELSEWHERE,
-    "apm": _ELSEWHERE,
-    "instrumentation": _ELSEWHERE,
-    "features": _ELSEWHERE,
-    "seccomp": _ELSEWHERE,
-    "max_procs": _ELSEWHERE,
-    "filebeat.modules": "modules are a set of ready-made inputs; write their paths as inputs",
-    "filebeat.config.modules": "modules are a set of ready-made inputs; write their paths as inputs",
+ROOT_IGNORED = dict.fromkeys(
+    (
+        "setup",
+        "monitoring",
+        "cloud",
+        "xpack",
+        "apm",
+        "instrumentation",
+        "features",
+        "seccomp",
+        "max_procs",
+        "management",
+        "filebeat.overwrite_pipelines",
+    ),
+    _ELSEWHERE,
+) | {
+    "http": "nothing listens for requests (yet)",
+    "timestamp": "times have milliseconds",
+    "filebeat.modules": _MODULES,
+    "filebeat.config.modules": _MODULES,
 }
 OUTPUT_NOT_YET = dict.fromkeys(
-    ("elasticsearch", "logstash", "redis", "discard", "http"), "the outputs are kafka, console and file"
+    ("elasticsearch", "logstash", "redis", "discard", "http", "otelconsumer"),
+    "send to Kafka (output.kafka) and take it from there, as by Logstash, Kafka Connect or the Spark sink; output.file "
+    "and output.console need no broker",
 )
-KAFKA_NOT_YET = {
-    "topics": "one topic an output",
-    "headers": "",
-    "codec": "the record is JSON",
-    "kerberos": "",
-    "proxy_url": "",
+KAFKA_NOT_YET = {"topics": "every record goes to the one topic that `topic` names", "proxy_url": ""}
+KAFKA_IGNORED = {"allow_auto_topic_creation": "the broker decides"} | dict.fromkeys(
+    ("worker", "workers", "loadbalance", "retry"), _TUNING
+)
+SSL_NOT_YET = {
+    "ca_trusted_fingerprint": "name the authority's file in certificate_authorities",
+    "ca_sha256": "name the authority's file in certificate_authorities",
 }
-KAFKA_IGNORED = {
-    "key": "the key is the file id: it keeps a file's lines in order",
-    "partition": "a file's lines stay in one partition, by the hash of the file id",
-    "required_acks": "a position moves only over what all in-sync replicas have (-1)",
-    "allow_auto_topic_creation": "the broker decides",
-} | dict.fromkeys(
-    (
-        "worker",
-        "workers",
-        "max_retries",
-        "retry",
-        "metadata",
-        "bulk_max_size",
-        "bulk_flush_frequency",
-        "timeout",
-        "broker_timeout",
-        "channel_buffer_size",
-        "keep_alive",
-        "loadbalance",
-        "queue",
-    ),
-    _TUNING,
-)
-SSL_NOT_YET = dict.fromkeys(
-    ("supported_protocols", "cipher_suites", "curve_types", "renegotiation", "ca_trusted_fingerprint", "ca_sha256"),
-    "librdkafka: takes raw settings",
-)
-CONSOLE_IGNORED = {"codec": "the record is JSON", "bulk_max_size": _TUNING}
+CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
 FILE_NOT_YET = dict.fromkeys(
     ("rotate_every_kb", "number_of_files", "permissions", "rotate_on_startup"), "the file only grows"
 )
-FILE_IGNORED = {"codec": "the record is JSON"}
-QUEUE_NOT_YET = {"disk": "the log files themselves are the queue: the shipper waits and reads on"}
-QUEUE_IGNORED = dict.fromkeys(("flush",), "under load batches form by themselves")
+QUEUE_NOT_YET = dict.fromkeys(
+    ("disk", "spool"), "the log files themselves are the queue: the shipper waits, and reads on when it can"
+)
+REGISTRY_IGNORED = {"migrate_file": _ELSEWHERE, "backend": _ELSEWHERE, "cleanup_interval": _ELSEWHERE}
 LOGGING_IGNORED = dict.fromkeys(
     ("to_files", "to_stderr", "to_syslog", "to_eventlog", "files", "event_data"), _STDERR
-) | dict.fromkeys(("metrics", "selectors", "json", "ecs", "with_fields"), _ELSEWHERE)
+) | dict.fromkeys(("selectors", "ecs", "with_fields", "environment"), _ELSEWHERE)
+METRICS_IGNORED = {"namespaces": "there is one line of metrics"}
+INPUT_TYPES_NOT_YET = dict.fromkeys(
+    (
+        "aws-cloudwatch",
+        "aws-s3",
+        "azure-blob-storage",
+        "azure-eventhub",
+        "cel",
+        "cloudfoundry",
+        "etw",
+        "gcp-pubsub",
+        "gcs",
+        "http_endpoint",
+        "httpjson",
+        "journald",
+        "kafka",
+        "mqtt",
+        "netflow",
+        "redis",
+        "streaming",
+        "syslog",
+        "tcp",
+        "udp",
+        "unix",
+        "winlog",
+    ),
+    "the shipper reads files and standard input",
+) | {"docker": "it is type: container"}
 INPUT_NOT_YET = {
-    "json": "it belongs below parsers, as '- ndjson:'",
     "pipeline": "",
     "index": "",
     "take_over": "'shipper registry import filebeat' takes over positions",
@@ -98,7 +111,6 @@ INPUT_IGNORED = {
 }
 SCANNER_NOT_YET = {"resend_on_touch": "a file that was touched and holds the same is not sent again"}
 FLAT_NOT_YET = {
-    "json": "",
     "pipeline": "",
     "index": "",
 }
@@ -128,7 +140,28 @@ FLAT_NAMES = {
 }
 FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
     "multiline": "'- multiline:' below parsers",
+    "json": "'- ndjson:' below parsers",
 }
 STDIN_NAMES = {name: FLAT_NAMES[name] for name in ("message_max_bytes", "parsers")}
-PARSER_NOT_YET = dict.fromkeys(("ndjson", "container", "syslog", "include_message"), "")
-MULTILINE_NOT_YET = dict.fromkeys(("flush_pattern", "count_lines", "skip_newline"), "")
+_NO_DIRECTORY = "it asks Windows, or a directory service"
+PROCESSOR_NOT_YET = {
+    "script": "left out on purpose: a program in the configuration has no bounds; see if/then/else and grok",
+    "decode_xml": "",
+    "decode_xml_wineventlog": _NO_DIRECTORY,
+    "decode_cef": "see dissect and grok",
+    "cache": "",
+    "now": "",
+    "lowercase": "",
+    "uppercase": "",
+    "add_formatted_index": "there is no index; output.kafka.topic names where records go",
+    "add_network_direction": "",
+    "translate_sid": _NO_DIRECTORY,
+    "translate_ldap_attribute": _NO_DIRECTORY,
+    "parse_aws_vpc_flow_log": "see dissect",
+}
+PROCESSOR_IGNORED = dict.fromkeys(
+    ("add_cloud_metadata", "add_cloudfoundry_metadata", "add_nomad_metadata", "add_observer_metadata"),
+    "no service is asked for it; add_fields says what is known beforehand",
+)
+NDJSON_NOT_YET = {"field": "it is the message that is decoded"}
+NDJSON_IGNORED = {"keys_under_root": "target says where the members go; the event itself when it is empty"}

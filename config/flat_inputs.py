@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from config import filebeat
 from config.checks import Finding, not_blank, without_blanks
-from config.encodings import Encoding, LineTerminator
+from config.encodings import Encoding, LineTerminator, check_terminator
 from config.identity import FileIdentityConfig, FileIdentitySection
 from config.inputs import (
     CloseConfig,
@@ -24,6 +24,7 @@ from config.inputs import (
     cleaning,
 )
 from config.multiline import MultilineConfig
+from config.ndjson import JsonSection, NdjsonConfig
 from config.parsers import ParserConfig
 from config.patterns import Pattern
 from config.processors import PROCESSORS, AnyProcessor
@@ -39,28 +40,41 @@ class FlatInput:
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
     encoding: Encoding = field(default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."})
     line_terminator: LineTerminator = field(
-        default="auto", metadata={"doc": "What ends a line; auto is line_feed, with or without a carriage return."}
+        default="auto",
+        metadata={"since": "0.2", "doc": "What ends a line; auto is line_feed, with or without a carriage return."},
     )
     include_lines: tuple[Pattern, ...] = field(
-        default=(), metadata={"doc": "Only messages in which one of these is found are shipped; all when empty."}
+        default=(),
+        metadata={"since": "0.2", "doc": "Only messages in which one of these is found are shipped; all when empty."},
     )
     exclude_lines: tuple[Pattern, ...] = field(
-        default=(), metadata={"doc": "Messages in which one of these is found are dropped; asked after include_lines."}
+        default=(),
+        metadata={
+            "since": "0.2",
+            "doc": "Messages in which one of these is found are dropped; asked after include_lines.",
+        },
     )
     max_bytes: Size = field(default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1})
+    json: NdjsonConfig | None = field(
+        default=None,
+        metadata={"since": "0.2", "doc": "Makes members of JSON lines, before `multiline`.", "read_as": JsonSection},
+    )
     multiline: MultilineConfig | None = field(default=None, metadata={"doc": "Joins lines to one message."})
     processors: tuple[AnyProcessor, ...] = field(
-        default=(), metadata={"doc": "What works on the input's events, in order.", "read_as": PROCESSORS}
+        default=(),
+        metadata={"since": "0.2", "doc": "What works on the input's events, in order.", "read_as": PROCESSORS},
     )
     tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
     fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
     fields_under_root: bool = field(default=False, metadata={"doc": "Puts `fields` at the top of the event instead."})
-    keep_null: bool = field(default=False, metadata={"doc": "Whether fields without a value (null) stay in events."})
+    keep_null: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) stay in events."}
+    )
     publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
-        return (self.multiline,) if self.multiline else ()
+        return tuple(parser for parser in (self.json, self.multiline) if parser is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +136,7 @@ class LogInput(FlatInput):
 
     def check(self) -> Iterator[Finding]:
         yield from cleaning(self.clean_inactive, self.ignore_older, self.scan_frequency, "scan_frequency")
+        yield from check_terminator(self.encoding, self.line_terminator)
 
     def becomes(self) -> InputConfig:
         return InputConfig(
@@ -173,6 +188,9 @@ class StdinInput(FlatInput):
     here: ClassVar = filebeat.STDIN_NAMES
     type: InputType = field(default="stdin", metadata={"doc": "The kind of input; it must be the only one enabled."})
     id: str = field(default="stdin", metadata={"doc": "The input's own name.", "check": not_blank})
+
+    def check(self) -> Iterator[Finding]:
+        yield from check_terminator(self.encoding, self.line_terminator)
 
     def becomes(self) -> InputConfig:
         return InputConfig(

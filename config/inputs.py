@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from config import filebeat
 from config.checks import Finding, not_blank, without_blanks
-from config.encodings import Encoding, LineTerminator
+from config.encodings import Encoding, LineTerminator, check_terminator
 from config.identity import FileIdentityConfig, FileIdentitySection
 from config.parsers import PARSERS, ParserConfig
 from config.patterns import Pattern
@@ -121,7 +121,7 @@ def cleaning(clean_inactive: float, ignore_older: float, interval: float, interv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherPipelineConfig:
-    disable_host: bool = field(default=False, metadata={"doc": "Leaves `host.name` out of events."})
+    disable_host: bool = field(default=False, metadata={"since": "0.2", "doc": "Leaves `host.name` out of events."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,13 +141,19 @@ class InputConfig:
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
     encoding: Encoding = field(default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."})
     line_terminator: LineTerminator = field(
-        default="auto", metadata={"doc": "What ends a line; auto is line_feed, with or without a carriage return."}
+        default="auto",
+        metadata={"since": "0.2", "doc": "What ends a line; auto is line_feed, with or without a carriage return."},
     )
     include_lines: tuple[Pattern, ...] = field(
-        default=(), metadata={"doc": "Only messages in which one of these is found are shipped; all when empty."}
+        default=(),
+        metadata={"since": "0.2", "doc": "Only messages in which one of these is found are shipped; all when empty."},
     )
     exclude_lines: tuple[Pattern, ...] = field(
-        default=(), metadata={"doc": "Messages in which one of these is found are dropped; asked after include_lines."}
+        default=(),
+        metadata={
+            "since": "0.2",
+            "doc": "Messages in which one of these is found are dropped; asked after include_lines.",
+        },
     )
     message_max_bytes: Size = field(
         default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1}
@@ -180,9 +186,12 @@ class InputConfig:
     )
     delete: DeleteConfig = field(default_factory=DeleteConfig)
     processors: tuple[AnyProcessor, ...] = field(
-        default=(), metadata={"doc": "What works on the input's events, in order.", "read_as": PROCESSORS}
+        default=(),
+        metadata={"since": "0.2", "doc": "What works on the input's events, in order.", "read_as": PROCESSORS},
     )
-    keep_null: bool = field(default=False, metadata={"doc": "Whether fields without a value (null) stay in events."})
+    keep_null: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) stay in events."}
+    )
     publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
     tail_files: bool = field(default=False, metadata={"key": None})  # what `type: log` makes of its own option
     tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
@@ -194,6 +203,7 @@ class InputConfig:
         scanner = self.prospector.scanner
         interval = "prospector.scanner.check_interval"
         yield from cleaning(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
+        yield from check_terminator(self.encoding, self.line_terminator)
         if self.file_identity.name == "fingerprint" and not scanner.fingerprint.enabled:
             yield "prospector.scanner.fingerprint.enabled", "must be true; file_identity.fingerprint needs it"
         if self.delete.enabled and not (self.close.reader.on_eof or self.close.on_state_change.inactive):

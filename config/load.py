@@ -1,218 +1,70 @@
-"""Tree -> model, through the model's type hints. Nothing here knows an option by name.
-
-A problem does not stop the walk, so that all of them are told at once. A value with a problem is FAILED, and so is what
-holds it; checks run on whole values only, since a check on half of them would tell what is not so.
-"""
+"""Files, overrides and variables -> model. What is done in between: document, tree, walk."""
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
-from config import document, scalars
+from config import document
 from config.errors import ConfigError, Problem
-from config.raw import RawMaps
-from config.report import FAILED, Report, Spot, dotted
-from config.schema import Kinds, Named, Names, Option, options
-from config.tree import Listing, Node, Scalar, Table, is_null
+from config.report import FAILED, Report, Spot
+from config.tree import Node, Table
+from config.variables import Variables
+from config.walk import Walk
 
 T = TypeVar("T")
-Found = dict[str, tuple[Node, Spot]]  # by field name
-
-_NO_SECTION = "must be a section of options (key: value)"
 
 
-def load(file: Path, model: type[T], overrides: Sequence[str] = (), env: Mapping[str, str] = os.environ) -> T:
-    """The file as a `model`, with `-E key=value` laid over it; the last of equal keys wins.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A tree that is about to be read, from `file` and perhaps others: what a model's `prepared` gets and returns."""
+
+    file: Path
+    root: Table
+    env: Mapping[str, str]
+    problems: list[Problem]
+
+    def part(self, model: type[T], node: Node) -> T | None:
+        """One section ahead of the others; None where it has a mistake, which is told when the whole is read."""
+        report = Report([])
+        value = Walk(self.env, report).section(model, node, Spot("", "", node.place))
+        return None if value is FAILED or report.problems else value
+
+
+def read(
+    files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str], problems: list[Problem]
+) -> Reading:
+    """What is written, merged and overridden, before a model makes anything of it. Raises ConfigError for no YAML."""
+    root = document.override(document.read_all(files, problems), overrides, problems)
+    folders: Callable[[Path], Mapping[str, str]] = getattr(model, "folders", lambda _: {})
+    return Reading(files[0], root, Variables(root, env, folders(files[0])), problems)
+
+
+def load(
+    files: Path | Sequence[Path], model: type[T], overrides: Sequence[str] = (), env: Mapping[str, str] = os.environ
+) -> T:
+    """The files, merged, as a `model`, with `-E key=value` laid over them; the last of equal keys wins.
 
     What was accepted and left out is told in the model's field `notes`, where it has one. Raises ConfigError, with all
     problems at once.
     """
+    named = (files,) if isinstance(files, Path) else tuple(files)
     report = Report([])
-    root = document.override(document.read(file, report.problems), overrides, report.problems)
-    value: Any = _Walk(env, report).section(model, root, Spot("", "", root.place))
+    reading = read(named, model, overrides, env, report.problems)
+    prepare: Callable[[Reading], Reading] | None = getattr(model, "prepared", None)
+    root = (prepare(reading) if prepare else reading).root
+    value: Any = Walk(reading.env, report).section(model, root, Spot("", "", root.place))
     if report.problems:
-        raise ConfigError(_in_order(report.problems))
+        raise ConfigError(_in_order(report.problems, named))
     if any(field.name == "notes" for field in dataclasses.fields(value)):
-        value = replace(value, notes=tuple(note.message for note in _in_order(report.notes)))
+        value = replace(value, notes=tuple(note.message for note in _in_order(report.notes, named)))
     loaded: T = value
     return loaded
 
 
-def _in_order(told: list[Problem]) -> list[Problem]:
-    """As the file goes, overrides last."""
-    return sorted(told, key=lambda problem: (problem.file == document.OVERRIDE, problem.line))
-
-
-class _Walk:
-    def __init__(self, env: Mapping[str, str], report: Report) -> None:
-        self._report = report
-        self._raw = RawMaps(env, report)
-
-    def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
-        """A dataclass from a table, or what it becomes; a section with nothing below it is one of defaults."""
-        self._report.spots[spot.attribute] = spot
-        if is_null(node):
-            node = Table((), spot.place)
-        if not isinstance(node, Table):
-            example = getattr(model, "as_in", "")
-            return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
-        found: Found = {}
-        self._match(Names.of(model, kinds), node, "", spot, found)
-        values = {option.name: self._option(option, found.get(option.name), spot) for option in options(model)}
-        if FAILED in values.values():
-            return FAILED
-        return self._checked(model(**values), spot)
-
-    def _checked(self, value: Any, spot: Spot) -> Any:
-        checked = self._report.checked(value, value.check() if hasattr(value, "check") else (), spot)
-        if checked is FAILED:
-            return FAILED
-        self._report.remark(value.remarks() if hasattr(value, "remarks") else (), spot)
-        return value.becomes() if hasattr(value, "becomes") else value
-
-    def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
-        """A section of the kind that it says it is."""
-        said = node.children(lambda *_: None).get(kinds.key) if isinstance(node, Table) else None
-        if not isinstance(said, Scalar) or is_null(said):
-            return self.section(kinds.models[kinds.default], node, spot, kinds)
-        where = spot.option(kinds.key, kinds.key, said)
-        kind = self._raw.expanded(said, where)
-        if kind is FAILED:
-            return FAILED
-        if kind.text not in kinds.models:
-            return self._report.fail(where, f"{kind.text!r} must be one of: {', '.join(kinds.models)}")
-        return self.section(kinds.models[kind.text], node, spot, kinds)
-
-    def _named(self, named: Named, node: Node, spot: Spot) -> Any:
-        """One section under its name."""
-        example = f"each item is one {named.what}, as in '- {next(iter(named.models), 'name')}: {{...}}'"
-        if not isinstance(node, Table):
-            return self._report.fail(spot, example)
-        children = node.children(self._report.clash(spot.path))
-        for key, model in named.whole.items():
-            if key in children:
-                return self.section(model, node, spot)
-        if len(children) != 1:
-            return self._report.fail(spot, f"{example}; here are {len(children)}: {', '.join(children) or 'none'}")
-        ((name, child),) = children.items()
-        if name not in named.models:
-            return self._report.fail(spot.name(name, child), named.unknown(name))
-        return self.section(named.models[name], child, spot.name(name, child))
-
-    def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> None:
-        """Sorts what is written into `found`; what is none of ours becomes a problem or a note."""
-        for key, node in table.children(self._report.clash(dotted(spot.path, prefix))).items():
-            name = dotted(prefix, key)
-            option = names.options.get(name)
-            if option is not None:
-                self._take(option, node, spot.option(option.name, name, node), found)
-            elif names.foreign(name):
-                self._foreign(names, name, node, spot.name(name, node))
-            elif not names.beneath(name):
-                self._report.fail(spot.name(name, node), names.unknown(name))
-            elif isinstance(node, Table):
-                self._match(names, node, name, spot, found)
-            elif not is_null(node):
-                self._report.fail(spot.name(name, node), _NO_SECTION)
-
-    def _take(self, option: Option, node: Node, spot: Spot, found: Found) -> None:
-        if option.name in found:
-            other = found[option.name][1]
-            self._report.fail(spot, f"means the same as {other.path} ({other.place}); keep one")
-        found[option.name] = (node, spot)
-
-    def _foreign(self, names: Names, name: str, node: Node, spot: Spot) -> None:
-        if is_null(node):
-            return
-        if name in names.ignored:
-            self._report.note(spot, names.ignored[name])
-        elif name in names.others and name not in names.not_yet:
-            self._report.fail(spot, names.others[name])
-        elif _disabled(node):
-            self._report.note(spot, "not enabled")
-        else:
-            self._report.fail(spot, _sentence("not supported (yet)", names.not_yet[name]))
-
-    def _option(self, option: Option, found: tuple[Node, Spot] | None, above: Spot) -> Any:
-        node, spot = found or (None, above.option(option.name, option.keys[0]))
-        if node is not None:
-            node = self._raw.expanded(node, spot)
-        if node is FAILED:
-            return FAILED
-        if option.always and (node is not None or "missing" not in option.about):
-            return self.section(option.section, node or Table((), spot.place), spot)
-        if node is None or (is_null(node) and (option.section is None or option.many)):
-            if option.required:
-                return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
-            return option.default
-        self._report.spots[spot.attribute] = spot
-        value = self._value(option, option.hint, node, spot)
-        return value if value is FAILED else self._bounded(option, value, spot)
-
-    def _bounded(self, option: Option, value: Any, spot: Spot) -> Any:
-        about = option.about
-        if "min" in about and value < about["min"]:
-            return self._report.fail(spot, f"must be at least {about['min']}")
-        if "max" in about and value > about["max"]:
-            return self._report.fail(spot, f"must be at most {about['max']}")
-        return self._report.checked(value, about["check"](value) if "check" in about else (), spot)
-
-    def _value(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
-        if get_origin(hint) is tuple:
-            return self._items(option, get_args(hint)[0], node, spot)
-        if option.kinds:
-            return self._of_kind(option.kinds, node, spot)
-        if option.named:
-            return self._named(option.named, node, spot)
-        if option.section is not None:
-            return self.section(option.section, node, spot)
-        if get_origin(hint) is dict:
-            return self._map(get_args(hint)[1], node, spot)
-        if not isinstance(node, Scalar):
-            kind = "list" if isinstance(node, Listing) else "section"
-            return self._report.fail(spot, f"must be a single value, not a {kind}")
-        try:
-            return scalars.typed(node, hint)
-        except ValueError as error:
-            return self._report.fail(spot, str(error))
-
-    def _map(self, hint: Any, node: Node, spot: Spot) -> Any:
-        if not isinstance(node, Table):
-            return self._report.fail(spot, _NO_SECTION)
-        return self._raw.nested(node, spot) if hint is Any else self._raw.flat(node, spot)
-
-    def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
-        """A list; one value alone is a list of one, as in Filebeat."""
-        if isinstance(node, Table):
-            return self._report.fail(spot, "must be a list (- item)")
-        items = node.items if isinstance(node, Listing) else (node,)
-        values = [self._item(option, hint, item, spot.item(index, item)) for index, item in enumerate(items)]
-        if FAILED in values:
-            return FAILED
-        split = option.about.get("split")
-        return tuple(values) if split is None else tuple(_parts(values, split))
-
-    def _item(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
-        self._report.spots[spot.attribute] = spot
-        filled = self._raw.expanded(node, spot)
-        if filled is FAILED:
-            return FAILED
-        if option.section is None and option.named is None and is_null(filled):
-            return self._report.fail(spot, "is empty")
-        return self._value(option, hint, filled, spot)
-
-
-def _parts(values: Sequence[str], split: str) -> list[str]:
-    return [part.strip() for value in values for part in value.split(split) if part.strip()]
-
-
-def _disabled(node: Node) -> bool:
-    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Table) else node
-    return isinstance(enabled, Scalar) and enabled.kind == "bool" and scalars.natural(enabled) is False
-
-
-def _sentence(what: str, more: str) -> str:
-    return f"{what}; {more}" if more else what
+def _in_order(told: list[Problem], files: Sequence[Path]) -> list[Problem]:
+    """As the files go, then those that they include, overrides last."""
+    rank = {str(file): index for index, file in enumerate(files)} | {document.OVERRIDE: len(files) + 1}
+    return sorted(told, key=lambda problem: (rank.get(problem.file, len(files)), problem.file, problem.line))

@@ -2,16 +2,18 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
-from config import filebeat
+from config import filebeat, included
 from config.checks import Finding, not_blank
 from config.container_input import ContainerInput
 from config.feeding import feeds_itself
 from config.flat_inputs import LogInput, StdinInput
 from config.identity import FileIdentityConfig
+from config.included import ConfigInputs
 from config.inputs import (
     CloseConfig,
     DeleteConfig,
@@ -23,16 +25,20 @@ from config.inputs import (
     ScannerConfig,
     StateChangeConfig,
 )
+from config.load import Reading
+from config.logs import LoggingConfig
 from config.multiline import MultilineConfig
 from config.outputs import BackoffConfig, ConsoleOutput, FileOutput, KafkaOutput, OutputConfig, SaslConfig, SslConfig
 from config.parsers import ParserConfig
 from config.processors import PROCESSORS, AnyProcessor
+from config.queues import MemQueue, QueueConfig
 from config.schema import Kinds
-from config.units import Duration, Size
+from config.units import Duration
 
 __all__ = [
     "BackoffConfig",
     "CloseConfig",
+    "ConfigInputs",
     "ConsoleOutput",
     "DeleteConfig",
     "FileIdentityConfig",
@@ -60,27 +66,15 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemQueue:
-    ignored: ClassVar = filebeat.QUEUE_IGNORED
-    events: int = field(
-        default=65536, metadata={"doc": "Events read and not yet acknowledged, at most.", "unit": "events", "min": 1}
-    )
-    bytes: Size = field(default=32 * 1024**2, metadata={"doc": "Their bytes, at most.", "min": 1})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueConfig:
-    not_yet: ClassVar = filebeat.QUEUE_NOT_YET
-    mem: MemQueue = field(default_factory=MemQueue)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PathConfig:
     data: str = field(
         default="data", metadata={"doc": "The directory of the registry and the dead letter.", "check": not_blank}
     )
     home: str | None = field(default=None, metadata={"doc": "Accepted and not used."})
-    config: str | None = field(default=None, metadata={"doc": "Accepted and not used."})
+    config: str | None = field(
+        default=None,
+        metadata={"doc": "The directory below which config.inputs.path is; that of the configuration when absent."},
+    )
     logs: str | None = field(default=None, metadata={"doc": "Accepted and not used: logs go to stderr."})
 
 
@@ -90,6 +84,7 @@ REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryConfig:
+    ignored: ClassVar = filebeat.REGISTRY_IGNORED
     path: str = field(
         default="registry", metadata={"doc": "The registry's directory, below path.data.", "check": not_blank}
     )
@@ -101,24 +96,11 @@ class RegistryConfig:
             yield "file_permissions", f"{self.file_permissions!r} must be an octal mode, as in 0600"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggingConfig:
-    ignored: ClassVar = filebeat.LOGGING_IGNORED
-    level: Literal["debug", "info", "warning", "error"] = field(
-        default="info", metadata={"doc": "The least that is logged."}
-    )
-    format: Literal["auto", "text", "json"] = field(
-        default="auto", metadata={"doc": "How log lines look; auto is text at a terminal and JSON elsewhere."}
-    )
-
-
 def inputs_agree(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
-    if not any(each.enabled for each in inputs):
-        yield "", "no input is enabled; at least one must be"
-    first: dict[str, int] = {}
+    counts = Counter(each.id for each in inputs)
     for index, each in enumerate(inputs):
-        if first.setdefault(each.id, index) != index:
-            yield f"[{index}].id", f"{each.id!r} is also the id of input {first[each.id]}; each needs its own"
+        if counts[each.id] > 1:
+            yield f"[{index}].id", f"{each.id!r} is the id of {counts[each.id]} inputs; each needs its own"
     enabled = [index for index, each in enumerate(inputs) if each.enabled]
     for index in enabled:
         if inputs[index].type == "stdin" and len(enabled) > 1:
@@ -126,7 +108,9 @@ def inputs_agree(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
 
 
 INPUT_KINDS = Kinds(
-    "type", {"filestream": InputConfig, "log": LogInput, "container": ContainerInput, "stdin": StdinInput}
+    "type",
+    {"filestream": InputConfig, "log": LogInput, "container": ContainerInput, "stdin": StdinInput},
+    filebeat.INPUT_TYPES_NOT_YET,
 )
 
 
@@ -147,7 +131,11 @@ class ShipperConfig:
     path: PathConfig = field(default_factory=PathConfig)
     processors: tuple[AnyProcessor, ...] = field(
         default=(),
-        metadata={"doc": "What works on all events, in order, after those of the inputs.", "read_as": PROCESSORS},
+        metadata={
+            "since": "0.2",
+            "doc": "What works on all events, in order, after those of the inputs.",
+            "read_as": PROCESSORS,
+        },
     )
     name: str | None = field(
         default=None, metadata={"doc": "The name of this host in events; the host's own when absent."}
@@ -166,9 +154,30 @@ class ShipperConfig:
         },
     )
     logging: LoggingConfig = field(default_factory=LoggingConfig)
+    config_inputs: ConfigInputs = field(
+        default_factory=ConfigInputs,
+        metadata={"since": "0.2", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
+    )
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # what was accepted and left out, in words
 
+    folders: ClassVar = included.folders
+
+    @classmethod
+    def prepared(cls, reading: Reading) -> Reading:
+        """With the inputs of files of their own."""
+        for key in included.SECTIONS:
+            section = included.at(reading.root, key)
+            rules = None if section is None else reading.part(ConfigInputs, section)
+            if rules is not None and rules.enabled and rules.path is not None:
+                rules = included.below(reading.env["path.config"], rules)
+                root = included.with_path(reading.root, key, rules.path or "")
+                reading = replace(reading, root=included.with_inputs(root, rules, reading.problems))
+        return reading
+
     def check(self) -> Iterator[Finding]:
+        if not any(each.enabled for each in self.inputs) and not self.config_inputs.reloads:
+            where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
+            yield "inputs", f"no input is enabled; at least one must be{where}"
         yield from ((f"inputs{below}", message) for below, message in feeds_itself(self.inputs, self.written()))
 
     def written(self) -> dict[str, str]:

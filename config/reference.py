@@ -1,49 +1,94 @@
-"""The page of all options: `python -m config.reference [shipper|sink]` writes it as Markdown, from the models alone."""
+"""The page of all options, docs/configuration.md: `python -m config.reference` writes it, from the models alone.
 
+What a model's class variable `since`, or an option's, says is the release that brought it; the first one where none is
+named. The first paragraph of a processor's or parser's docstring is its introduction.
+"""
+
+import inspect
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from config.model import ShipperConfig
+from config.conditions import ConditionConfig
+from config.encodings import parse_encoding
+from config.model import INPUT_KINDS, ShipperConfig
+from config.parsers import PARSERS
 from config.patterns import parse_pattern
+from config.processors import PROCESSORS
 from config.report import dotted
-from config.schema import Kinds, Option, options
+from config.schema import Kinds, Named, Option, options
 from config.sink import SinkConfig
 from config.units import Duration, DurationOrNever, Size, parse_duration, parse_duration_or_never, parse_size
 
-_MODELS = {"shipper": ShipperConfig, "sink": SinkConfig}
-_UNITS: dict[Any, str] = {
+FIRST_RELEASE = "0.1"
+_TYPES: dict[Any, str] = {
     parse_size: "size",
     parse_duration: "duration",
     parse_duration_or_never: "duration",
     parse_pattern: "pattern",
+    parse_encoding: "encoding",
 }
-Row = tuple[str, str, str, str]  # option, type, default, meaning
+_UNITS = {parse_size: "bytes", parse_duration: "seconds", parse_duration_or_never: "seconds"}
+Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since, meaning
 
-_TITLE = "| option | type | default | |\n|---|---|---|---|\n"
+_TITLE = "| option | type | default | unit | since | |\n|---|---|---|---|---|---|\n"
+_INTRODUCTION = """# Configuration
+
+Every option, from the code (`python -m config.reference`). `a.b: 1` and `a: {b: 1}` mean the same everywhere. A size is
+a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units (`100ms`,
+`1m30s`, `24h`); a pattern is a regular expression as RE2 has it, which is what Filebeat's are. A list of one may be
+written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are taken from the environment, and
+`-E key=value` overrides. For editors there is a JSON schema: `docs/shipper.schema.json`.
+"""
+_INPUTS = "Each item of `shipper.inputs` (or `filebeat.inputs`). What belongs to some types only, says so."
+_PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they work in the order given."
+_PROCESSORS = """Each item of `processors`, as in `- add_fields: {fields: {env: prod}}`, of an input or of all; they
+work in the order given, those of the input first. Each takes `when` too: one condition."""
+_CONDITIONS = "Of `when`, and of `if` in an item that has `if`, `then` and `else` (lists of processors)."
 
 
-def reference(model: Any) -> str:
+def page() -> str:
+    """The whole of docs/configuration.md."""
+    return "\n".join(
+        [
+            _INTRODUCTION,
+            f"## shipper.yml\n\n{table(ShipperConfig)}",
+            f"## Inputs\n\n{_INPUTS}\n\n{table(INPUT_KINDS)}",
+            f"## Parsers\n\n{_PARSERS}\n",
+            *_chapters(PARSERS),
+            f"## Processors\n\n{_PROCESSORS}\n",
+            *_chapters(PROCESSORS),
+            f"## Conditions\n\n{_CONDITIONS}\n\n{table(ConditionConfig)}",
+            f"## sink.yml\n\n{table(SinkConfig)}",
+        ]
+    )
+
+
+def _chapters(named: Named) -> Iterator[str]:
+    for name, model in sorted(named.models.items()):
+        words = (inspect.getdoc(model) or "").partition("\n\n")[0]
+        generated = words.startswith(f"{model.__name__}(")  # what dataclasses write where there is none
+        yield f"### {name}\n\n" + (f"{words}\n\n" if words and not generated else "") + table(model)
+
+
+def table(model: Any) -> str:
     """A Markdown table of a model's options, sections before what is in them."""
-    return _TITLE + "".join(f"| {' | '.join(row)} |\n" for row in _rows(model, ""))
+    rows = _rows_of_kinds(model, "") if isinstance(model, Kinds) else _rows(model, "")
+    return _TITLE + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _rows(model: Any, above: str) -> Iterator[Row]:
+    since = getattr(model, "since", FIRST_RELEASE)
     for option in options(model):
+        if option.name == "when":
+            continue  # told once for all
         path = dotted(above, option.keys[0])
         if not option.section or "doc" in option.about:
-            yield f"`{path}`", _type(option.hint) + _unit(option), _default(option), _meaning(option, above)
-        below = path + "[]" if option.many else path
-        if option.about.get("recursive"):
-            continue
-        if option.kinds:
-            yield from _rows_of_kinds(option.kinds, below)
-        elif option.named:
-            for name, each in option.named.models.items():
-                yield from _rows(each, f"{below}.{name}")
-        elif option.section:
-            yield from _rows(option.section, below)
+            brought = option.about.get("since", since)
+            yield f"`{path}`", _type(option.hint), _default(option), _unit(option), brought, _meaning(option, above)
+        if option.kinds is None and option.named is None and option.section and not option.about.get("recursive"):
+            yield from _rows(option.section, path + "[]" if option.many else path)
 
 
 def _rows_of_kinds(kinds: Kinds, above: str) -> Iterator[Row]:
@@ -52,14 +97,14 @@ def _rows_of_kinds(kinds: Kinds, above: str) -> Iterator[Row]:
     for kind, model in kinds.models.items():
         for row in _rows(model, above):
             owners.setdefault(row, []).append(kind)
-    for (path, hint, default, meaning), of in owners.items():
+    for row, of in owners.items():
         only = f" (`{kinds.key}: {', '.join(of)}`)" if len(of) < len(kinds.models) else ""
-        yield path, hint, default, meaning + only
+        yield (*row[:-1], row[-1] + only)
 
 
 def _meaning(option: Option, above: str) -> str:
     same = [f"`{dotted(above, key)}`" for key in option.keys[1:]]
-    doc: str = option.about.get("doc", "")
+    doc: str = option.about.get("doc", "").replace("|", "\\|")
     return doc + (f" Also {', '.join(same)}." if same else "")
 
 
@@ -67,7 +112,7 @@ def _type(hint: Any) -> str:
     origin: Any = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
-        return _UNITS.get(arguments[1]) or _type(arguments[0])
+        return _TYPES.get(arguments[1]) or _type(arguments[0])
     if origin is Literal:
         return ", ".join(f"`{choice}`" for choice in arguments if choice)
     if origin is tuple:
@@ -76,11 +121,12 @@ def _type(hint: Any) -> str:
         return "map"
     if origin in (Union, types.UnionType):
         return _type(arguments[0])
-    return {str: "text", int: "number", float: "number", bool: "true or false"}.get(hint, "section")
+    return {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}.get(hint, "section")
 
 
 def _unit(option: Option) -> str:
-    return f" of {option.about['unit']}" if "unit" in option.about else ""
+    hint = next((each for each in (option.hint, *get_args(option.hint)) if get_origin(each) is Annotated), None)
+    return str(option.about.get("unit") or (_UNITS.get(get_args(hint)[1], "") if hint else ""))
 
 
 def _default(option: Option) -> str:
@@ -94,6 +140,8 @@ def _default(option: Option) -> str:
 def _text(hint: Any, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return ", ".join(str(each) for each in value)
     if hint in (Duration, DurationOrNever):
         return f"{value:g}s"
     if hint == Size:
@@ -101,15 +149,5 @@ def _text(hint: Any, value: Any) -> str:
     return str(value)
 
 
-def main(arguments: Sequence[str]) -> int:
-    names = arguments or list(_MODELS)
-    for name in names:
-        if name not in _MODELS:
-            sys.stderr.write(f"no reference of {name!r}; there are: {', '.join(_MODELS)}\n")
-            return 2
-    sys.stdout.write("\n".join(f"## {name}.yml\n\n{reference(_MODELS[name])}" for name in names))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.stdout.write(page())

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from config.errors import Place, Problem
-from config.tree import Clash, Node
+from config.tree import Clash, Node, Table
 
 FAILED: Final = object()  # a value with a problem, and whatever holds one
+
+LEFT_OUT: Final = object()  # an item that was noted, and is not there for the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,8 @@ class Spot:
         return Spot(dotted(self.attribute, attribute), dotted(self.path, name), place)
 
     def item(self, index: int, node: Node) -> "Spot":
-        return Spot(f"{self.attribute}[{index}]", f"{self.path}[{index}]", node.place)
+        named = node.name if isinstance(node, Table) else ""
+        return Spot(f"{self.attribute}[{index}]", named or f"{self.path}[{index}]", node.place)
 
     def name(self, name: str, node: Node) -> "Spot":
         """The spot of a name that is no attribute."""

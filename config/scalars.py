@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import yaml
 
 from config.expand import expand
-from config.tree import Scalar
+from config.tree import Listing, Scalar
 
 _BOOLS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _RESOLVER: Any = yaml.resolver.Resolver()  # Any: its methods have no types
@@ -22,6 +22,16 @@ def expanded(scalar: Scalar, env: Mapping[str, str]) -> Scalar:
     if not scalar.plain:
         return replace(scalar, text=text)
     return replace(scalar, text=text, kind=kind(text))
+
+
+def listed(scalar: Scalar) -> Listing | Scalar:
+    """The text of a variable as the list that it stands for: `a, b` or `[a, b]`; one value is itself."""
+    text = scalar.text.strip()
+    inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    parts = [part.strip().strip("'\"") for part in inside.split(",")]
+    if len(parts) == 1 and inside is text:
+        return scalar
+    return Listing(tuple(replace(scalar, text=part) for part in parts if part), scalar.place)
 
 
 def kind(text: str) -> str:

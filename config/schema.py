@@ -10,12 +10,16 @@ A field's metadata, all optional:
     split     what separates items of a list that is written as one scalar
     missing   what to say more when a required option is absent
     read_as   the model that YAML is matched against, where it is not the hint's; or Kinds or Named, which choose one
+    unused    why the value, which is checked as any other, changes nothing: a note to whoever writes it
     recursive the section, or list of them, may hold sections of the same model: whoever lists options stops there
 
 A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields, `remarks(self)`, alike,
 for what is no mistake and should be known, `becomes(self)` for what the program gets in its place, and class variables
 by dotted name: `not_yet` -> why (an error: the option is real, we do not have it), `ignored` -> why (a note: no harm is
 done), and `here`, by the name of another kind's option -> what this kind calls it.
+
+The model of a whole file may have `prepared(reading: load.Reading) -> load.Reading`, that its tree passes through
+before it is read, and `folders(file) -> {name: text}`, variables that are there without being written.
 """
 
 import dataclasses
@@ -31,14 +35,24 @@ Check = Callable[[Any], Iterable[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Models of a section that says by one of its keys which it is; the first is meant where it does not."""
+    """Models of a section that says by one of its keys which it is; the first is meant where it does not. `not_yet`
+    are kinds that are real and not ours -> what there is instead."""
 
     key: str
     models: Mapping[str, Any]
+    not_yet: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def default(self) -> str:
         return next(iter(self.models))
+
+    def unknown(self, kind: str) -> str:
+        """The message for a kind that is none of these."""
+        there = f"there are: {', '.join(self.models)}"
+        if kind in self.not_yet:
+            return f"{kind!r} is not supported; {self.not_yet[kind] or there}"
+        close = difflib.get_close_matches(kind, [*self.models, *self.not_yet], n=1, cutoff=0.6)
+        return f"{kind!r} is unknown; did you mean {close[0]!r}?" if close else f"{kind!r} is unknown; {there}"
 
     def owners(self, name: str) -> list[str]:
         """The kinds that have an option of this name, or below it."""
@@ -50,19 +64,20 @@ class Named:
     """Models of the items of a list in which each is a section under its own name: `- add_fields: {...}`.
 
     `whole` are models of an item that is a section itself, by a key that tells it (`if`); `not_yet` are names that
-    are real and not ours -> why.
+    are real and not ours -> why; `ignored` are those that are left out with a note -> why.
     """
 
     what: str
     models: Mapping[str, Any]
     whole: Mapping[str, Any] = field(default_factory=dict)
     not_yet: Mapping[str, str] = field(default_factory=dict)
+    ignored: Mapping[str, str] = field(default_factory=dict)
 
     def unknown(self, name: str) -> str:
         """The message for a name that is none of these."""
         if name in self.not_yet:
-            return f"not supported; {self.not_yet[name]}"
-        close = difflib.get_close_matches(name, [*self.models, *self.not_yet], n=1, cutoff=0.6)
+            return f"not supported; {self.not_yet[name]}" if self.not_yet[name] else "not supported"
+        close = difflib.get_close_matches(name, [*self.models, *self.not_yet, *self.ignored], n=1, cutoff=0.6)
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.models)}"
         return f"unknown {self.what}; {hint}"
 

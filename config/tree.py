@@ -3,7 +3,9 @@
 A table keeps its keys as they were written. `children` takes one step of a dotted path, `leaves` goes to the end: so
 `a.b: 1` and `a: {b: 1}` mean the same wherever options are read, and a raw map may hold both `api.version.request` and
 `api.version.request.timeout.ms`. An entry's rank is 0 in the file, and 1, 2, ... for the -E overrides: the higher one
-wins, equal ones are a clash.
+wins, equal ones are a clash. Of several files the last has rank 0, those before it -1, -2, ...
+
+A list's items have their indices as names, for whoever overrides one of them: `inputs.0.id`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -36,8 +38,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """`name`: what it is called in problems, where it stands in another file than what it is part of."""
+
     entries: tuple[Entry, ...]
     place: Place
+    name: str = ""
 
     def children(self, clash: "Clash") -> dict[str, "Node"]:
         """The nodes one step down, dotted and nested spellings joined."""
@@ -78,12 +83,48 @@ def _joined(entries: Iterable[Entry], clash: Clash) -> dict[str, Node]:
 
 def _join(first: Entry, second: Entry, clash: Clash) -> Entry:
     if isinstance(first.node, Table) and isinstance(second.node, Table):
-        return replace(second, node=Table(first.node.entries + second.node.entries, first.node.place))
+        return replace(second, node=replace(first.node, entries=first.node.entries + second.node.entries))
+    if isinstance(first.node, Listing) and isinstance(second.node, Table) and second.rank > first.rank:
+        return replace(second, node=_with_items(first, second.node, clash) or second.node)
     if second.rank > first.rank or is_null(first.node):
         return second
     if not is_null(second.node):
         clash(first.key, first.place, second.place)
     return first
+
+
+def _with_items(listed: Entry, changes: Table, clash: Clash) -> Listing | None:
+    """The list with these items, by index; None where that leaves a gap, or something else than indices is named."""
+    assert isinstance(listed.node, Listing)
+    items = list(listed.node.items)
+    named = {key: entry for entry in map(_first_step, changes.entries) for key in [entry.key]}
+    if not all(map(_is_index, named)):
+        return None
+    for key, node in sorted(changes.children(clash).items(), key=lambda each: int(each[0])):
+        index = int(key)
+        if index > len(items):
+            return None
+        if index == len(items):
+            items.append(node)
+        else:
+            items[index] = _join(replace(listed, node=items[index]), replace(named[key], node=node), clash).node
+    return Listing(tuple(items), listed.node.place)
+
+
+def as_listing(node: Node) -> Listing | None:
+    """A list, also one that is written as a section of indices; one value alone is a list of one."""
+    if isinstance(node, Listing):
+        return node
+    if isinstance(node, Scalar):
+        return Listing((node,), node.place)
+    children = node.children(lambda *_: None)
+    if not children or set(children) != set(map(str, range(len(children)))):
+        return None
+    return Listing(tuple(children[str(index)] for index in range(len(children))), node.place)
+
+
+def _is_index(key: str) -> bool:
+    return key.isascii() and key.isdecimal()
 
 
 def is_null(node: Node) -> bool:

@@ -16,15 +16,15 @@ from pathlib import Path
 
 from config.model import ConsoleOutput as ConsoleConfig
 from config.model import FileOutput as FileConfig
-from config.model import InputConfig, ShipperConfig
 from config.model import KafkaOutput as KafkaConfig
+from config.model import ShipperConfig
 from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.store import Store
 from shipper.backoff import Backoff
 from shipper.clock import Clock, SystemClock
-from shipper.event import Doc
 from shipper.home import Home
+from shipper.inputs import UNLIMITED, Inputs, record_limit, static
 from shipper.loop import Loop
 from shipper.metrics import Metrics
 from shipper.output.base import Output
@@ -33,17 +33,16 @@ from shipper.output.encode import Encoder
 from shipper.output.file import FileOutput
 from shipper.output.kafka import KafkaOutput
 from shipper.output.kafka_errors import Trouble
-from shipper.output.kafka_settings import ENVELOPE, make_producer, settings
+from shipper.output.kafka_settings import make_producer, settings
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
-from shipper.processor import chain
 from shipper.processor.base import Surroundings
 from shipper.progress import Progress, TerminalHandler
-from shipper.record import Agent, static_members
+from shipper.record import Agent
+from shipper.reload import Reading, Reloader
 from shipper.source.base import FileSource
 from shipper.source.crawler import Crawler
-from shipper.source.input import Input
 from shipper.source.scheduler import Scheduler
 from shipper.source.stdin import StdinCrawler, StreamWatcher, open_stdin
 from shipper.source.watch import Watcher
@@ -55,7 +54,6 @@ logger = logging.getLogger(__name__)
 EXIT_OK = 0
 EXIT_UNFINISHED = 1
 EXIT_DEAD_LETTER = 3
-UNLIMITED = 2**31
 RESERVED_DESCRIPTORS = 200
 OPEN_WITH_ONCE = 256
 NEVER = float("inf")
@@ -69,6 +67,7 @@ class App:
     registrar: Registrar
     metrics: Metrics
     summary: Summary
+    reloader: Reloader
 
 
 Connect = Callable[[ShipperConfig, Publisher, Metrics, Clock], Output]
@@ -76,10 +75,11 @@ Connect = Callable[[ShipperConfig, Publisher, Metrics, Clock], Output]
 
 def build(
     config: ShipperConfig, data: Path, wake: Wake, stack: ExitStack, *, once: bool, clock: Clock,
-    connect: Connect | None = None,
+    connect: Connect | None = None, reading: Reading | None = None,
 ) -> App:  # fmt: skip
     """Make and connect all parts, and start those with a thread. `stack` closes what needs closing, in reverse.
-    `connect` makes another output than the configuration's, for a test that wants to be the destination.
+    `connect` makes another output than the configuration's, for a test that wants to be the destination; `reading`
+    tells when to read the configuration again, and how.
 
     Raises StartError, RegistryError, OSError: nothing has been read by then.
     """
@@ -104,24 +104,37 @@ def build(
     output = (connect or build_output)(config, publisher, metrics, clock)
     stack.callback(output.close)
 
-    around = Surroundings(agent, data, metrics, clock)
-    inputs = [_input(each, config, around, registrar) for each in config.inputs if each.enabled]
+    around = Surroundings(agent, data, metrics, clock, wake.from_outside())
+    maker = Inputs(around, registrar)
+    inputs = maker.of(config)
     crawler: FileSource
-    if inputs[0].config.type == "stdin":  # and then it is the only one
+    if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
         scheduler = Scheduler(stream, clock)
         crawler = StdinCrawler(open_stdin(inputs[0]), scheduler, stream, metrics)
     else:
-        watcher = Watcher(wake.set)
-        stack.callback(watcher.stop)
-        watcher.start()
+        watcher = _watcher(wake, stack)
         scheduler = Scheduler(watcher, clock, one_by_one=once)
         crawler = Crawler(
             inputs, registrar, scheduler, watcher, clock, metrics,
             once=once, first_start=first_start, most_open=_most_open(once=once),
         )  # fmt: skip
     loop = Loop(crawler, scheduler, queue, publisher, output, registrar, metrics, clock, wake)
-    return App(loop, registrar, metrics, Summary(metrics, crawler, clock))
+    reading = reading or Reading(read=lambda: config, asked=lambda: False)
+    reloader = Reloader(config, reading, maker, crawler if isinstance(crawler, Crawler) else None, clock)
+    return App(loop, registrar, metrics, Summary(metrics, crawler, clock, _summary_interval(config)), reloader)
+
+
+def _watcher(wake: Wake, stack: ExitStack) -> Watcher:
+    watcher = Watcher(wake.set)
+    stack.callback(watcher.stop)
+    watcher.start()
+    return watcher
+
+
+def _summary_interval(config: ShipperConfig) -> float:
+    metrics = config.logging.metrics
+    return metrics.period if metrics.enabled else NEVER
 
 
 def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
@@ -139,39 +152,12 @@ def _kafka(config: KafkaConfig, encoder: Encoder, publisher: Publisher, metrics:
     return KafkaOutput(make_producer(config), config.topic, encoder, publisher, trouble, backoff, metrics, clock)
 
 
-def record_limit(config: KafkaConfig) -> int:
-    """The longest record value that fits a Kafka message of `max_message_bytes`, in bytes."""
-    return max(config.max_message_bytes - ENVELOPE, 1)
-
-
-def _input(config: InputConfig, root: ShipperConfig, around: Surroundings, registrar: Registrar) -> Input:
-    return Input(
-        config, around.agent, _static(config, root), _message_limit(config, root), around.clock, registrar.note,
-        chain.build((*config.processors, *root.processors), around),
-    )  # fmt: skip
-
-
-def _static(config: InputConfig, root: ShipperConfig) -> Doc:
-    """What the whole configuration and the input's own part say, the input's winning."""
-    nested: Doc = {}
-    rooted: Doc = {}
-    for each in (root, config):
-        (rooted if each.fields_under_root else nested).update(each.fields)
-    return static_members((*root.tags, *config.tags), nested, rooted)
-
-
 def check(config: ShipperConfig) -> None:
     """What can be wrong with a configuration beyond its own model, found without starting. Raises StartError."""
     for each in config.inputs:
-        _static(each, config)
+        static(each, config)
     if isinstance(config.output.chosen, KafkaConfig):
         settings(config.output.chosen)
-
-
-def _message_limit(config: InputConfig, root: ShipperConfig) -> int:
-    """Nothing longer is read than the output could send: it would only be cut later."""
-    kafka = root.output.chosen
-    return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaConfig) else UNLIMITED)
 
 
 def _most_open(*, once: bool) -> int:
@@ -183,15 +169,15 @@ def _most_open(*, once: bool) -> int:
 
 def run(
     config: ShipperConfig, data: Path, *, stopping: Callable[[], bool], wake: Wake, once: bool = False,
-    once_timeout: float = NEVER, terminal: TerminalHandler | None = None,
+    once_timeout: float = NEVER, terminal: TerminalHandler | None = None, reading: Reading | None = None,
 ) -> int:  # fmt: skip
     """Run until told to stop, or with `once` until every file is delivered, for at most `once_timeout` seconds.
     Returns the exit code."""
     clock = SystemClock()
     give_up = clock.monotonic() + once_timeout
     with ExitStack() as stack:
-        app = build(config, data, wake, stack, once=once, clock=clock)
-        logger.info("started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) > 1], data)
+        app = build(config, data, wake, stack, once=once, clock=clock, reading=reading)
+        logger.info("started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], data)
         # The collector would look again and again at millions of short-lived objects that reference counts free.
         gc.freeze()
         gc.set_threshold(200_000, 20, 50)
@@ -201,6 +187,7 @@ def run(
         stack.callback(progress.close)
         while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
             app.loop.step()
+            app.reloader.step()
             app.summary.step()
             progress.step()
         progress.close()

@@ -17,15 +17,19 @@ from config.permissions import check_permissions
 from config.units import parse_duration
 from registry.errors import RegistryError
 from shipper import app, logs
+from shipper.config_commands import ConfigCommands
 from shipper.errors import StartError
 from shipper.output_check import check_output
 from shipper.positions.commands import add_registry_commands
-from shipper.signals import StopSignals
+from shipper.reload import Reading
+from shipper.signals import Signals
 from shipper.wake import Wake
 
 logger = logging.getLogger(__name__)
 
 FAILED = 1
+DEFAULT = Path("shipper.yml")
+PATHS = ("home", "config", "logs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,10 +59,15 @@ def _parser() -> argparse.ArgumentParser:
         "--once-timeout", type=_duration, default=float("inf"), metavar="TIME", help="give up --once after this, as 10m"
     )
     _add_common(run, _run)
-    test = commands.add_parser("test", help="check the configuration or the output").add_subparsers(
+    test = commands.add_parser("test", help="check the configuration, the pipeline or the output").add_subparsers(
         required=True, metavar="WHAT"
     )
-    _add_common(test.add_parser("config", help="check the configuration"), _test_config)
+    looking = ConfigCommands(_load, _written)
+    looking.add_tests(test, _add_common)
+    exports = commands.add_parser("export", help="print what is in effect").add_subparsers(
+        required=True, metavar="WHAT"
+    )
+    looking.add_exports(exports, _add_common)
     _add_common(test.add_parser("output", help="connect to the output, step by step"), _test_output)
     registry = commands.add_parser("registry", help="look at the registry, and change it while nothing runs")
     add_registry_commands(registry, _add_common, _context)
@@ -68,8 +77,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
     parser.add_argument(
-        "-c", dest="config", type=Path, default=Path("shipper.yml"), metavar="FILE", help="configuration"
-    )
+        "-c", dest="configs", type=Path, action="append", metavar="FILE",
+        help=f"configuration (default {DEFAULT}); of several the later ones win",
+    )  # fmt: skip
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
     )
@@ -77,6 +87,8 @@ def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
         "-e", dest="to_stderr", action="store_true", help="log to stderr as text (it always goes to stderr)"
     )
     parser.add_argument("--path.data", dest="data", type=Path, metavar="DIR", help="registry and dead letter live here")
+    for name in PATHS:
+        parser.add_argument(f"--path.{name}", dest=f"path_{name}", metavar="DIR", help=f"same as -E path.{name}=DIR")
     parser.add_argument(
         "--strict.perms",
         dest="strict",
@@ -94,12 +106,33 @@ def _duration(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def _files(options: argparse.Namespace) -> list[Path]:
+    return options.configs or [DEFAULT]
+
+
 def _load(options: argparse.Namespace) -> ShipperConfig:
-    if options.strict == "true":
-        check_permissions(options.config)
-    # As an override, because what the data path is matters to the checks: an input must not read it.
-    data = [] if options.data is None else [f"path.data={json.dumps(str(options.data))}"]
-    return load(options.config, ShipperConfig, [*options.overrides, *data])
+    check = check_permissions if options.strict == "true" else lambda file: None
+    for file in _files(options):
+        check(file)
+    files, overrides = _written(options)
+    config = load(files, ShipperConfig, overrides)
+    for file in config.config_inputs.files():
+        check(file)
+    return config
+
+
+def _written(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
+    """The files, and what overrides them."""
+    # The paths too, because what the data path is matters to the checks: an input must not read it.
+    given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
+    paths = [f"path.{name}={json.dumps(str(path))}" for name, path in given.items() if path is not None]
+    return _files(options), [*options.overrides, *paths]
+
+
+def _load_checked(options: argparse.Namespace) -> ShipperConfig:
+    config = _load(options)
+    app.check(config)
+    return config
 
 
 def _data(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
@@ -116,7 +149,8 @@ def _run(options: argparse.Namespace) -> int:
     # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     wake = Wake()
-    with StopSignals(wake.set) as signals:
+    with Signals(wake.set, reloads=not options.once) as signals:
+        reading = Reading(read=lambda: _load_checked(options), asked=signals.hung_up)
         return app.run(
             config,
             _data(options, config),
@@ -125,16 +159,8 @@ def _run(options: argparse.Namespace) -> int:
             once=options.once,
             once_timeout=options.once_timeout,
             terminal=terminal,
+            reading=None if options.once else reading,
         )
-
-
-def _test_config(options: argparse.Namespace) -> int:
-    config = _load(options)
-    app.check(config)
-    for note in config.notes:
-        print(note)  # noqa: T201
-    print("Config OK")  # noqa: T201
-    return 0
 
 
 def _test_output(options: argparse.Namespace) -> int:
@@ -143,9 +169,10 @@ def _test_output(options: argparse.Namespace) -> int:
 
 def _context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
     """The registry can be looked at without a configuration, but not without knowing where it is."""
-    if not options.config.exists() and options.data is None:
-        raise StartError(f"{options.config} does not exist; give the configuration (-c FILE), or --path.data DIR")
-    config = _load(options) if options.config.exists() else None
+    missing = next((file for file in _files(options) if not file.exists()), None)
+    if missing is not None and options.data is None:
+        raise StartError(f"{missing} does not exist; give the configuration (-c FILE), or --path.data DIR")
+    config = _load(options) if missing is None else None
     return config, _data(options, config)
 
 

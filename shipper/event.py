@@ -6,9 +6,10 @@ message: in Python the object is the cost (see ARCHITECTURE.md, "Speed").
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 MULTILINE = "multiline"
 TRUNCATED = "truncated"
@@ -31,6 +32,9 @@ class Messages:
     purpose. `flags` has an entry only for messages that carry one. `cut` says that a message must end where the run
     ends, because an earlier reading of the file ended one there.
 
+    `knots` are stretches of raw bytes, from and to, in which messages are entangled: a reading may begin before or
+    behind one, and not within.
+
     `docs[i]` holds the members that message i has beside those (see `Doc`); None while no message of the run has any,
     which costs nothing.
     """
@@ -43,6 +47,7 @@ class Messages:
     flags: dict[int, tuple[str, ...]] = field(default_factory=dict)
     cut: bool = False
     docs: list[Doc] | None = None
+    knots: tuple[tuple[int, int], ...] = ()
 
     def append(self, text: str, offset: int, length: int, flags: tuple[str, ...] = ()) -> None:
         if flags:
@@ -62,6 +67,22 @@ class Messages:
         if self.docs is not None:
             self.docs = [self.docs[i] for i in keep]
 
+    def pieces(self, places: Sequence[int]) -> Iterator[Messages]:
+        """The same in several runs, which end at these places, ascending, and at the end. No message or knot may lie
+        across one."""
+        begin, start = 0, self.start
+        for place in [*(place for place in places if place < self.end), self.end]:
+            end = bisect_left(self.offsets, place, begin)
+            piece = Messages(start, place, self.texts[begin:end], self.offsets[begin:end], self.lengths[begin:end])
+            if self.flags:
+                piece.flags = {i - begin: self.flags[i] for i in range(begin, end) if i in self.flags}
+            if self.docs is not None:
+                piece.docs = self.docs[begin:end]
+            piece.knots = tuple(knot for knot in self.knots if start <= knot[0] < place)
+            piece.cut = self.cut and place == self.end
+            yield piece
+            begin, start = end, place
+
     def documents(self) -> list[Doc]:
         """`docs`, made now where there are none yet."""
         if self.docs is None:
@@ -78,15 +99,17 @@ class Constants:
     """The members that all records of a file share, as a document that is never changed once it is here.
 
     `encoded` belongs to the encoder, which fills it once. `became` belongs to the processors: what one that concerns
-    only constants has made of these, so that it works once for a file and not once for an event.
+    only constants has made of these, so that it works once for a file and not once for an event; `flags` are what it
+    adds to each event's.
     """
 
-    __slots__ = ("became", "encoded", "members")
+    __slots__ = ("became", "encoded", "flags", "members")
 
     def __init__(self, members: Doc) -> None:
         self.members = members
         self.encoded: Any = None
         self.became: dict[object, Constants] = {}
+        self.flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +127,7 @@ class Source:
     input_id: str
     input_type: str
     constants: Constants
-    process: Callable[[Batch], None] | None = None
+    process: Process | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -141,6 +164,34 @@ class Batch:
     def size(self) -> int:
         """Raw bytes that the batch covers."""
         return self.messages.end - self.messages.start
+
+
+class Part(Protocol):
+    """A batch, or some events of one, that processors have not finished, because an answer has not come yet. The parts
+    of a batch have all of its bytes among them, and resolve it together."""
+
+    @property
+    def batch(self) -> Batch:
+        """Its events, to be sent once it is done."""
+
+    @property
+    def done(self) -> bool: ...
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether later batches of the file wait behind it."""
+
+    @property
+    def due(self) -> float:
+        """Monotonic time at which `go_on` does something though no answer has come."""
+
+    def go_on(self) -> Sequence[Part]:
+        """Let processors work on, if the answers have come or it is too late for them. Returns what was parted from
+        it, which goes on by itself."""
+
+
+# None says that processors are done with all of the batch.
+Process = Callable[[Batch], Sequence[Part] | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from shipper.errors import Truncated
 from shipper.event import TRUNCATED, Batch
 from shipper.metrics import Metrics
 from shipper.output.base import Output
+from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.reader.gzip_file import CompressionError
@@ -36,6 +37,8 @@ class Loop:
         self.crawler = crawler
         self._scheduler = scheduler
         self._queue = queue
+        self._processing = Processing(queue)
+        self._paused: dict[Harvester, None] = {}  # much of them waits for answers
         self._publisher = publisher
         self._output = output
         self._registrar = registrar
@@ -52,6 +55,8 @@ class Loop:
         if reading:
             self.crawler.step()
             self._read()
+        if not self._processing.empty:
+            self._process()
         self._publisher.step(self._output)
         self._output.poll(0)
         if self.finished or (reading and self._scheduler.busy and self._queue.has_room):
@@ -60,7 +65,7 @@ class Loop:
 
     @property
     def drained(self) -> bool:
-        """Everything that was read is resolved."""
+        """Everything that was read is resolved. What waits for answers has its room in the queue."""
         return self._queue.events == 0 and self._queue.empty and not self._output.in_flight
 
     @property
@@ -72,6 +77,8 @@ class Loop:
         return all(harvester.finished and harvester.settled for harvester in self.crawler.running.values())
 
     def _wait(self, longest: float, *, reading: bool) -> None:
+        if not self._processing.empty:
+            longest = min(longest, max(self._processing.next_step - self._clock.monotonic(), 0))
         if reading:
             longest = min(longest, max(self.crawler.next_step - self._clock.monotonic(), 0))
             if self._queue.has_room:  # else nothing is read, and hot files would keep the loop busy for nothing
@@ -94,7 +101,17 @@ class Loop:
                 return
             self._read_one(ready)
 
+    def _process(self) -> None:
+        self._processing.step()
+        for harvester in [each for each in self._paused if self._processing.takes_more(each.source)]:
+            del self._paused[harvester]
+            self._scheduler.wake(harvester)
+
     def _read_one(self, harvester: Harvester) -> None:
+        if not self._processing.takes_more(harvester.source):
+            self._scheduler.forget(harvester)
+            self._paused[harvester] = None
+            return
         first = self.crawler.waits_for(harvester)
         if first is not None:
             self._scheduler.rest(harvester)
@@ -152,9 +169,4 @@ class Loop:
         metrics.bytes_read += batch.size
         if messages.flags:
             metrics.events_truncated += sum(TRUNCATED in flags for flags in messages.flags.values())
-        if batch.source.process is not None:
-            batch.source.process(batch)
-        if batch.events or batch.size:
-            self._queue.put(batch)
-        else:
-            batch.resolve()
+        self._processing.put(batch)

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as a flag, for as long as the agent runs."""
+"""SIGTERM, SIGINT and SIGHUP as flags, for as long as the agent runs."""
 
 import os
 import signal
@@ -9,26 +9,42 @@ from typing import Self
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
-class StopSignals:
-    """A context manager that restores what it found. The first signal sets `stopping` and calls `wake`; a second one
-    ends the process at once: the registry did not move, so nothing is lost."""
+class Signals:
+    """A context manager that restores what it found. The first SIGTERM or SIGINT sets `stopping` and calls `wake`; a
+    second one ends the process at once: the registry did not move, so nothing is lost. With `reloads`, SIGHUP is noted
+    and calls `wake`; without, it does what it did before."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None], *, reloads: bool = False) -> None:
         self.stopping = False
         self._wake = wake
+        self._reloads = reloads
+        self._hung_up = False
         self._found: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Self:
         for number in STOPPING:
             self._found[number] = signal.signal(number, self._on_signal)
+        if self._reloads:
+            self._found[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_hangup)
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, found in self._found.items():
             signal.signal(number, found)  # type: ignore[arg-type]  # what signal() returned, it takes
 
+    def hung_up(self) -> bool:
+        """Whether SIGHUP came since this was asked last."""
+        if not self._hung_up:
+            return False
+        self._hung_up = False  # before the configuration is read: one that comes meanwhile counts again
+        return True
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.stopping:
             os._exit(128 + number)
         self.stopping = True
+        self._wake()
+
+    def _on_hangup(self, number: int, frame: FrameType | None) -> None:
+        self._hung_up = True
         self._wake()

@@ -13,16 +13,17 @@ INTERVAL = 30.0
 
 
 class Summary:
-    def __init__(self, metrics: Metrics, crawler: FileSource, clock: Clock) -> None:
+    def __init__(self, metrics: Metrics, crawler: FileSource, clock: Clock, interval: float = INTERVAL) -> None:
         self._metrics = metrics
         self._crawler = crawler
         self._clock = clock
         self._said = replace(metrics)
-        self._due = clock.monotonic() + INTERVAL
+        self._interval = interval
+        self._due = clock.monotonic() + interval
 
     def step(self) -> None:
         if self._clock.monotonic() >= self._due:
-            self._due = self._clock.monotonic() + INTERVAL
+            self._due = self._clock.monotonic() + self._interval
             if self._metrics != self._said:
                 self._say("running")
 

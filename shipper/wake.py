@@ -2,6 +2,7 @@
 
 import os
 import select
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -18,6 +19,10 @@ class Wake:
     def set(self) -> None:
         # No flag that says it is set already: between the flag and the write, the other thread could clear.
         os.eventfd_write(self._fd, 1)
+
+    def from_outside(self) -> Callable[[], None]:
+        """`set`, for a thread that nobody waits for at the end: it must not write to what this descriptor is then."""
+        return _Waker(os.dup(self._fd))
 
     def clear(self) -> None:
         """Called by the loop before it looks at what the others left for it: a `set` meanwhile may go unnoticed."""
@@ -49,3 +54,14 @@ class Wake:
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+class _Waker:
+    """Closes its descriptor with the last reference."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        weakref.finalize(self, os.close, fd).atexit = False  # at the very end, threads may still hold it
+
+    def __call__(self) -> None:
+        os.eventfd_write(self._fd, 1)

@@ -26,7 +26,7 @@ MAY_IMPORT = {
 
 # The same within the shipper, for the packages of the pipeline: the data goes to the right, and nobody looks back.
 # Modules at its top level that are not named are the composition (app, cli, loop ...), which knows all of them.
-VALUES = {"clock", "errors", "event", "metrics", "backoff", "record"}
+VALUES = {"clock", "errors", "event", "metrics", "backoff", "record", "json_fields", "times", "syslog_format"}
 MAY_IMPORT_WITHIN_SHIPPER = {
     "clock": set(),
     "errors": set(),
@@ -34,6 +34,10 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "metrics": set(),
     "backoff": set(),
     "record": {"errors", "event"},
+    "json_fields": {"event", "times"},
+    "times": set(),
+    "structured_data": set(),
+    "syslog_format": {"errors", "event", "structured_data", "times"},
     "wake": set(),
     "reader": VALUES,
     # cut_text: a record is cut to the output's limit in the same way as a message to the input's.

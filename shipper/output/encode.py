@@ -17,6 +17,10 @@ from shipper.record import timestamp
 SEPARATOR = "\x7f"
 # The most bytes that one byte of text takes in JSON: a control character becomes \u00XX.
 WORST_ESCAPE = 6
+# Written from the columns; a parser may have found members of these names.
+LOG_COLUMNS = frozenset({"offset", "length", "flags"})
+DEEPEST = 240
+TOO_DEEP = "(nested too deep)"
 
 
 class Encoder:
@@ -50,6 +54,8 @@ class Encoder:
         return records
 
     def _fit(self, records: list[str], batch: Batch) -> None:
+        if max(map(len, records)) * 4 <= self._max_bytes:
+            return
         for index, record in enumerate(records):
             if len(record) * 4 > self._max_bytes and len(record.encode()) > self._max_bytes:
                 records[index] = self._cut(batch, index)
@@ -58,7 +64,7 @@ class Encoder:
         """The record with as much of its message as fits: the same bytes each time it is encoded."""
         part = batch.part([index])
         part.messages.flags = {0: add_flag(batch.messages.flags.get(index, ()), TRUNCATED)}
-        pieces, time, text = pieces_of(batch.constants), timestamp(batch.time), part.messages.texts[0]
+        pieces, time, text = pieces_of(batch.constants), timestamp(batch.time), whole(part.messages.texts[0])
         room = self._max_bytes - len(_record(pieces, time, "", part, 0).encode())
         while text and (size := len(orjson.dumps(text)) - 2) > room:
             kept = len(text.encode()) * max(room, 0) // size
@@ -67,44 +73,72 @@ class Encoder:
 
 
 def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], docs: list[Doc]) -> list[str]:
-    messages, flags = batch.messages, batch.messages.flags
-    file, shared, tail = pieces.file, pieces.apart, pieces.tail
-    records: list[str] = []
-    rows = zip(escaped, messages.offsets, messages.lengths, docs, strict=True)
-    for index, (text, offset, length, doc) in enumerate(rows):
-        if index in flags or not shared.isdisjoint(doc):
-            records.append(_record(pieces, time, text, batch, index))
-            continue
-        message = f'"message":"{text}",' if text else ""
-        own = f",{dumps(doc)[1:-1]}" if doc else ""
-        log = f'"log":{{"offset":{offset},"length":{length},{file}}}'
-        records.append(f'{{"@timestamp":"{time}",{message}{log}{own}{tail}')
+    """The documents are written in one call, and so are their records, but for those with flags of their own, or with
+    a member that shadows a constant."""
+    messages, flags, file, tail = batch.messages, batch.messages.flags, pieces.file, pieces.tail
+    easy = list(map(pieces.apart.isdisjoint, docs))
+    written = _column(docs) if any(easy) else None
+    if written is None:
+        return [_record(pieces, time, text, batch, index) for index, text in enumerate(escaped)]
+    head = f'{{"@timestamp":"{time}",'
+    heads = ["{" if "@timestamp" in doc else head for doc in docs]  # one of its own stands among its members
+    rows = zip(heads, escaped, messages.offsets, messages.lengths, written, strict=True)
+    records = [
+        f'{head}"message":"{text}","log":{{"offset":{offset},"length":{length},{file}}}{own}{tail}'
+        if text
+        else f'{head}"log":{{"offset":{offset},"length":{length},{file}}}{own}{tail}'
+        for head, text, offset, length, own in rows
+    ]
+    if flags or not all(easy):
+        for index, is_easy in enumerate(easy):
+            if not is_easy or index in flags:
+                records[index] = _record(pieces, time, escaped[index], batch, index)
     return records
 
 
+def _column(docs: list[Doc]) -> list[str] | None:
+    """The members of each document, with a comma before the first; None where they cannot be written in one call,
+    because orjson refuses one of them, or a list in one of them holds the separator."""
+    mixed: list[Any] = [SEPARATOR] * (2 * len(docs) - 1)
+    mixed[::2] = docs
+    try:
+        written = orjson.dumps(mixed, _text_of).decode()
+    except TypeError:
+        return None
+    pieces = written[1:-1].split(f',"{SEPARATOR}",')
+    if len(pieces) != len(docs):
+        return None
+    return [f",{piece[1:-1]}" if len(piece) > 2 else "" for piece in pieces]
+
+
 def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) -> str:
-    """The record of an event whose flags, time, log or constants are its own; `text` is its message, escaped."""
+    """The record of an event whose flags, log or constants are its own; `text` is its message, escaped."""
     messages = batch.messages
     doc = messages.docs[index] if messages.docs else {}
     message = "" if messages.docs and not messages.texts[index] else f'"message":"{text}",'
-    own_log = doc.get("log", {})
     log = f'"offset":{messages.offsets[index]},"length":{messages.lengths[index]}'
-    if "file" not in own_log:
+    own_log = doc.get("log")
+    if own_log and not LOG_COLUMNS.isdisjoint(own_log):
+        own_log = {name: value for name, value in own_log.items() if name not in LOG_COLUMNS}
+    if not own_log or "file" not in own_log:
         log += f",{pieces.file}"
     if index in messages.flags:
         log += f',"flags":{dumps(messages.flags[index])}'
     if own_log:
         log += f",{dumps(own_log)[1:-1]}"
-    own = {name: value for name, value in doc.items() if value is not GONE and name not in ("@timestamp", "log")}
+    own = {name: value for name, value in doc.items() if value is not GONE and name != "log"}
     written = f",{dumps(own)[1:-1]}" if own else ""
-    shared = "".join(piece for name, piece in pieces.members.items() if name not in doc)
-    return f'{{"@timestamp":"{doc.get("@timestamp", time)}",{message}"log":{{{log}}}{written}{shared}}}'
+    head = "" if "@timestamp" in doc else f'"@timestamp":"{time}",'
+    return f'{{{head}{message}"log":{{{log}}}{written}{pieces.without(doc)}'
 
 
 def escape(texts: list[str]) -> list[str]:
     """Each text as it stands between the quotes of a JSON string."""
     joined = SEPARATOR.join(texts)
-    encoded = orjson.dumps(joined)
+    try:
+        encoded = orjson.dumps(joined)
+    except TypeError:
+        return escape([whole(text) for text in texts])
     if len(encoded) == len(joined) + 2 and joined.isascii():
         return texts  # nothing grew, so nothing was escaped
     pieces = encoded[1:-1].decode().split(SEPARATOR)
@@ -117,13 +151,25 @@ class Pieces:
     """The constants of a file as JSON text: `file` within `log`, each other member with a comma before it, and `tail`:
     all of these with the closing brace. A document with a name of `apart` cannot be written between these as it is."""
 
-    __slots__ = ("apart", "file", "members", "tail")
+    __slots__ = ("_names", "_without", "apart", "file", "members", "tail")
 
     def __init__(self, constants: Doc) -> None:
         self.file = dumps(constants["log"])[1:-1]
         self.members = {name: f",{dumps({name: value})[1:-1]}" for name, value in constants.items() if name != "log"}
         self.tail = "".join(self.members.values()) + "}"
-        self.apart = frozenset(("@timestamp", *constants))
+        self.apart = frozenset(constants)
+        self._names = frozenset(self.members)
+        self._without: dict[frozenset[str], str] = {}
+
+    def without(self, doc: Doc) -> str:
+        """`tail` without the members that a document shadows."""
+        shadowed = self._names.intersection(doc)
+        if shadowed not in self._without:
+            if len(self._without) == 256:  # a log chooses which; some dozen fields_under_root have many subsets
+                self._without.clear()
+            rest = (piece for name, piece in self.members.items() if name not in shadowed)
+            self._without[shadowed] = "".join(rest) + "}"
+        return self._without[shadowed]
 
 
 def pieces_of(constants: Constants) -> Pieces:
@@ -136,20 +182,32 @@ def pieces_of(constants: Constants) -> Pieces:
 def dumps(value: object) -> str:
     """JSON text of whatever a parser or a processor has made: what JSON has no form for is written as text."""
     try:
-        return orjson.dumps(value, default=str).decode()
+        return orjson.dumps(value, default=_text_of).decode()
     except TypeError:
-        return orjson.dumps(_writable(value), default=str).decode()
+        return orjson.dumps(_writable(value), default=_text_of).decode()
 
 
-def _writable(value: Any) -> Any:
-    """Without what orjson refuses: half characters, numbers of more than 64 bits, keys that are no texts."""
+def whole(text: str) -> str:
+    """A text without half characters, which UTF-8 has not."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _text_of(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else whole(str(value))
+
+
+def _writable(value: Any, depth: int = 0) -> Any:
+    """Without what orjson refuses: half characters, numbers of more than 64 bits, keys that are no
+    texts, and objects in objects beyond its 254 levels, which JSON within JSON within JSON can reach."""
     match value:
         case str():
-            return value.encode("utf-8", "replace").decode()
+            return whole(value)
+        case dict() | list() | tuple() if depth == DEEPEST:
+            return TOO_DEEP
         case dict():
-            return {str(_writable(key)): _writable(each) for key, each in value.items()}
+            return {str(_writable(key)): _writable(each, depth + 1) for key, each in value.items()}
         case list() | tuple():
-            return [_writable(each) for each in value]
+            return [_writable(each, depth + 1) for each in value]
         case int() if not isinstance(value, bool) and not -(2**63) <= value < 2**64:
             return str(value)
     return value

@@ -100,19 +100,26 @@ def _tls(config: KafkaOutput) -> dict[str, Setting]:
     made: dict[str, Setting] = {}
     if ssl.certificate_authorities:
         made["ssl.ca.pem"] = "".join(_read(path, "certificate_authorities") for path in ssl.certificate_authorities)
-    if ssl.certificate:
-        made["ssl.certificate.location"] = ssl.certificate
-    if ssl.key:
-        made["ssl.key.location"] = ssl.key
+    for name, value in (("certificate", ssl.certificate), ("key", ssl.key)):
+        if value:
+            made[f"ssl.{name}.{'pem' if _is_pem(value) else 'location'}"] = value
     if ssl.key_passphrase:
         made["ssl.key.password"] = ssl.key_passphrase
     if ssl.verification_mode == "none":
         made["enable.ssl.certificate.verification"] = False
+    if ssl.verification_mode in ("none", "certificate"):
         made["ssl.endpoint.identification.algorithm"] = "none"
     return made
 
 
+def _is_pem(value: str) -> bool:
+    """Whether it is the text itself, not a file that holds it."""
+    return value.lstrip().startswith("-----BEGIN ")
+
+
 def _read(path: str, option: str) -> str:
+    if _is_pem(path):
+        return path + "\n"
     try:
         with open(path, encoding="ascii", errors="replace") as file:
             return file.read() + "\n"

@@ -1,5 +1,8 @@
 """Where events go that the output will never take: one JSON object a line, on disk before the event is resolved.
 
+`message` is the text, and `event` what parsers and processors found beside it, where there is something. What all
+events of the file share is left out: it follows from the path and the configuration.
+
 A repeat is possible, like everywhere before an acknowledgement is saved: a reader goes by file id and offset.
 """
 
@@ -7,11 +10,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import orjson
-
 from registry.files import DiskFile, DiskFiles, write_all
 from shipper.clock import Clock
-from shipper.event import Batch, Rejection
+from shipper.event import GONE, Batch, Rejection
+from shipper.output.encode import dumps
 from shipper.record import readable_path, timestamp
 
 
@@ -49,7 +51,10 @@ class DeadLetter:
             "length": messages.lengths[index],
             "message": messages.texts[index],
         }
-        return orjson.dumps(letter, option=orjson.OPT_APPEND_NEWLINE)
+        event = messages.docs[index] if messages.docs else {}
+        if members := {name: value for name, value in event.items() if value is not GONE}:
+            letter["event"] = members
+        return f"{dumps(letter)}\n".encode()
 
 
 def _ends_whole(fd: int, size: int) -> bool:

@@ -1,16 +1,24 @@
 """The in-memory queue: what bounds the agent's memory.
 
 A batch counts from the moment it is put until it is resolved, not until it is taken out: what waits for Kafka's
-acknowledgement is still memory. One thread puts, takes and releases, so there is no lock; back-pressure is `has_room`
-turning false, after which nothing more is read.
+acknowledgement is still memory. So is one that processors have not finished: it is parked, then put. One thread does
+all of this, so there is no lock; back-pressure is `has_room` turning false, after which nothing more is read.
 """
 
 from collections import deque
+from typing import NamedTuple
 
 from shipper.event import Batch
 
 # What an event costs in memory beside its own bytes: the record's constant fields, and the client's book-keeping.
 EVENT_OVERHEAD = 600
+
+
+class Room(NamedTuple):
+    """What a parked batch takes."""
+
+    events: int
+    bytes: int
 
 
 class MemoryQueue:
@@ -35,6 +43,17 @@ class MemoryQueue:
         self.events += batch.events
         self.bytes += _cost(batch)
         self._waiting.append(batch)
+
+    def park(self, batch: Batch) -> Room:
+        """Count a batch that is not ready to be put. When it is, it may be smaller, so its room is given back first."""
+        room = Room(batch.events, _cost(batch))
+        self.events += room.events
+        self.bytes += room.bytes
+        return room
+
+    def unpark(self, room: Room) -> None:
+        self.events -= room.events
+        self.bytes -= room.bytes
 
     def get(self) -> Batch | None:
         return self._waiting.popleft() if self._waiting else None

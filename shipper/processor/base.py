@@ -6,15 +6,10 @@ from pathlib import Path as FilePath
 from typing import Any, Protocol, runtime_checkable
 
 from shipper.clock import Clock
-from shipper.errors import ShipperError
 from shipper.metrics import Metrics
 from shipper.processor.events import Event, Events
+from shipper.processor.fields import ProcessorError as ProcessorError  # for those who write a processor
 from shipper.record import Agent
-
-
-class ProcessorError(ShipperError):
-    """What a processor could not do with an event, in words: they go into the event's `error.message`, and the event
-    goes on as it is by then."""
 
 
 class Processor(Protocol):
@@ -43,21 +38,19 @@ class EventProcessor(Protocol):
 
 class Condition(Protocol):
     def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
-        """Those of the indices whose events meet the condition, in order."""
-
-    @property
-    def touches(self) -> frozenset[str] | None:
-        """As of an EventProcessor."""
+        """Those of the indices, which ascend, whose events meet the condition, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a processor may need to know beside its own options. `data`: the data path."""
+    """What a processor may need to know beside its own options. `data`: the data path. `wake` is called, from whatever
+    thread, when there is news for a batch that waits."""
 
     agent: Agent
     data: FilePath
     metrics: Metrics
     clock: Clock
+    wake: Callable[[], None] = lambda: None
 
 
 # The model of a processor's options -> what is made of them. Raises StartError for what cannot work here.

@@ -12,9 +12,9 @@ from shipper.processor.base import Condition, EventProcessor, Processor, Process
 from shipper.processor.changing import table as changing
 from shipper.processor.decoding import table as decoding
 from shipper.processor.events import Event, Events, all_of
-from shipper.processor.fields import FieldError
 from shipper.processor.metadata import table as metadata
 from shipper.processor.parsing import table as parsing
+from shipper.processor.waiting import Asking, WaitingChain
 
 FAMILIES = (changing.TABLE, parsing.TABLE, decoding.TABLE, metadata.TABLE)
 
@@ -66,9 +66,14 @@ class Each:
         for event.index in at:
             try:
                 apply(event)
-            except (ProcessorError, FieldError) as error:
-                self._metrics.processor_failures += 1
-                event.fail(self._name, str(error))
+            except ProcessorError as error:
+                self._fail(event, str(error))
+            except RecursionError:  # a hostile line may nest a thousand objects
+                self._fail(event, "a value is nested too deep")
+
+    def _fail(self, event: Event, message: str) -> None:
+        self._metrics.processor_failures += 1
+        event.fail(self._name, message)
 
 
 class Conditional:
@@ -80,22 +85,28 @@ class Conditional:
         self._otherwise = otherwise
 
     def run(self, events: Events, at: Sequence[int]) -> None:
-        meeting = self._meeting(events, at)
+        meeting = self._condition.select(events, at)
         run(self._then, events, meeting)
         if self._otherwise:
             met = set(meeting)
             run(self._otherwise, events, [index for index in at if index not in met])
 
-    def _meeting(self, events: Events, at: Sequence[int]) -> Sequence[int]:
-        touches = self._condition.touches
-        if touches is None or events.shadows(touches):
-            return self._condition.select(events, at)
-        return at if self._condition.select(events, at[:1]) else ()
 
-
-def build(configs: Sequence[AnyProcessor], around: Surroundings) -> Chain | None:
+def build(configs: Sequence[AnyProcessor], around: Surroundings) -> Chain | WaitingChain | None:
     """The chain of these processors; None for none of them. Raises StartError for what cannot work here."""
-    return Chain(_steps(configs, around), around.metrics) if configs else None
+    outer = [_outer(config, around) for config in configs]
+    plain = [step for step in outer if not isinstance(step, Asking)]
+    if len(plain) < len(outer):
+        return WaitingChain(outer, around.metrics, around.clock)
+    return Chain(plain, around.metrics) if plain else None
+
+
+def _outer(config: AnyProcessor, around: Surroundings) -> Processor | Asking:
+    """A step that may wait is no part of another one (config/processors checks that), so a batch can go on after it."""
+    if not isinstance(config, Branch) and type(config) in metadata.ASKING:
+        asks = metadata.ASKING[type(config)](config, around)
+        return Asking(asks, None if config.when is None else conditions.build(config.when))
+    return _step(config, around)
 
 
 def _steps(configs: Sequence[AnyProcessor], around: Surroundings) -> list[Processor]:

@@ -1,8 +1,162 @@
-"""The conditions of `when` and `if`."""
+"""The conditions of `when` and `if`, on columns: each says which events of a batch meet it.
 
-from config.conditions import ConditionConfig
+A field that all events of a file share is looked at once for a batch.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from config.conditions import ConditionConfig, bound, flat
+from config.patterns import column_searcher, searcher
 from shipper.processor.base import Condition
+from shipper.processor.events import Events
+from shipper.processor.fields import MISSING, Path, path_of, roots
+from shipper.processor.networks import within
+
+MESSAGE = ("message",)
+Texts = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`test` says whether a value, or MISSING, is what is looked for; `column` does the same for the indices of many
+    texts, none of them empty."""
+
+    path: Path
+    test: Callable[[Any], bool]
+    column: Callable[[Texts, Sequence[int]], Sequence[int]]
+
+    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+        if not at:
+            return at
+        test, path, get = self.test, self.path, events.get
+        if path == MESSAGE:
+            return self._messages(events, at)
+        if not events.shadows(roots(path)):
+            return at if test(get(at[0], path)) else ()
+        return [index for index in at if test(get(index, path))]
+
+    def _messages(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+        texts = events.texts
+        if events.messages.docs is None:
+            return self.column(texts, at)
+        filled = [index for index in at if texts[index]]
+        found = self.column(texts, filled)
+        if len(filled) == len(at):
+            return found
+        others = [index for index in at if not texts[index] and self.test(events.get(index, MESSAGE))]
+        return sorted((*found, *others))
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    conditions: Sequence[Condition]
+
+    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+        for condition in self.conditions:
+            at = condition.select(events, at)
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    conditions: Sequence[Condition]
+
+    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+        met: set[int] = set()
+        for condition in self.conditions:
+            met.update(condition.select(events, [index for index in at if index not in met]))
+        return [index for index in at if index in met]
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    condition: Condition
+
+    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+        met = set(self.condition.select(events, at))
+        return [index for index in at if index not in met]
 
 
 def build(config: ConditionConfig) -> Condition:
-    raise NotImplementedError
+    if config.all_of:
+        return AllOf([build(each) for each in config.all_of])
+    if config.any_of:
+        return AnyOf([build(each) for each in config.any_of])
+    if config.none_of:
+        return NoneOf(build(config.none_of))
+    if config.has_fields:
+        return AllOf([_field(path_of(name), lambda value: value is not MISSING) for name in config.has_fields])
+    if config.range:
+        return AllOf([_within_bound(name, value) for name, value in flat(config.range)])
+    make, given = next((make, given) for name, make in _MAKERS.items() if (given := getattr(config, name)))
+    return AllOf([make(path_of(name), value) for name, value in flat(given)])
+
+
+def _field(path: Path, test: Callable[[Any], bool]) -> Field:
+    return Field(path, test, lambda texts, at: [index for index in at if test(texts[index])])
+
+
+def _equals(path: Path, wanted: Any) -> Field:
+    """Of the same type too: 1 is neither true nor 1.0 nor "1"."""
+    kind = type(wanted)
+    return Field(
+        path,
+        lambda value: type(value) is kind and value == wanted,
+        lambda texts, at: [index for index in at if texts[index] == wanted],
+    )
+
+
+def _contains(path: Path, part: str) -> Field:
+    return Field(
+        path, _of_texts(lambda text: part in text), lambda texts, at: [index for index in at if part in texts[index]]
+    )
+
+
+def _regexp(path: Path, pattern: str) -> Field:
+    search_all = column_searcher([pattern])
+
+    def column(texts: Texts, at: Sequence[int]) -> Sequence[int]:
+        return [index for index, found in zip(at, search_all([texts[index] for index in at]), strict=True) if found]
+
+    return Field(path, _of_texts(searcher([pattern])), column)
+
+
+def _network(path: Path, networks: str | list[str]) -> Field:
+    return _field(path, _of_texts(within([networks] if isinstance(networks, str) else networks)))
+
+
+def _of_texts(test: Callable[[str], object]) -> Callable[[Any], bool]:
+    """The test of a text, or of a list in which one text passes."""
+
+    def of_any(value: Any) -> bool:
+        if isinstance(value, str):
+            return bool(test(value))
+        return isinstance(value, list) and any(isinstance(each, str) and test(each) for each in value)
+
+    return of_any
+
+
+_BOUNDS: dict[str, Callable[[float, float], bool]] = {
+    "lt": lambda value, limit: value < limit,
+    "lte": lambda value, limit: value <= limit,
+    "gt": lambda value, limit: value > limit,
+    "gte": lambda value, limit: value >= limit,
+}
+
+
+def _within_bound(name: str, value: Any) -> Field:
+    """`name` ends with the bound's; only numbers are within one, not texts that look like them."""
+    *path, kind = path_of(name)
+    limit, holds = bound(value), _BOUNDS[kind]
+    assert limit is not None, "checked with the configuration"
+    return _field(tuple(path), lambda found: type(found) in (int, float) and holds(found, limit))
+
+
+_MAKERS: dict[str, Callable[[Path, Any], Field]] = {
+    "equals": _equals,
+    "contains": _contains,
+    "regexp": _regexp,
+    "network": _network,
+}

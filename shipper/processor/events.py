@@ -4,7 +4,7 @@ An event's members lie in three places (event.py): columns of the batch, the eve
 of its file. Reading looks through them in this order. Writing makes a copy of a constant member in the event's own
 document first, so nothing is ever changed for the neighbours.
 
-`log.offset`, `log.length` and `log.file.id` stay, whatever a processor says: the sink tells repeats by them.
+`@timestamp` stays too, though it can become another time, and so do some members of `log` (log_member.py).
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shipper.event import GONE, Batch, Constants, Doc, Messages, Source, add_flag
-from shipper.processor.fields import MISSING, ROOTS_OF_EVENTS, Path, copied, find, remove, store
+from shipper.processor.fields import MISSING, ROOTS_OF_EVENTS, FieldError, Path, copied, find, remove, store
+from shipper.processor.log_member import delete_log, get_log, is_kept, put_log
 from shipper.record import timestamp
+from shipper.times import rfc3339
 
-KEPT: frozenset[Path] = frozenset({("log", "offset"), ("log", "length"), ("log", "file", "id")})
+_SPECIAL = frozenset({"message", "@timestamp", "log"})
 _NOTHING: Doc = {}
 
 
@@ -41,70 +43,68 @@ class Events:
         doc = _NOTHING if docs is None else docs[index]
         if name == "message" and (text := self.messages.texts[index]):
             return text if len(path) == 1 else MISSING
-        if name in doc and name != "log":
+        if name == "log":
+            found = get_log(self.messages, self.constants, index, path)
+        elif name in doc:
             found = find(doc, path)
             return MISSING if found is GONE else found
-        if name == "log":
-            return self._log(index, doc, path)
-        if name == "@timestamp":
+        elif name == "@timestamp":
             return timestamp(self.batch.time) if len(path) == 1 else MISSING
-        found = find(self.constants, path)
+        else:
+            found = find(self.constants, path)
         # A key of the event's own may hold the dots itself.
-        return doc.get(".".join(path), MISSING) if found is MISSING else found
+        return doc.get(".".join(path), MISSING) if found is MISSING and len(path) > 1 else found
 
     def put(self, index: int, path: Path, value: Any) -> None:
-        """Write a field and the objects above it. Raises FieldError where one of these is no object.
+        """Write a field and the objects above it. Raises FieldError where one of these is no object, or the value is
+        none for the field.
 
-        A container becomes the event's own: what is part of the configuration must be `copied` first.
+        A container becomes the event's own: what is part of the configuration must be `copied` first. An object that
+        is written to `log` is merged with what is there.
         """
-        if path in KEPT:
-            return
         name, doc = path[0], self.messages.documents()[index]
-        if name == "message" and len(path) == 1:
-            is_text = isinstance(value, str) and value != ""
-            self.texts[index] = value if is_text else ""
-            doc.pop("message", None)
-            if not is_text:
-                doc["message"] = value
-        elif name == "log" and len(path) == 1:
-            for key, each in (value if isinstance(value, dict) else {}).items():
-                self.put(index, ("log", key), each)
-        elif path == ("log", "file"):
-            store(self._own(index, "log"), ("file",), {**(value if isinstance(value, dict) else {}), **self._id(index)})
+        if len(path) > 1 and (key := ".".join(path)) in doc:
+            doc[key] = value
+        elif name in _SPECIAL:
+            self._put_special(index, doc, path, value)
         elif len(path) == 1:
             doc[name] = value
         else:
-            store(self._own(index, name), path[1:], value)
+            self._own(index, name)
+            store(doc, path, value)
 
     def delete(self, index: int, path: Path) -> bool:
         """Whether there was such a field, which is gone now."""
-        if path in KEPT or path == ("@timestamp",) or self.get(index, path) is MISSING:
+        if path[0] == "@timestamp" or is_kept(path) or self.get(index, path) is MISSING:
             return False
         name, doc = path[0], self.messages.documents()[index]
-        if path in (("log",), ("log", "file")):
-            own = {} if len(path) == 1 else self._own(index, "log")
-            doc["log"] = {**own, "file": self._id(index)}
-            if len(path) == 1:
-                self.messages.flags.pop(index, None)
-        elif path == ("log", "flags"):
-            self.messages.flags.pop(index, None)
-        elif len(path) == 1:
-            if name == "message":
-                self.texts[index] = ""
+        if len(path) > 1 and (key := ".".join(path)) in doc:
+            del doc[key]
+        elif name == "log":
+            delete_log(self.messages, self.constants, index, path)
+        elif len(path) > 1:
+            remove(self._own(index, name), path[1:])
+        elif name == "message":
+            self.texts[index] = ""
+            doc.pop(name, None)
+        else:
             doc.pop(name, None)
             if name in self.constants:
                 doc[name] = GONE
-        else:
-            remove(self._own(index, name), path[1:]) or remove(doc, path)
         return True
 
     def names(self, index: int) -> list[str]:
         """The names of the event's top-level members."""
+        own = self.own_names(index)
+        doc = _NOTHING if self.messages.docs is None else self.messages.docs[index]
+        return [*own, *(name for name in self.constants if name not in doc and name not in own)]
+
+    def own_names(self, index: int) -> list[str]:
+        """Those of members that are not, or not only, constants of the file."""
         docs = self.messages.docs
         doc = _NOTHING if docs is None else docs[index]
         own = [name for name, value in doc.items() if value is not GONE]
-        shared = [name for name in self.constants if name not in doc]
-        return list(dict.fromkeys(["@timestamp", *(["message"] if self.texts[index] else []), "log", *own, *shared]))
+        return list(dict.fromkeys(["@timestamp", *(["message"] if self.texts[index] else []), "log", *own]))
 
     def drop(self, index: int) -> None:
         self.dropped.add(index)
@@ -115,17 +115,24 @@ class Events:
 
     def fail(self, index: int, kind: str, message: str) -> None:
         """Note in the event what could not be done with it; `kind` is who says so."""
-        doc = self.messages.documents()[index]
-        before = self.get(index, ("error", "message"))
-        doc["error"] = {"message": message if before is MISSING else f"{before}; {message}", "type": kind}
+        error = self.get(index, ("error",))
+        members = copied(error) if isinstance(error, dict) else {}
+        before = members.get("message") if isinstance(error, dict) else error
+        said = f"{before}; {message}" if isinstance(before, str) and before else message
+        self.messages.documents()[index]["error"] = {**members, "message": said, "type": kind}
 
     def shadows(self, roots: frozenset[str]) -> bool:
         """Whether an event has a member of its own of one of these names."""
         docs = self.messages.docs
         if not roots.isdisjoint(ROOTS_OF_EVENTS):
             return True
+        if not docs:
+            return False
         names = roots | {"log"} if "log.file" in roots else roots
-        return docs is not None and any(not names.isdisjoint(doc) for doc in docs)
+        if not names.isdisjoint(docs[0]):
+            return True
+        own = set().union(*docs)
+        return not names.isdisjoint(own) or not names.isdisjoint([name.partition(".")[0] for name in own])
 
     def share(self, owner: object, change: Callable[[Events], None]) -> None:
         """Change what all events of the batch share, as if it were one event; `owner` has the same outcome for the
@@ -137,43 +144,50 @@ class Events:
             change(event)
             after = {name: value for name, value in alone.documents()[0].items() if value is not GONE}
             before.became[owner] = Constants(after)
+            before.became[owner].flags = alone.flags.get(0, ())
         self.batch.constants = before.became[owner]
         self.constants = self.batch.constants.members
+        for name in self.batch.constants.flags:
+            for index in range(len(self.texts)):
+                self.flag(index, name)
+        # GONE hides a constant: where there is none to hide any more, it would be written as a member.
+        for name in before.members.keys() - self.constants.keys() if self.messages.docs else ():
+            for doc in self.messages.docs or ():
+                if doc.get(name) is GONE:
+                    del doc[name]
 
     def finish(self) -> None:
         """Take out what was dropped."""
         if self.dropped:
             self.messages.select([index for index in range(len(self.texts)) if index not in self.dropped])
 
+    def _put_special(self, index: int, doc: Doc, path: Path, value: Any) -> None:
+        """Write what is not, or not only, kept in the event's own document."""
+        name = path[0]
+        if name == "log":
+            put_log(self.messages, self.constants, index, path, value)
+        elif len(path) > 1 and (name == "@timestamp" or self.texts[index]):
+            raise FieldError(f"{'.'.join(path)} cannot be written: {name} is no object")
+        elif len(path) > 1:
+            store(doc, path, value)
+        elif name == "@timestamp":
+            time = rfc3339(value) if isinstance(value, str) else None
+            if time is None:
+                raise FieldError(f"@timestamp cannot be {value!r}: write it as 2026-11-21T09:30:00.123Z")
+            doc[name] = time
+        else:
+            is_text = isinstance(value, str) and value != ""
+            self.texts[index] = value if is_text else ""
+            doc.pop(name, None)
+            if not is_text:
+                doc[name] = value
+
     def _own(self, index: int, name: str) -> Any:
         """The event's own copy of a member, an empty object where there is none."""
         doc = self.messages.documents()[index]
-        if name == "message" and self.texts[index]:
-            return self.texts[index]
-        if name == "log":
-            own = doc.setdefault("log", {})
-            if "file" not in own:
-                own["file"] = copied(self.constants["log"]["file"])
-            return own
         if name not in doc or doc[name] is GONE:
             doc[name] = copied(self.constants[name]) if name in self.constants and name not in doc else {}
         return doc[name]
-
-    def _id(self, index: int) -> Doc:
-        return {"id": self.get(index, ("log", "file", "id"))}
-
-    def _log(self, index: int, doc: Doc, path: Path) -> Any:
-        messages = self.messages
-        columns: Doc = {"offset": messages.offsets[index], "length": messages.lengths[index]}
-        if index in messages.flags:
-            columns["flags"] = list(messages.flags[index])
-        if len(path) > 1 and path[1] in columns:
-            return columns[path[1]] if len(path) == 2 else MISSING
-        own, shared = doc.get("log", _NOTHING), self.constants.get("log", _NOTHING)
-        if len(path) == 1:
-            return {**columns, **shared, **own}
-        found = find(own, path[1:])
-        return found if found is not MISSING or path[1] in own else find(shared, path[1:])
 
 
 class Event:
@@ -193,6 +207,9 @@ class Event:
 
     def delete(self, path: Path) -> bool:
         return self.events.delete(self.index, path)
+
+    def names(self) -> list[str]:
+        return self.events.names(self.index)
 
     def flag(self, name: str) -> None:
         self.events.flag(self.index, name)

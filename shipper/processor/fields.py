@@ -1,6 +1,7 @@
 """Fields by dotted path: `http.response.code` in nested objects.
 
-A key may hold dots itself, as JSON from elsewhere does: it is found where the way by objects leads nowhere.
+A key may hold dots itself, as JSON from elsewhere does ("log.level" of the ECS loggers): it is found, written and
+removed where the way by objects leads nowhere.
 """
 
 from typing import Any
@@ -13,7 +14,12 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 ROOTS_OF_EVENTS = frozenset({"message", "@timestamp", "log", "error", "@metadata"})
 
 
-class FieldError(ShipperError):
+class ProcessorError(ShipperError):
+    """What a processor could not do with an event, in words: they go into the event's `error.message`, and the event
+    goes on as it is by then."""
+
+
+class FieldError(ProcessorError):
     """A field cannot be written where it was wanted."""
 
 
@@ -36,44 +42,61 @@ def roots(*paths: Path) -> frozenset[str]:
 
 def find(node: Any, path: Path) -> Any:
     """The value at the end of the path, or MISSING."""
+    here = node
+    for name in path:
+        if type(here) is not dict or name not in here:
+            return MISSING if len(path) == 1 else _find_dotted(node, path)
+        here = here[name]
+    return here
+
+
+def _find_dotted(node: Any, path: Path) -> Any:
+    holder, key = _holder(node, path)
+    return MISSING if holder is None else holder[key]
+
+
+def _holder(node: Any, path: Path) -> tuple[dict[str, Any] | None, str]:
+    """The object on the way that has all the rest of the path as one key, and this key."""
     for depth, name in enumerate(path):
-        if not isinstance(node, dict):
-            return MISSING
-        if name not in node:
-            return node.get(".".join(path[depth:]), MISSING)
-        node = node[name]
-    return node
+        if type(node) is not dict:
+            break
+        rest = ".".join(path[depth:])
+        if rest in node:
+            return node, rest
+        node = node.get(name)
+    return None, ""
 
 
 def store(node: Any, path: Path, value: Any) -> None:
     """Write the value at the end of the path, and make the objects on the way. Raises FieldError."""
-    for depth, name in enumerate(path):
-        if not isinstance(node, dict):
-            raise FieldError(f"{'.'.join(path)} cannot be written: what is above '{name}' is no object")
-        if depth == len(path) - 1:
-            node[name] = value
-        else:
-            node = node.setdefault(name, {})
+    if len(path) > 1:
+        holder, key = _holder(node, path)
+        if holder is not None:
+            holder[key] = value
+            return
+    for name in path[:-1]:
+        if type(node) is not dict:
+            break
+        node = node.setdefault(name, {})
+    if type(node) is not dict:
+        raise FieldError(f"{'.'.join(path)} cannot be written: something above '{path[-1]}' is no object")
+    node[path[-1]] = value
 
 
 def remove(node: Any, path: Path) -> bool:
     """Whether there was something at the end of the path."""
-    for depth, name in enumerate(path):
-        if not isinstance(node, dict):
-            return False
-        if depth == len(path) - 1 or name not in node:
-            return node.pop(".".join(path[depth:]), MISSING) is not MISSING
-        node = node[name]
-    return False
+    holder, key = _holder(node, path)
+    if holder is not None:
+        del holder[key]
+    return holder is not None
 
 
 def copied(value: Any) -> Any:
     """The same value, with containers of its own."""
-    if isinstance(value, dict):
+    kind = type(value)
+    if kind is dict:
         return {key: copied(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [copied(each) for each in value]
-    return value
+    return [copied(each) for each in value] if kind is list or kind is tuple else value
 
 
 def merge(into: dict[str, Any], values: dict[str, Any], *, overwrite: bool = True) -> None:

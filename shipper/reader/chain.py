@@ -1,52 +1,56 @@
 """How the readers are nested, innermost first. This page is the one place that knows all of them."""
 
-import re
-
+from config.container_parser import ContainerConfig
 from config.model import InputConfig
+from config.multiline import MultilineConfig
+from config.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.parsers import ParserConfig
+from config.syslog_parser import SyslogConfig
 from shipper.clock import Clock
-from shipper.event import Messages
+from shipper.event import Doc
+from shipper.metrics import Metrics
+from shipper.reader import line, multiline
 from shipper.reader.base import RawFile, Reader
+from shipper.reader.container import ContainerReader, longest_line
 from shipper.reader.limit import LimitReader
-from shipper.reader.line import LineReader
-from shipper.reader.multiline import MultilineReader, MultilineRule
+from shipper.reader.line_by_line import LineByLineReader
+from shipper.reader.log_file import LogFile
+from shipper.reader.ndjson import NdjsonReader
+from shipper.reader.select import NotEmptyReader, SelectReader
+from shipper.reader.syslog import SyslogReader
 
 
-def build(config: InputConfig, file: RawFile, max_bytes: int, clock: Clock) -> Reader:
-    """The chain for one file: raw bytes -> lines -> parsers in the order given -> limit -> no empty messages.
+def build(
+    config: InputConfig, file: RawFile, max_bytes: int, clock: Clock, shared: Doc | None = None,
+    metrics: Metrics | None = None,
+) -> Reader:  # fmt: skip
+    """The chain for one file: raw bytes -> lines -> parsers in the order given -> limit -> no empty messages ->
+    include_lines, then exclude_lines.
 
-    `max_bytes` is the longest message that is kept whole, in bytes.
+    `max_bytes` is the longest message that is kept whole, in bytes; `shared` the members that all records of the file
+    have; `metrics` counts what is dropped on purpose.
     """
-    reader: Reader = LineReader(file, max_bytes)
-    for parser in config.parsers:
-        rule = MultilineRule(
-            re.compile(parser.pattern),
-            parser.negate,
-            parser.match == "before",
-            parser.max_lines,
-            max_bytes,
-        )
-        reader = MultilineReader(reader, rule, clock)
-    return NotEmpty(LimitReader(reader, max_bytes))
+    shared, metrics = shared or {}, metrics or Metrics()
 
+    def parser(reader: Reader, parser: ParserConfig) -> Reader:
+        match parser:
+            case MultilineConfig():
+                return multiline.build(parser, reader, max_bytes, clock)
+            case NdjsonConfig():
+                return NdjsonReader(reader, parser, shared, keep_null=config.keep_null)
+            case IncludeMessageConfig():
+                return SelectReader(reader, parser.patterns, (), metrics)
+            case ContainerConfig():
+                return ContainerReader(reader, parser, max_bytes, clock, metrics)
+            case SyslogConfig():
+                return SyslogReader(reader, parser, shared, clock)
 
-class NotEmpty:
-    """Drops empty messages; last in the chain, because inside a joined message an empty line counts."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    @property
-    def pending_since(self) -> float | None:
-        return self._reader.pending_since
-
-    def next(self) -> Messages | None:
-        return _without_empty(self._reader.next())
-
-    def finish(self) -> Messages | None:
-        return _without_empty(self._reader.finish())
-
-
-def _without_empty(messages: Messages | None) -> Messages | None:
-    if messages is not None and "" in messages.texts:
-        messages.select([index for index, text in enumerate(messages.texts) if text])
-    return messages
+    reader: Reader = line.build(config.encoding, config.line_terminator, file, longest_line(config.parsers, max_bytes))
+    if config.parsers and isinstance(file, LogFile):
+        reader = LineByLineReader(reader, file)
+    for each in config.parsers:
+        reader = parser(reader, each)
+    reader = NotEmptyReader(LimitReader(reader, max_bytes))
+    if config.include_lines or config.exclude_lines:
+        reader = SelectReader(reader, config.include_lines, config.exclude_lines, metrics)
+    return reader

@@ -1,31 +1,67 @@
 """Lines out of raw bytes: split, decoded, with the offset and the raw length of each.
 
-Whole blocks are decoded and split at once. That equals decoding line by line, because in UTF-8 the byte of the
-terminator never belongs to another character, so a damaged sequence ends before it at the latest.
-
 What a line becomes must not depend on where the reads happened to end, or a second reading would give the same
-offset another text. So a line that is longer than the limit keeps a little more than the limit, and it is the
-`LimitReader` alone that cuts and flags it.
+offset another text. So of a line that is longer than the limit the same is kept whether it came in one piece or in
+several: a little more than the limit, so that the `LimitReader` sees that it is too long, and cuts it.
 """
 
-from itertools import accumulate
+import os
+from functools import partial
 
-from shipper.event import Messages
+from config.encodings import LineTerminator, charset_of
+from shipper.event import TRUNCATED, Messages
+from shipper.reader import gzip_file
 from shipper.reader.base import RawFile
+from shipper.reader.byte_order import MARK_SIZE, ByteOrder
+from shipper.reader.codec import Codec, Utf16, codec_of
+from shipper.reader.log_file import LogFile
+from shipper.reader.stream import Stream
+
+# What is kept beyond the limit: a byte order mark (up to 4 bytes), a character that does not fit (4), half a one (3).
+MARGIN = 12
+BYTE_ORDER_MARK = "\ufeff"
+LITTLE_ENDIAN = "utf-16-le"
+UTF8 = codec_of("utf-8", "auto")
+
+
+def build(encoding: str, terminator: LineTerminator, file: RawFile, max_bytes: int) -> "LineReader":
+    """`max_bytes`: the longest message that is kept whole, in bytes of UTF-8. Raises ValueError for a terminator that
+    the encoding does not have."""
+    charset = charset_of(encoding)
+    if not charset.marked:
+        return LineReader(file, max_bytes, codec_of(encoding, terminator))
+    # A stream cannot be refused: what was read of it is gone, and nobody can read it again with another encoding.
+    default = charset.codec or (LITTLE_ENDIAN if isinstance(file, Stream) else "")
+    order = ByteOrder(default, terminator, partial(_head, file))
+    return LineReader(file, max_bytes, Utf16(default or LITTLE_ENDIAN, terminator), order)
+
+
+def _head(file: RawFile) -> bytes:
+    """The first bytes of a file that is read from its middle. Raises OSError."""
+    if isinstance(file, gzip_file.GzipFile):
+        return gzip_file.head(file.fd, MARK_SIZE)
+    assert isinstance(file, LogFile)  # a stream is read from its start
+    return os.pread(file.fd, MARK_SIZE, 0)
 
 
 class LineReader:
-    """Splits at `\\n` and takes off one `\\r` before it. Bytes that are not UTF-8 become U+FFFD.
+    """Splits at the terminator, which is taken off. Bytes that mean nothing in the encoding become U+FFFD, and a byte
+    order mark at the start of the file is no part of the first line.
 
-    Of a line that is longer than `max_bytes` no more than two bytes beyond them are held while its end is awaited
-    (one to see that it is too long, one for a `\\r`); its raw length is counted in full.
+    Of a line that is longer than the limit no more than its first bytes are held while its end is awaited; its raw
+    length is counted in full.
     """
 
-    def __init__(self, file: RawFile, max_bytes: int) -> None:
+    def __init__(self, file: RawFile, max_bytes: int, codec: Codec = UTF8, order: ByteOrder | None = None) -> None:
+        """`order` gives the codec to go on with, once there are bytes to find it by."""
         self._file = file
-        self._keep_bytes = max_bytes + 2
-        self._head = b""  # what is kept of the line whose end was not read yet
-        self._skipped = 0  # raw bytes of that line that are not kept
+        self._codec = codec
+        self._order = order
+        self._size = len(codec.terminator.raw)
+        self._keep_bytes = max_bytes * codec.spread + MARGIN
+        self._length = 0  # raw bytes of the line whose end was not read yet
+        self._head = b""  # the first of them, as many as are kept
+        self._tail = b""  # the last of them, which may be the beginning of its terminator
 
     pending_since: float | None = None
 
@@ -38,76 +74,95 @@ class LineReader:
         if cut:
             self._end_line(messages)
             messages.cut = True
+        self._drop_mark(messages)
         return messages
 
     def finish(self) -> Messages | None:
         return None
 
+    def _drop_mark(self, messages: Messages) -> None:
+        """Also that of the file in which a message goes on after a rotation."""
+        start = self._file.start if isinstance(self._file, LogFile) else 0
+        if messages.start <= start and start in messages.offsets:
+            index = messages.offsets.index(start)
+            messages.texts[index] = messages.texts[index].removeprefix(BYTE_ORDER_MARK)
+
     def _split(self, data: bytes) -> Messages:
-        data_start = self._file.offset - len(data)
-        start = data_start - len(self._head) - self._skipped
-        newline = data.rfind(b"\n")
-        if newline < 0:
+        seen = self._tail + data
+        offset = self._file.offset - len(seen)
+        start = self._file.offset - len(data) - self._length
+        if self._order is not None:
+            self._find_order(self._order, seen, offset)
+        last = self._codec.terminator.last(seen, offset)
+        if last < 0:
             self._keep(data)
             return Messages(start, start)
-        end = data_start + newline + 1
-        if self._skipped:
-            messages = self._end_long_line(data, start, end)
+        if self._length <= self._keep_bytes:
+            block = (self._head + data)[: offset + last - start]
+            messages = self._lines(block, start, offset + last + self._size)
         else:
-            messages = self._lines(self._head + data[:newline] if self._head else data[:newline], start, end)
-        self._head, self._skipped = b"", 0
-        self._keep(data[newline + 1 :])
+            messages = self._end_long_line(seen, offset, start, last)
+        self._forget()
+        self._keep(seen[last + self._size :])
         return messages
 
-    def _end_long_line(self, data: bytes, start: int, end: int) -> Messages:
-        """The first line of `data` ends one of which only the head was kept; `start` to `end` is the whole run."""
-        data_start = self._file.offset - len(data)
-        first = data.index(b"\n") + 1
-        messages = Messages(start, end)
-        messages.append(_decode(self._head), start, data_start + first - start)
-        if data_start + first < end:
-            rest = self._lines(data[first : end - data_start - 1], data_start + first, end)
-            messages.texts += rest.texts
-            messages.offsets += rest.offsets
-            messages.lengths += rest.lengths
+    def _find_order(self, order: ByteOrder, seen: bytes, offset: int) -> None:
+        codec = order.find(seen, offset)
+        if codec is not None:
+            self._codec, self._order = codec, None
+
+    def _end_long_line(self, seen: bytes, offset: int, start: int, last: int) -> Messages:
+        """The first line in `seen`, which was read at `offset`, ends one that began at `start`, and of which not all
+        is kept; its last terminator is at `last`."""
+        first = self._codec.terminator.first(seen, offset)
+        end = offset + first + self._size
+        length = end - start
+        if length - self._size <= self._keep_bytes:  # it was the beginning of its terminator that is not kept
+            messages = self._codec.lines(self._head[: length - self._size], start, end)
+        else:
+            messages = Messages(start, end)
+            messages.append(self._codec.text(self._head, start, whole=False), start, length, (TRUNCATED,))
+        if first < last:
+            _extend(messages, self._lines(seen[first + self._size : last], end, offset + last + self._size))
         return messages
 
     def _lines(self, block: bytes, start: int, end: int) -> Messages:
         """Of a line that came in one piece no more is kept than if it had come in several, because a pattern that
         looks at it must see the same."""
-        lines = _lines(block, start, end)
+        lines = self._codec.lines(block, start, end)
         if len(block) > self._keep_bytes:
             for index, length in enumerate(lines.lengths):
-                if length - 1 > self._keep_bytes:
-                    begin = lines.offsets[index] - start
-                    lines.texts[index] = _decode(block[begin : begin + self._keep_bytes])
+                if length - self._size > self._keep_bytes:
+                    begin = lines.offsets[index]
+                    kept = block[begin - start : begin - start + self._keep_bytes]
+                    lines.texts[index] = self._codec.text(kept, begin, whole=False)
+                    lines.flags[index] = (TRUNCATED,)
         return lines
 
     def _keep(self, data: bytes) -> None:
-        kept = data[: self._keep_bytes - len(self._head)]
-        self._head += kept
-        self._skipped += len(data) - len(kept)
+        self._length += len(data)
+        self._head += data[: self._keep_bytes - len(self._head)]
+        if self._size > 1:
+            self._tail = (self._tail + data)[1 - self._size :]
+
+    def _forget(self) -> None:
+        self._length, self._head, self._tail = 0, b"", b""
 
     def _end_line(self, messages: Messages) -> None:
         """End the line under way where the file was cut: it is a message of its own without a terminator."""
-        length = len(self._head) + self._skipped
-        if length:
-            messages.append(_decode(self._head), messages.end, length)
-            messages.end += length
-        self._head, self._skipped = b"", 0
+        if self._length:
+            whole = self._length <= self._keep_bytes
+            text = self._codec.text(self._head, messages.end, whole=whole)
+            messages.append(text, messages.end, self._length, () if whole else (TRUNCATED,))
+            messages.end += self._length
+        self._forget()
 
 
-def _decode(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
-
-
-def _lines(block: bytes, start: int, end: int) -> Messages:
-    """The lines of a block that has lost its last terminator."""
-    text = _decode(block)
-    texts = text.split("\n")
-    lengths = [len(line) + 1 for line in (texts if text.isascii() else block.split(b"\n"))]
-    offsets = list(accumulate(lengths, initial=start))
-    offsets.pop()
-    if "\r" in text:
-        texts = [line[:-1] if line[-1:] == "\r" else line for line in texts]
-    return Messages(start, end, texts, offsets, lengths)
+def _extend(messages: Messages, more: Messages) -> None:
+    """By a run of lines that follow; they have nothing but texts and flags."""
+    count = len(messages.texts)
+    messages.flags.update({count + index: flags for index, flags in more.flags.items()})
+    messages.texts += more.texts
+    messages.offsets += more.offsets
+    messages.lengths += more.lengths
+    messages.end = more.end

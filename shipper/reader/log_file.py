@@ -31,6 +31,7 @@ class LogFile:
         self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._pread = pread
         self._read_size = FIRST_READ
+        self.goes_on = False  # in another file
         self._base = 0  # the offset at which the file behind `fd` begins
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 
@@ -58,8 +59,14 @@ class LogFile:
     def go_on_in(self, fd: int) -> None:
         """What follows is the content of another file from its start; offsets count on."""
         self.fd = fd
+        self.goes_on = True
         self._base = self.offset
         self._tail = b""
+
+    @property
+    def start(self) -> int:
+        """The offset at which the file that is read now begins."""
+        return self._base
 
     def take_cut(self) -> bool:
         """Whether the bytes read so far end at a cut; true once for each cut."""

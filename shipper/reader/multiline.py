@@ -1,38 +1,41 @@
 """Joins lines that belong together, a stack trace for instance, into one message.
 
-The pattern decides for each line alone whether it continues a message, so a run of lines is cut into messages by
-indices. The lines of the last message of a run stay here until the message ends: by its content, by the timeout
-(`finish`), or at a cut, where an earlier reading of the file ended it by time. Until then the run's `end` stays
-before them, and so does the position.
+A rule says where in a run of lines messages end, so all messages that lie within the run are joined by slices of its
+columns. The lines of the last message of a run stay here until it ends: by its content, by the timeout (`finish`), or
+at a cut, where an earlier reading of the file ended it by time. Until then the run's `end` stays before them, and so
+does the position.
 """
 
-from dataclasses import dataclass
-from re import Pattern
+import sys
+from itertools import pairwise
 
+from config.multiline import MultilineConfig
 from shipper.clock import Clock
-from shipper.event import MULTILINE, TRUNCATED, Messages, add_flag
+from shipper.event import MULTILINE, Messages
 from shipper.reader.base import Reader
+from shipper.reader.knots import last_place
+from shipper.reader.multiline_open import Limits, Open
+from shipper.reader.multiline_rules import Rule, rule_of
+
+_JOINED = (MULTILINE,)
 
 
-@dataclass(frozen=True, slots=True)
-class MultilineRule:
-    """A line for which (`pattern` found) != `negate` is joined after the line before it, or, with `before`, before the
-    line that follows. Of a message at most `max_lines` lines, and about `max_bytes` bytes, are kept."""
-
-    pattern: Pattern[str]
-    negate: bool = False
-    before: bool = False
-    max_lines: int = 500
-    max_bytes: int = 10 * 1024 * 1024
+def build(config: MultilineConfig, reader: Reader, max_bytes: int, clock: Clock) -> Reader:
+    """A reader of joined messages, of which about `max_bytes` bytes are kept."""
+    limits = Limits(config.most_lines or sys.maxsize, max_bytes, "" if config.skip_newline else "\n")
+    return MultilineReader(reader, rule_of(config), limits, clock)
 
 
 class MultilineReader:
-    def __init__(self, reader: Reader, rule: MultilineRule, clock: Clock) -> None:
+    def __init__(self, reader: Reader, rule: Rule, limits: Limits, clock: Clock) -> None:
         self._reader = reader
         self._rule = rule
+        self._limits = limits
         self._clock = clock
-        self._open = _Open()
+        self._open = Open(limits)
         self._pending_since: float | None = None
+        self._read_to = 0
+        self._held: Messages | None = None  # ended, and entangled with the message under way
 
     @property
     def pending_since(self) -> float | None:
@@ -44,12 +47,14 @@ class MultilineReader:
         lines = self._reader.next()
         if lines is None:
             return None
-        joined = Messages(self._open.start if self._open.lines else lines.start, lines.end)
-        self._join(lines, joined)
+        self._read_to = lines.end  # perhaps beyond the last line: what a parser below dropped
+        joined = self._join_all(lines)
         if lines.cut:
             self._close(joined)
             joined.cut = True
         joined.end = self._open.start if self._open.lines else lines.end
+        if joined.knots:
+            joined = self._hold_back(joined)
         self._note_pending(bool(lines.texts))
         return joined
 
@@ -58,12 +63,40 @@ class MultilineReader:
         if rest is None:
             if not self._open.lines:
                 return None
-            rest = Messages(self._open.end, self._open.end)
-        joined = Messages(self._open.start if self._open.lines else rest.start, rest.end)
-        self._join(rest, joined)
+            rest = Messages(self._read_to, self._read_to)
+        joined = self._join_all(rest)
         self._close(joined)
+        joined.end = rest.end
         self._pending_since = None
         return joined
+
+    def _join_all(self, lines: Messages) -> Messages:
+        """All messages that end in the run, and what was held back before."""
+        joined, self._held = self._held, None
+        if joined is None:
+            joined = Messages(self._open.start if self._open.lines else lines.start, lines.end)
+        if not lines.knots:
+            self._join(lines, joined)
+            return joined
+        for piece in lines.pieces([end for _, end in lines.knots]):
+            self._join(piece, joined)
+            joined.knots += piece.knots
+            # What is held back is bounded; counted where a knot ends, so that it does not depend on the reads.
+            if piece.knots and self._open.lines:
+                place = last_place(joined, self._open.start)
+                if place < self._open.start and piece.end - place > self._limits.waiting:
+                    self._close(joined)
+        return joined
+
+    def _hold_back(self, joined: Messages) -> Messages:
+        """Where the message under way begins within a knot, no reading may begin there: what lies in the knot is handed
+        over together with that message."""
+        joined.knots = tuple(knot for knot in joined.knots if knot[0] < joined.end)  # not those of that message itself
+        place = last_place(joined, joined.end)
+        if place == joined.end:
+            return joined
+        ready, self._held = joined.pieces([place])
+        return ready
 
     def _note_pending(self, new_lines: bool) -> None:
         if not self._open.lines:
@@ -72,46 +105,45 @@ class MultilineReader:
             self._pending_since = self._clock.monotonic()
 
     def _join(self, lines: Messages, joined: Messages) -> None:
-        search, negate, before = self._rule.pattern.search, self._rule.negate, self._rule.before
-        for index, text in enumerate(lines.texts):
-            continues = (search(text) is not None) != negate
-            if not before and not continues:
-                self._close(joined)
-            self._add(lines, index)
-            if before and not continues:
-                self._close(joined)
+        """Append all messages that end in the run; the lines behind them are those of the message under way."""
+        ends = list(self._rule(lines.texts, self._open.lines)) if lines.texts else []
+        if ends:
+            self._open.add(lines, 0, ends[0])
+            self._close(joined)
+            if lines.flags or lines.docs is not None or joined.docs is not None:
+                self._join_each(lines, ends, joined)
+            else:
+                self._join_columns(lines, ends, joined)
+        self._open.add(lines, ends[-1] if ends else 0, len(lines.texts))
 
-    def _add(self, lines: Messages, index: int) -> None:
-        message, rule, text = self._open, self._rule, lines.texts[index]
-        if not message.lines:
-            message.start = lines.offsets[index]
-        message.lines += 1
-        message.end = lines.offsets[index] + lines.lengths[index]
-        for flag in lines.flags.get(index, ()):
-            message.flags = add_flag(message.flags, flag)
-        if message.lines <= rule.max_lines and message.size < rule.max_bytes:
-            message.texts.append(text)
-            message.size += len(text) + 1
-        else:
-            message.flags = add_flag(message.flags, TRUNCATED)
+    def _join_each(self, lines: Messages, ends: list[int], joined: Messages) -> None:
+        for begin, end in pairwise(ends):
+            self._open.add(lines, begin, end)
+            self._close(joined)
+
+    def _join_columns(self, lines: Messages, ends: list[int], joined: Messages) -> None:
+        """The same at once, for lines without flags and documents: first as if each message had but one line."""
+        known, begins = len(joined.texts), ends[:-1]
+        joined.texts += [lines.texts[begin] for begin in begins]
+        joined.offsets += [lines.offsets[begin] for begin in begins]
+        joined.lengths += [lines.lengths[begin] for begin in begins]
+        for index, (begin, end) in enumerate(pairwise(ends), known):
+            if end - begin > 1:
+                self._join_lines(lines, begin, end, joined, index)
+
+    def _join_lines(self, lines: Messages, begin: int, end: int, joined: Messages, index: int) -> None:
+        """Message `index` is made of several lines, one by one only if a limit or an empty line at its beginning wants
+        it."""
+        limits, texts = self._limits, lines.texts[begin:end]
+        joined.texts[index] = text = limits.separator.join(texts)
+        joined.lengths[index] = lines.offsets[end - 1] + lines.lengths[end - 1] - lines.offsets[begin]
+        joined.flags[index] = _JOINED
+        if end - begin > limits.lines or len(text) >= limits.max_bytes or not texts[0]:
+            message = Open(limits)
+            message.add(lines, begin, end)
+            joined.texts[index], joined.flags[index] = message.text, message.flags
 
     def _close(self, joined: Messages) -> None:
-        message = self._open
-        if message.lines:
-            flags = add_flag(message.flags, MULTILINE) if message.lines > 1 else message.flags
-            joined.append("\n".join(message.texts), message.start, message.end - message.start, flags)
-            self._open = _Open()
-
-
-class _Open:
-    """The message under way: its first and last raw byte, and the lines that are kept of it."""
-
-    __slots__ = ("end", "flags", "lines", "size", "start", "texts")
-
-    def __init__(self) -> None:
-        self.start = 0
-        self.end = 0
-        self.lines = 0
-        self.size = 0
-        self.texts: list[str] = []
-        self.flags: tuple[str, ...] = ()
+        if self._open.lines:
+            self._open.close(joined)
+            self._open = Open(self._limits)

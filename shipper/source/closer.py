@@ -58,7 +58,7 @@ class Closer:
         wanted: Callable[[str], bool], on_closed: Callable[[Harvester, str], None], *, once: bool = False,
     ) -> None:  # fmt: skip
         self._fleet = fleet
-        self._rules = rules
+        self._rules = dict(rules)
         self._watcher = watcher
         self._clock = clock
         self._metrics = metrics
@@ -69,8 +69,15 @@ class Closer:
         self._number = count()  # harvesters have no order of their own
         self._attended: dict[Harvester, None] = {}
         self._next_look = 0.0
-        self._interval = min((each.on_state_change.check_interval for each in rules.values()), default=NEVER)
-        self._next_round = clock.monotonic() + self._interval
+        self._next_round = NEVER
+        self.learn(rules)
+
+    def learn(self, rules: Mapping[str, CloseConfig]) -> None:
+        """From now on; those of other inputs stay."""
+        self._rules |= rules
+        each = (close.on_state_change.check_interval for close in self._rules.values())
+        self._interval = min(each, default=NEVER)
+        self._next_round = min(self._next_round, self._clock.monotonic() + self._interval)
 
     def opened(self, harvester: Harvester) -> None:
         rules = self._rules_of(harvester)

@@ -1,6 +1,5 @@
 """Finds the files of the inputs, opens them, and ends what is over: `plan` and `Closer` decide, this carries it out."""
 
-import logging
 import os
 
 from registry.registrar import Registrar
@@ -14,6 +13,7 @@ from shipper.source.copies import Copies, FilesAt
 from shipper.source.deletion import Deletions
 from shipper.source.discover import FileKey
 from shipper.source.entries import Entries
+from shipper.source.exchange import Exchange
 from shipper.source.fleet import Fleet
 from shipper.source.harvester import MOVED, RENAMED, Harvester
 from shipper.source.ignoring import Ignoring
@@ -26,9 +26,8 @@ from shipper.source.problems import Problems
 from shipper.source.scheduler import Scheduler
 from shipper.source.succession import Succession
 from shipper.source.survey import Survey, Wanted
+from shipper.source.truncation import last_message
 from shipper.source.watch import Watcher
-
-logger = logging.getLogger(__name__)
 
 CLEAN_EVERY = 60.0
 
@@ -65,7 +64,11 @@ class Crawler:
             self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler,
             self._deletions.rested, once=once,
         )  # fmt: skip
-        self._surveyed = False
+        self._exchange = Exchange(
+            self._inputs, self._survey, self.fleet, scheduler, self._places, self._closer, self._deletions,
+            self._copies, self.problems,
+        )  # fmt: skip
+        self._surveyed: set[str] = set()  # inputs
         self._former: dict[str, FileKey] = {}  # by the path that they had before the last survey
         self._clean_at = clock.monotonic() + CLEAN_EVERY
 
@@ -99,6 +102,8 @@ class Crawler:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
         settled = self.fleet.step()
+        if self._exchange.step():
+            self._watcher.stale = True  # a survey tells who has them now
         if self._survey.step():
             self._after_survey()
         elif changed or settled or self._copies.next_look <= self._clock.monotonic():
@@ -111,6 +116,11 @@ class Crawler:
             self._clean_at = self._clock.monotonic() + CLEAN_EVERY
             self._entries.clean()
 
+    def replace_inputs(self, inputs: list[Input]) -> None:
+        """Read these from now on. What was made from the same configuration is given as the same object."""
+        self._exchange.replace(inputs)
+        self._after_survey()
+
     def stop(self) -> None:
         self.fleet.stop()
         self._copies.close()
@@ -122,16 +132,7 @@ class Crawler:
         if self._watcher.stale and not self._once:
             self._survey.make_haste()  # a copy may have been made just before
             self._after_survey()
-        if self._copies.has_rest(harvester.state, harvester.key, harvester.offset):
-            batch, rest = None, "are read from the copy that was made of it"
-        else:
-            batch, rest = harvester.end_message(), "may be lost"
-            self._metrics.bytes_lost += max(harvester.size - harvester.offset, 0)
-        logger.warning(
-            "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s; it "
-            "is read again from its start as a new file", harvester.state.path, harvester.state.id, error.size,
-            max(harvester.size - harvester.offset, 0), harvester.offset, rest,
-        )  # fmt: skip
+        batch = last_message(harvester, error, self._copies, self._metrics)
         self._opener.reborn.add(harvester.key)
         self.fleet.end(harvester, TRUNCATED)
         self._watcher.stale = True
@@ -187,7 +188,7 @@ class Crawler:
 
     @property
     def _held(self) -> set[FileKey]:
-        return {*self._copies.held, *self.fleet.draining_keys}
+        return {*self._copies.held, *self.fleet.draining_keys, *self._exchange.held}
 
     def _after_survey(self) -> None:
         found = self._survey.found
@@ -239,10 +240,10 @@ class Crawler:
         for key, suspect in self._copies.held.items():
             if not self._watcher.is_watched(key):
                 self._watcher.watch_file(key, suspect.opened.content.fd)
-        self._launcher.launch(claims, first=not self._surveyed)
+        self._launcher.launch(claims, fresh_inputs=self._inputs.keys() - self._surveyed)
         if not self._copies.awaits_answer:
             self._entries.tell_of_lost()
-        self._surveyed = True
+        self._surveyed |= self._inputs.keys()
 
     def _files_at(self) -> FilesAt:
         present, former = self._survey.present, self._former

@@ -3,7 +3,6 @@
 import heapq
 import logging
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -30,8 +29,8 @@ class _Doomed:
 class Deletions:
     """Used by the reading thread only. `rules` by input id."""
 
-    def __init__(self, registrar: Registrar, clock: Clock, rules: Mapping[str, DeleteConfig]) -> None:
-        self._rules = rules
+    def __init__(self, registrar: Registrar, clock: Clock, rules: dict[str, DeleteConfig]) -> None:
+        self.rules = rules
         self._registrar = registrar
         self._clock = clock
         self._due: list[tuple[float, int, _Doomed]] = []
@@ -45,7 +44,7 @@ class Deletions:
 
     def rested(self, input_id: str, state: FileState) -> None:
         """Read to its end, perhaps by an agent before this one, which was stopped within the grace period."""
-        delete = self._rules[input_id]
+        delete = self.rules[input_id]
         if delete.enabled:
             self.plan(state, delete.grace_period)
 

@@ -2,10 +2,10 @@
 change without a sign in its directory."""
 
 import os
-import re
 import stat
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from config.patterns import Pattern, searcher
 from shipper.source.directory import NOT_THERE, Found, deepest_directory
 
 _KINDS = {
@@ -18,17 +18,15 @@ _KINDS = {
 READ_LINKS = "set prospector.scanner.symlinks: true to read such files"
 
 
-@dataclass(frozen=True, slots=True)
 class Filters:
     """`exclude` and `include`: regular expressions that are searched for in a path."""
 
-    exclude: tuple[re.Pattern[str], ...]
-    include: tuple[re.Pattern[str], ...]
+    def __init__(self, exclude: Sequence[Pattern], include: Sequence[Pattern]) -> None:
+        self._excludes = searcher(exclude)
+        self._includes = searcher(include or ("",))
 
     def let_through(self, path: str) -> bool:
-        if any(pattern.search(path) for pattern in self.exclude):
-            return False
-        return not self.include or any(pattern.search(path) for pattern in self.include)
+        return self._includes(path) and not self._excludes(path)
 
 
 class Probe:

@@ -6,7 +6,6 @@ that another is mounted over) a scan `afresh` does.
 """
 
 import os
-import re
 import stat
 import time
 from collections.abc import Callable
@@ -51,7 +50,7 @@ class Scanner:
         self, paths: tuple[str, ...], options: ScanOptions, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._options = options
-        self._filters = Filters(tuple(map(re.compile, options.exclude)), tuple(map(re.compile, options.include)))
+        self._filters = Filters(options.exclude, options.include)
         self._patterns: list[PathPattern] = []
         self._no_patterns: dict[str, str] = {}
         for path in dict.fromkeys(paths):

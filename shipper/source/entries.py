@@ -17,6 +17,12 @@ from shipper.source.orphans import MISSING, TRUNCATED, Orphans
 
 logger = logging.getLogger(__name__)
 
+_NOT_THERE = (
+    "is not there any more: lost if it was removed; if it was moved out of the paths, add where it is to them and the "
+    "rest is shipped"
+)
+_OF_NO_INPUT = "is of no input any more: the rest is shipped if one names it again within a day"
+
 KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recognise copies and .gz files
 
 
@@ -54,6 +60,7 @@ class Entries:
         self._metrics = metrics
         self._inputs = inputs
         self.asleep: dict[Name, FileState] = {}
+        self.claimed: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.orphans = Orphans()
         self._doubtful: dict[str, str] = {}  # why, by file id
         for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):
@@ -175,10 +182,7 @@ class Entries:
             if once:
                 self.orphan(replace(state, ended=MISSING))
                 continue
-            self._doubtful[state.id] = (
-                "is not there any more: lost if it was removed; if it was moved out of the paths, add where it is to "
-                "them and the rest is shipped"
-            )
+            self._doubtful[state.id] = _NOT_THERE if state.input in self._inputs else _OF_NO_INPUT
             self.orphan(self.ended(state, MISSING))
 
     def clean(self) -> None:
@@ -202,10 +206,11 @@ class Entries:
     def _taken(self, known: FileState, opened: Opened) -> FileState:
         found = opened.found
         size = known.size_seen if opened.content.compressed else opened.size
-        return replace(
+        self.claimed[found.key] = taken = replace(
             known, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size, input=opened.source.id,
             ended=None, ttl=-1.0,
         )  # fmt: skip
+        return taken
 
     def _disprove(self, known: FileState) -> None:
         """A file was replaced or truncated while nobody read it: its entry fits no file of that inode any more."""

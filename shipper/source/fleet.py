@@ -125,7 +125,8 @@ class Fleet:
 
     def state_of(self, key: FileKey) -> FileState | None:
         running = self.running.get(key)
-        return running.state if running is not None else self._entries.asleep.get(key)
+        entries = self._entries
+        return running.state if running is not None else entries.asleep.get(key) or entries.claimed.get(key)
 
     def states(self) -> list[FileState]:
         """Of all files that are there."""

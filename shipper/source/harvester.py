@@ -28,11 +28,12 @@ Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messa
 @dataclass(frozen=True, slots=True)
 class ReadPolicy:
     """`multiline_timeout`: seconds after its last line at which a message under way is ended; None: never.
-    `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read a second time."""
+    `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read again."""
 
     multiline_timeout: float | None = None
     once: bool = False
     repeatable: bool = True
+    line_end: bytes = b"\n"
 
 
 class Harvester:
@@ -94,12 +95,10 @@ class Harvester:
 
     @property
     def settled(self) -> bool:
-        """Every batch that was made is resolved."""
         return self.ledger.open_batches == 0
 
     @property
     def is_hot(self) -> bool:
-        """Data comes so often that looking costs less than being told."""
         return self.heat.is_hot
 
     @property
@@ -160,11 +159,12 @@ class Harvester:
         if messages is None:
             return None
         self.must_save = True
-        cut = messages.end
+        self.state = replace(self.state, cuts=(*self.state.cuts, messages.end))
         if self.seam is not None:
-            self.seam.cut = cut
+            self.seam.cut = messages.end
         batch = self._batch(messages)
-        self.state = replace(self.state, cuts=(*self.state.cuts, cut))
+        if self.seam is not None:  # a line without end lies before it, and stays
+            self._part(self.seam, self.offset)
         return batch
 
     def update(self, **changes: object) -> None:
@@ -184,15 +184,14 @@ class Harvester:
             self.seam = Seam(self._file, successor)
             self.at_end = False
 
-    def part(self) -> None:
-        """No message is under way any more: read on in this file alone."""
-        if self.seam is not None:
-            self.seam.close()
-            self._parted, self.seam = self.seam, None
-            self._read_from(self._parted.end, ())
+    def _part(self, seam: Seam, offset: int) -> None:
+        """Read on in this file alone."""
+        seam.close()
+        self.seam = None
+        self._read_from(offset, ())
 
     def skip(self, length: int) -> Callable[[], None]:
-        """The first bytes belong to the last message of the predecessor; what is returned resolves them."""
+        """They belong to the last message of the predecessor; what is returned resolves them."""
         if length <= self.offset:
             return lambda: None  # a second reading: they are resolved already
         self._read_from(length, self.state.cuts)
@@ -206,7 +205,7 @@ class Harvester:
             self.must_save = self.must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
             size = max(self.state.size_seen, messages.end)
             self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
-        if self.seam is not None and (messages.texts or messages.end > self.seam.end):
+        if self.seam is not None and messages.end >= self.seam.end:
             return self._last_batch(self.seam, messages)
         self._remember_tail(messages.end)
         if not self.policy.once:
@@ -225,7 +224,8 @@ class Harvester:
             resolve_there()
             resolve_here()
 
-        self.part()
+        self._parted = seam
+        self._part(seam, seam.end)
         return Batch(self.source, messages, self._clock.time(), resolve)
 
     def _remember_tail(self, end: int) -> None:

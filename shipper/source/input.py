@@ -1,12 +1,17 @@
 """One configured input: its paths, and how a file of it is opened."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
+from config.container_parser import ContainerConfig
+from config.encodings import encoded_terminator
 from config.model import InputConfig
+from config.multiline import MultilineConfig
 from registry.state import FileState
 from shipper.clock import Clock
-from shipper.event import Batch, Constants, Doc, Source
+from shipper.event import Constants, Doc, Process, Source
+from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import RawFile, Reader
 from shipper.record import Agent, file_member, members
@@ -18,7 +23,8 @@ from shipper.source.harvester import Harvester, ReadPolicy
 @dataclass(frozen=True, eq=False)
 class Input:
     """`static`: the members that the configuration gives to each record; `max_bytes`: the longest message that is kept
-    whole; `note` takes each new state of a file to the registrar; `process` is the chain of processors."""
+    whole; `note` takes each new state of a file to the registrar; `process` is the chain of processors; `metrics`
+    counts what the readers drop on purpose."""
 
     config: InputConfig
     agent: Agent
@@ -26,7 +32,8 @@ class Input:
     max_bytes: int
     clock: Clock
     note: Callable[[FileState], None]
-    process: Callable[[Batch], None] | None = None
+    process: Process | None = None
+    metrics: Metrics = field(default_factory=Metrics)
 
     @property
     def id(self) -> str:
@@ -49,15 +56,25 @@ class Input:
 
     def open(self, content: Content, state: FileState, *, once: bool) -> Harvester:
         """A harvester that goes on at the state's position; with `once` it ends at the state's size."""
-        timeouts = [parser.timeout for parser in self.config.parsers]
-        policy = ReadPolicy(max(timeouts) if timeouts and not once else None, once)
-        file = file_member(state.id, state.path, state.inode, state.device)
-        constants = Constants(members(self.agent, self.config.type, self.config.id, file, self.static))
+        joining = [each for each in self.config.parsers if isinstance(each, MultilineConfig | ContainerConfig)]
+        timeouts = [parser.ends_after for parser in joining]
+        line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
+        policy = ReadPolicy(max(timeouts) if timeouts and not once else None, once, line_end=line_end)
+        shared = self._members(state)
         source = Source(
             file_id=state.id, path=state.path, inode=state.inode, device=state.device, input_id=self.config.id,
-            input_type=self.config.type, constants=constants, process=self.process,
+            input_type=self.config.type, constants=Constants(shared), process=self.process,
         )  # fmt: skip
-        return Harvester(content, state, source, self._chain, policy, self.clock, self.note)
+        readers = partial(self._readers, shared=shared)
+        return Harvester(content, state, source, readers, policy, self.clock, self.note)
 
-    def _chain(self, file: RawFile) -> Reader:
-        return chain.build(self.config, file, self.max_bytes, self.clock)
+    def _members(self, state: FileState) -> Doc:
+        """What all records of a file have."""
+        file = file_member(state.id, state.path, state.inode, state.device)
+        shared = members(self.agent, self.config.type, self.config.id, file, self.static)
+        if self.config.publisher_pipeline.disable_host:
+            del shared["host"]
+        return shared
+
+    def _readers(self, file: RawFile, shared: Doc) -> Reader:
+        return chain.build(self.config, file, self.max_bytes, self.clock, shared, self.metrics)

@@ -6,7 +6,7 @@ None is read before its id is saved.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
 from registry.registrar import Registrar
@@ -29,8 +29,8 @@ class Places:
     others wait, and are opened as soon as one is closed."""
 
     def __init__(self, fleet: Fleet, limits: dict[str, int], most: int) -> None:
+        self.limits = limits
         self._fleet = fleet
-        self._limits = limits
         self._most = most
         self._waiting: dict[str, dict[FileKey, Wanted]] = defaultdict(dict)
 
@@ -45,7 +45,7 @@ class Places:
         admitted: list[Wanted] = []
         free = self._most - len(self._fleet.running)
         for input_id, files in self._waiting.items():
-            limit = self._limits.get(input_id) or self._most
+            limit = self.limits.get(input_id) or self._most
             places = max(min(limit - self._fleet.of_input[input_id], free - len(admitted)), 0)
             chosen = list(files)[:places]
             admitted += [files.pop(key) for key in chosen]
@@ -82,14 +82,16 @@ class Launcher:
         self._on_rest = on_rest
         self._once = once
 
-    def launch(self, claims: list[tuple[Opened, Claim]], *, first: bool) -> None:
-        """New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
+    def launch(self, claims: list[tuple[Opened, Claim]], *, fresh_inputs: Container[str] = ()) -> None:
+        """`fresh_inputs`: those of which no file was met before.
+
+        New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
         fsync serves all of them. What the registry had at the start need not wait: a full disk does not stop it.
         """
         fresh: list[Harvester] = []
         known: list[Harvester] = []
         for opened, claim in claims:
-            harvester = self._start(opened, claim, first=first)
+            harvester = self._start(opened, claim, first=opened.source.id in fresh_inputs)
             if harvester is not None:
                 (fresh if claim.is_new or self._once else known).append(harvester)
         self._succession.resume(known, {each.state.id: each for each in self._fleet.running.values()})

@@ -106,6 +106,7 @@ class Opener:
                 claim = self._try(self._entries.make, each, left)
                 if claim is not None:
                     claims[key] = claim
+        self._entries.claimed.clear()
         for each in opened:
             if each.found.key not in claims and each.found.key not in self._copies.held:
                 os.close(each.content.fd)

@@ -1,6 +1,7 @@
 """What is wrong with a path now, in words; each is told once, and again only if it was well meanwhile."""
 
 import logging
+from collections.abc import Iterable
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,11 @@ class Problems:
             if before.get(path) != problem:
                 logger.warning("%s: %s", path, problem)
         self._of_scans[input_id] = problems
+
+    def forget_scans(self, input_ids: Iterable[str]) -> None:
+        """Nobody looks through their paths any more."""
+        for input_id in input_ids:
+            self._of_scans.pop(input_id, None)
 
     def of_file(self, path: str, problem: str | None) -> None:
         if problem is None:

@@ -60,6 +60,10 @@ class Scheduler:
         self.forget(harvester)
         self._held[harvester] = _Held(saved, batch)
 
+    def holds(self, harvester: Harvester) -> bool:
+        """Whether the registry must be saved before it goes on; a batch of it may wait for that."""
+        return harvester in self._held
+
     def forget(self, harvester: Harvester) -> None:
         for place in (self._ready, self._hot, self._timed, self._held):
             place.pop(harvester, None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from shipper.errors import Truncated
 from shipper.event import Messages
+from shipper.reader.knots import first_place
 from shipper.reader.log_file import LogFile
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ class Seam:
         file.go_on_in(self._fd)
 
     def keep_own(self, messages: Messages) -> int:
-        """Leave only what began before the seam in the run; how many bytes of the successor belong to that."""
-        own = [index for index, offset in enumerate(messages.offsets) if offset < self.end]
-        messages.select(own)
-        messages.end = max(self.end, messages.offsets[-1] + messages.lengths[-1]) if own else self.end
+        """Of the run in which the message at the seam has ended, leave what began before the seam, and what cannot be
+        parted from that; how many bytes of the successor belong to it. Lines come one by one here (line_by_line.py):
+        so that message ends in this run, though it is dropped perhaps, and so may be what followed it."""
+        beyond = next((offset for offset in messages.offsets if offset >= self.end), messages.end)
+        messages.end = first_place(messages, beyond)
+        messages.select([index for index, offset in enumerate(messages.offsets) if offset < messages.end])
         return messages.end - self.end
 
     def check(self, offset: int) -> None:

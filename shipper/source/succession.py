@@ -121,4 +121,5 @@ def _age(harvester: Harvester) -> int:
 
 
 def _ends_with_line(harvester: Harvester) -> bool:
-    return os.pread(harvester.fd, 1, harvester.read_to - 1) == b"\n"
+    end = harvester.policy.line_end
+    return os.pread(harvester.fd, len(end), max(harvester.read_to - len(end), 0)) == end

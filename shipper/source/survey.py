@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from shipper.clock import Clock
-from shipper.source.discover import FileKey, Found, Listing
+from shipper.source.discover import FileKey, Found, Listing, Scanner
 from shipper.source.input import Input
 from shipper.source.problems import Problems
 from shipper.source.watch import Watcher
@@ -33,13 +33,22 @@ class Survey:
         self._clock = clock
         self._problems = problems
         self._once = once
-        self._due = dict.fromkeys(inputs, 0.0)
-        self._scanners = {source: source.scanner() for source in inputs}
+        self._due: dict[Input, float] = {}  # in the order of the configuration
+        self._scanners: dict[Input, Scanner] = {}
         self._listings: dict[Input, Listing] = {}
+        self._is_changed = False
         self._listed: dict[FileKey, Wanted] = {}
         self._paused_until = 0.0
         self._afresh_at = 0.0
         self.was_afresh = False
+        self.replace(inputs)
+
+    def replace(self, inputs: list[Input]) -> None:
+        """Scan for these from now on. What is known of those that stay is kept; `found` is as the next scan has it."""
+        self._due = {source: self._due.get(source, 0.0) for source in inputs}
+        self._scanners = {source: self._scanners.get(source) or source.scanner() for source in inputs}
+        self._listings = {source: self._listings[source] for source in inputs if source in self._listings}
+        self._is_changed = True
 
     @property
     def done(self) -> bool:
@@ -78,7 +87,7 @@ class Survey:
         self._scan(list(self._due), afresh=False)
 
     def _scan(self, due: list[Input], *, afresh: bool) -> None:
-        changed = False
+        changed, self._is_changed = self._is_changed, False
         for source in due:
             listing = self._scanners[source].scan(afresh=afresh)
             changed = changed or listing is not self._listings.get(source)
@@ -91,8 +100,8 @@ class Survey:
 
     def _merge(self) -> None:
         listed: dict[FileKey, Wanted] = {}
-        for source, listing in self._listings.items():
-            for key, found in listing.files.items():
+        for source in self._due:
+            for key, found in self._listings[source].files.items():
                 listed.setdefault(key, (source, found))
         # What a scan did not look at again may be older than what `look_again` saw since.
         kept = {key: self.found[key] for key in listed if self._listed.get(key) == listed[key] and key in self.found}

@@ -38,8 +38,8 @@ def _lines(piece: bytes, start: int, max_bytes: int, *, complete: bool) -> list[
     for raw in re.findall(rb"[^\n]*\n|[^\n]+", piece):
         if raw.endswith(b"\n") or complete:
             kept = raw.removesuffix(b"\n")
-            if len(kept) > max_bytes + 2:
-                kept = kept[: max_bytes + 2]
+            if len(kept) > max_bytes + 12:
+                kept = kept[: max_bytes + 12]
             elif raw.endswith(b"\n"):
                 kept = kept.removesuffix(b"\r")
             lines.append(Message(kept.decode("utf-8", "replace"), start, len(raw)))
@@ -49,33 +49,55 @@ def _lines(piece: bytes, start: int, max_bytes: int, *, complete: bool) -> list[
 
 def _join(lines: list[Message], rule: MultilineConfig, max_bytes: int, *, complete: bool) -> list[Message]:
     groups: list[list[Message]] = []
-    open_group = False
+    group: list[Message] = []
     for line in lines:
-        continues = (re.search(rule.pattern, line.text) is not None) != rule.negate
-        if rule.match == "after":
-            if not (continues and groups):
-                groups.append([])
-        elif not open_group:
-            groups.append([])
-        groups[-1].append(line)
-        open_group = rule.match == "after" or continues
-    if open_group and not complete and groups:
-        groups.pop()
-    return [_joined(group, rule, max_bytes) for group in groups]
+        flushed = bool(group) and rule.flush_pattern is not None and _found(rule.flush_pattern, line)
+        if group and not flushed and not _goes_on(group, line, rule):
+            groups.append(group)
+            group = []
+        group.append(line)
+        if flushed or _is_whole(group, rule):
+            groups.append(group)
+            group = []
+    return [_joined(each, rule, max_bytes) for each in [*groups, *([group] if group and complete else [])]]
+
+
+def _goes_on(group: list[Message], line: Message, rule: MultilineConfig) -> bool:
+    if rule.type == "pattern":
+        return _hit(group[-1] if rule.match == "before" else line, rule)
+    return rule.type == "count" or _hit(line, rule)
+
+
+def _is_whole(group: list[Message], rule: MultilineConfig) -> bool:
+    """Whether it is known to be, before the next line was seen."""
+    if rule.type == "count":
+        return len(group) == rule.count_lines
+    known = rule.type == "while_pattern" or (rule.match == "before" and rule.flush_pattern is None)
+    return known and not _hit(group[-1], rule)
+
+
+def _hit(line: Message, rule: MultilineConfig) -> bool:
+    return _found(rule.pattern or "", line) != rule.negate
+
+
+def _found(pattern: str, line: Message) -> bool:
+    """As RE2 does it; Python's own `$` is also before a newline that ends the text, as that of a joined message may."""
+    return re.search(pattern.replace("$", r"\Z"), line.text, re.ASCII) is not None
 
 
 def _joined(group: list[Message], rule: MultilineConfig, max_bytes: int) -> Message:
     flags = {flag for line in group for flag in line.flags}
-    kept: list[str] = []
+    text = ""
     for number, line in enumerate(group):
-        if number < rule.max_lines and sum(len(text) + 1 for text in kept) < max_bytes:
-            kept.append(line.text)
+        separator = "" if rule.skip_newline or not text else "\n"
+        if number < (rule.most_lines or len(group)) and (not text or len(text + separator) < max_bytes):
+            text += separator + line.text
         else:
             flags.add(TRUNCATED)
     if len(group) > 1:
         flags.add(MULTILINE)
     length = group[-1].end - group[0].offset
-    return Message("\n".join(kept), group[0].offset, length, frozenset(flags))
+    return Message(text, group[0].offset, length, frozenset(flags))
 
 
 def _limited(message: Message, max_bytes: int) -> Message:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.model import InputConfig
+from config.model import InputConfig, MultilineConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.reader import chain
 from shipper.reader.base import Reader
@@ -28,6 +28,15 @@ PARSERS = [
     multiline(r"\\$", match="before"),
     multiline(r"x$", negate=True, match="before", max_lines=3),
     multiline(r"^\s|^$|€$", max_lines=2),
+    MultilineConfig(pattern=r"^\[", negate=True, flush_pattern="-$"),
+    MultilineConfig(pattern=r"^\s|^$", flush_pattern="^one|x", max_lines=0, skip_newline=True),
+    MultilineConfig(pattern=r"\\$", match="before", flush_pattern="^-|x$"),
+    MultilineConfig(pattern=r"x$", negate=True, match="before", flush_pattern="^$"),
+    MultilineConfig(type="while_pattern", pattern=r"^\s|^$"),
+    MultilineConfig(type="while_pattern", pattern=r"[x€]", negate=True, max_lines=3, skip_newline=True),
+    MultilineConfig(type="count", count_lines=3),
+    MultilineConfig(type="count", count_lines=4, max_lines=2, skip_newline=True),
+    MultilineConfig(type="count", count_lines=1),
 ]
 
 

@@ -1,5 +1,24 @@
 """Which class does the work of which configuration: what adds facts about the host, the process, the container."""
 
-from shipper.processor.base import Table
+from collections.abc import Callable, Mapping
+from typing import Any
 
-TABLE: Table = {}
+from config.processors.dns import DnsConfig
+from config.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
+from config.processors.runtime_metadata import AddDockerMetadataConfig, AddKubernetesMetadataConfig
+from shipper.processor.base import Surroundings, Table
+from shipper.processor.metadata import dns
+from shipper.processor.metadata.docker import AddDockerMetadata
+from shipper.processor.metadata.host import AddHostMetadata
+from shipper.processor.metadata.kubernetes import AddKubernetesMetadata
+from shipper.processor.metadata.process import AddProcessMetadata
+from shipper.processor.waiting import Asks
+
+TABLE: Table = {
+    AddHostMetadataConfig: AddHostMetadata,
+    AddProcessMetadataConfig: AddProcessMetadata,
+    AddDockerMetadataConfig: AddDockerMetadata,
+    AddKubernetesMetadataConfig: AddKubernetesMetadata,
+}
+# Those that wait for answers.
+ASKING: Mapping[type, Callable[[Any, Surroundings], Asks]] = {DnsConfig: dns.build}

@@ -1,6 +1,6 @@
 import pytest
 
-from config.document import override, parse, read
+from config.document import override, parse, read, read_all, read_list
 from config.errors import ConfigError, Place
 from config.tree import Listing, Scalar, Table
 
@@ -160,3 +160,32 @@ def test_an_override_that_is_no_yaml_is_refused_by_its_key():
     entries, (problem,) = overridden("tags=[a")
     assert entries == ()
     assert problem.startswith("-E: tags: is not YAML: while parsing a flow sequence expected ','")
+
+
+def test_an_index_in_brackets_is_a_name_like_any_other():
+    (entry,), _ = overridden("a[0].b[12]=x")
+    assert entry.key == "a.0.b.12"
+
+
+def test_of_several_files_the_last_has_the_rank_of_a_single_one(tmp_path):
+    files = [tmp_path / name for name in ("1.yml", "2.yml", "3.yml")]
+    for file in files:
+        file.write_text(f"a: {file.stem}\n")
+    root = read_all(files, [])
+    assert [(entry.node.text, entry.rank) for entry in root.entries] == [("1", -2), ("2", -1), ("3", 0)]
+    assert [entry.place.file for entry in root.entries] == list(map(str, files))
+
+
+@pytest.mark.parametrize(("text", "count"), [("- a\n- b: 1\n", 2), ("", 0), ("# nothing\n", 0), ("~\n", 0)])
+def test_a_file_can_hold_a_list(tmp_path, text, count):
+    file = tmp_path / "a.yml"
+    file.write_text(text)
+    assert len(read_list(file, []).items) == count
+
+
+@pytest.mark.parametrize("text", ["type: log\n", "log\n"])
+def test_where_a_list_is_wanted_nothing_else_will_do(tmp_path, text):
+    file = tmp_path / "a.yml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=r"a\.yml:1: must hold a list of inputs, each beginning with '- type:'"):
+        read_list(file, [])

@@ -2,6 +2,8 @@
 
 import pytest
 
+from config.container_parser import ContainerConfig
+from config.inputs import PublisherPipelineConfig
 from config.model import (
     CloseConfig,
     FileIdentityConfig,
@@ -12,6 +14,7 @@ from config.model import (
     ScannerConfig,
     StateChangeConfig,
 )
+from config.ndjson import NdjsonConfig
 
 LOG = """\
 filebeat.inputs:
@@ -19,7 +22,11 @@ filebeat.inputs:
     paths: [/var/log/a.log, /var/log/**/b.log]
     enabled: true
     encoding: utf-8
+    line_terminator: line_feed
     max_bytes: 1KiB
+    include_lines: [i]
+    exclude_lines: [e]
+    json: {keys_under_root: true, message_key: log}
     multiline: {pattern: x, negate: true}
     scan_frequency: 1s
     exclude_files: ['\\.gz$']
@@ -39,6 +46,8 @@ filebeat.inputs:
     tags: [t]
     fields: {f: 1}
     fields_under_root: true
+    keep_null: true
+    publisher_pipeline.disable_host: true
 output.console:
 """
 
@@ -49,8 +58,11 @@ def test_every_option_of_log_has_its_place(lab):
         type="log",
         id=each.id,
         paths=("/var/log/a.log", "/var/log/**/b.log"),
+        line_terminator="line_feed",
         message_max_bytes=1024,
-        parsers=(MultilineConfig(pattern="x", negate=True),),
+        include_lines=("i",),
+        exclude_lines=("e",),
+        parsers=(NdjsonConfig(message_key="log"), MultilineConfig(pattern="x", negate=True)),
         prospector=ProspectorConfig(
             scanner=ScannerConfig(
                 check_interval=1.0, exclude_files=(r"\.gz$",), symlinks=True, recursive_glob=False
@@ -69,6 +81,8 @@ def test_every_option_of_log_has_its_place(lab):
         tags=("t",),
         fields={"f": 1},
         fields_under_root=True,
+        keep_null=True,
+        publisher_pipeline=PublisherPipelineConfig(disable_host=True),
     )  # fmt: skip
 
 
@@ -101,13 +115,11 @@ def test_container_follows_links_unless_told_otherwise(lab):
     assert not second.prospector.scanner.symlinks
 
 
-@pytest.mark.parametrize("more", ["enabled: true", "stream: all", "format: cri"])
-def test_container_says_that_lines_are_not_parsed_yet(lab, more):
-    config = lab.load(f"shipper.inputs:\n- paths: [x]\n  type: container\n  {more}\noutput.console:\n")
-    assert config.notes == (
-        f"shipper.inputs[0].type ({lab.file}:3): "
-        "lines are shipped as the runtime wrote them, with its own time and stream in front",
-    )
+def test_container_takes_lines_apart_before_anything_else(lab):
+    (each,) = load(lab, "{type: container, paths: [x], stream: stderr, format: cri, multiline.pattern: y}")
+    assert each.parsers == (ContainerConfig(stream="stderr", format="cri"), MultilineConfig(pattern="y"))
+    (each,) = load(lab, "{type: container, paths: [x]}")
+    assert each.parsers == (ContainerConfig(stream="all", format="auto"),)
 
 
 def test_stdin_needs_nothing(lab):
@@ -145,9 +157,9 @@ def test_an_id_is_made_of_type_and_paths(lab):
 
 
 def test_two_inputs_of_the_same_paths_need_ids(lab):
-    (problem,) = problems(lab, "{type: log, paths: [x]}", "{type: log, paths: [x]}")
+    _, problem = problems(lab, "{type: log, paths: [x]}", "{type: log, paths: [x]}")
     assert problem.startswith("shipper.yml:3: shipper.inputs[1].id: 'log-")
-    assert problem.endswith("' is also the id of input 0; each needs its own")
+    assert problem.endswith("' is the id of 2 inputs; each needs its own")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +169,11 @@ def test_two_inputs_of_the_same_paths_need_ids(lab):
         ("{type: log, paths: [x], id: ' '}", "id", "is empty"),
         ("{type: log, paths: [x], scan_frequency: 0}", "scan_frequency", "must be at least 0.001"),
         ("{type: log, paths: [x], scan_freq: 0}", "scan_freq", "unknown option; did you mean 'scan_frequency'?"),
-        ("{type: log, paths: [x], json.keys_under_root: true}", "json", "not supported (yet)"),
+        (
+            "{type: log, paths: [x], json.keys_under_rot: 1}",
+            "json.keys_under_rot",
+            "unknown option; did you mean 'keys_under_root'?",
+        ),
         (
             "{type: log, paths: [x], close.on_state_change.inactive: 1s}",
             "close.on_state_change.inactive",
@@ -183,9 +199,9 @@ def test_two_inputs_of_the_same_paths_need_ids(lab):
             "or files are forgotten that are still looked at",
         ),
         (
-            "{type: container, paths: [x], stream: stdout}",
+            "{type: container, paths: [x], stream: stdin}",
             "stream",
-            "not supported (yet); lines of both streams are shipped, as the runtime wrote them",
+            "'stdin' must be one of: all, stdout, stderr",
         ),
         ("{type: container, paths: [x], format: json-file}", "format", "'json-file' must be one of: auto, docker, cri"),
         (

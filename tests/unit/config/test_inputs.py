@@ -18,7 +18,8 @@ PATTERN = "parsers[0].multiline.pattern"
     ("line", "where", "message"),
     [
         ("pathz: [x]", "pathz", "unknown option; did you mean 'paths'?"),
-        ("type: tcp", "type", "'tcp' must be one of: filestream, log, container, stdin"),
+        ("type: tcp", "type", "'tcp' is not supported; the shipper reads files and standard input"),
+        ("type: filestrem", "type", "'filestrem' is unknown; did you mean 'filestream'?"),
         ("type: ${NO}", "type", "variable NO is not set; ${NO:value} would give it a default"),
         ("type: [log]", "type", "must be a single value, not a list"),
         ("encoding: klingon", "encoding", "'klingon' is no encoding that is known here"),
@@ -38,7 +39,11 @@ PATTERN = "parsers[0].multiline.pattern"
             "prospector.scanner.resend_on_touch",
             "not supported (yet); a file that was touched and holds the same is not sent again",
         ),
-        ("json.keys_under_root: true", "json", "not supported (yet); it belongs below parsers, as '- ndjson:'"),
+        (
+            "json.keys_under_root: true",
+            "json",
+            "an option of type: log, container, stdin; here it is '- ndjson:' below parsers",
+        ),
         (
             "multiline.pattern: x",
             "multiline",
@@ -59,7 +64,7 @@ PATTERN = "parsers[0].multiline.pattern"
         (
             "prospector.scanner.exclude_files: ['[']",
             "prospector.scanner.exclude_files[0]",
-            "'[' is not a regular expression: unterminated character set",
+            "'[' is not a regular expression as RE2 has it: missing ]: [",
         ),
         ("prospector.scanner.fingerprint.length: 63", "prospector.scanner.fingerprint.length", "must be at least 64"),
         ("close.on_state_change.check_interval: 0", "close.on_state_change.check_interval", "must be at least 0.001"),
@@ -81,11 +86,11 @@ PATTERN = "parsers[0].multiline.pattern"
             "needs ignore_older: a file that is forgotten and not ignored is read again",
         ),
         ("parsers: [{}]", "parsers[0]", "each item is one parser, as in '- multiline: {...}'; here are 0: none"),
-        ("parsers: [multiline: {}]", PATTERN, "missing"),
+        ("parsers: [multiline: {}]", PATTERN, "missing; type: pattern needs it"),
         (
             "parsers: [multiline: {pattern: '('}]",
             PATTERN,
-            "'(' is not a regular expression: missing ), unterminated subpattern",
+            "'(' is not a regular expression as RE2 has it: missing ): (",
         ),
         (
             "parsers: [multiline: {pattern: x, match: below}]",
@@ -93,15 +98,11 @@ PATTERN = "parsers[0].multiline.pattern"
             "'below' must be one of: after, before",
         ),
         (
-            "parsers: [multiline: {pattern: x, max_lines: 0}]",
+            "parsers: [multiline: {pattern: x, max_lines: -1}]",
             "parsers[0].multiline.max_lines",
-            "must be at least 1",
+            "must be at least 0",
         ),
-        (
-            "parsers: [multiline: {pattern: x, flush_pattern: y}]",
-            "parsers[0].multiline.flush_pattern",
-            "not supported (yet)",
-        ),
+        ("parsers: [ndjsn: ]", "parsers[0].ndjsn", "unknown parser; did you mean 'ndjson'?"),
     ],
 )
 def test_a_mistake_in_an_input_is_named(lab, line, where, message):
@@ -207,7 +208,8 @@ def test_what_makes_no_sense_in_an_input_is_noted(lab):
 def test_every_input_needs_an_id_of_its_own(lab):
     inputs = "- {id: a, paths: [x]}\n- {id: b, paths: [x]}\n-\n    paths: [x]\n    id: a\n"
     assert lab.problems(f"filebeat.inputs:\n{inputs}output.console:\n") == [
-        "shipper.yml:6: filebeat.inputs[2].id: 'a' is also the id of input 0; each needs its own"
+        "shipper.yml:2: filebeat.inputs[0].id: 'a' is the id of 2 inputs; each needs its own",
+        "shipper.yml:6: filebeat.inputs[2].id: 'a' is the id of 2 inputs; each needs its own",
     ]
 
 

@@ -5,7 +5,9 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from config.schema import Kinds
+from config.errors import ConfigError
+from config.load import load
+from config.schema import Kinds, Named
 from config.units import Duration, Size
 
 
@@ -117,8 +119,6 @@ def test_an_override_without_a_value_brings_the_default_back(car):
 
 
 def test_the_environment_of_the_process_is_the_default(tmp_path):
-    from config.load import load
-
     file = tmp_path / "car.yml"
     file.write_text("owner: ${PATH}\n")
     assert load(file, Car).owner
@@ -287,7 +287,7 @@ def test_a_part_that_is_written_as_not_wanted_is_noted(drawing, lab):
 @pytest.mark.parametrize(
     ("shape", "problem"),
     [
-        ("{kind: line}", "kind: 'line' must be one of: square, circle"),
+        ("{kind: line}", "kind: 'line' is unknown; there are: square, circle"),
         ("{kind: '${NO}'}", "kind: variable NO is not set; ${NO:value} would give it a default"),
         ("{kind: [circle]}", "kind: must be a single value, not a list"),
         ("{kind: circle, side: 2}", "side: an option of kind: square"),
@@ -312,4 +312,122 @@ def test_a_kind_given_twice_is_told_once(lab):
 def test_a_check_of_what_was_read_points_to_what_was_written(lab):
     assert lab.problems("shapes:\n- side: 2\n-\n  side: 2\n", Drawing) == [
         "shipper.yml:4: shapes[1].side: the same area again"
+    ]
+
+
+def test_an_item_of_a_list_is_overridden_by_its_index(car):
+    text = "car.wheels: [{name: a, size: 2}, {name: b}]\nseats: [x]\n"
+    read = car(text, "car.wheels.1.size=3", "car.wheels[0].name=A", "seats.0=y", "car.wheels[2]={name: c, size: 4}")
+    assert read.wheels == (Wheel(name="A", size=2), Wheel(name="b", size=3), Wheel(name="c", size=4))
+    assert read.seats == ("y",)
+
+
+def test_a_list_can_be_made_of_its_items_alone(car):
+    assert car("", "seats.0=a", "seats[1]=b").seats == ("a", "b")
+
+
+def test_an_item_that_would_leave_a_gap_is_refused(wrong):
+    assert wrong("seats: [a]\n", "seats.2=c") == ["-E: seats: must be a list (- item)"]
+
+
+def test_a_mistake_in_an_item_from_the_command_line_is_named_by_its_index(wrong):
+    assert wrong("car.wheels: [{name: a}]\n", "car.wheels[0].siz=3") == [
+        "-E: car.wheels[0].siz: unknown option; did you mean 'size'?"
+    ]
+
+
+@pytest.mark.parametrize("value", ["a, b", "[a, b]", "['a', \"b\"]", " a,b, "])
+def test_a_variable_can_be_a_whole_list(car, value):
+    assert car("seats: ${S}\n", S=value).seats == ("a", "b")
+    assert car("seats: ${NO:a,b}\n").seats == ("a", "b")
+    assert car("seats: ${NO:${S}}\n", S=value).seats == ("a", "b")
+
+
+def test_a_variable_in_a_list_or_beside_other_text_is_one_item(car):
+    assert car("seats: ['${S}', 'x ${S}']\n", S="a-b").seats == ("a-b", "x a-b")
+    assert car("seats: ${S}${S}\n", S="a,").seats == ("a", "a")  # by `split`, which seats have
+    assert car("car.wheels: [{name: '${S}'}]\n", S="a,b").wheels[0].name == "a,b"
+    assert car("wait: 1\nseats:\n- ${S}\n", S="a;b").seats == ("a;b",)
+    assert car("labels.x: ${S}\n", S="a,b").labels == {"x": "a,b"}
+
+
+def test_an_option_can_refer_to_another(car):
+    assert car("owner: ${drive} ${labels.x}\nlabels: {x: '${E}'}\ndrive: right\n", E="${drive}").owner == (
+        "right ${drive}"
+    )
+
+
+def test_the_environment_comes_before_the_options(car):
+    assert car("owner: ${drive}\ndrive: left\n", drive="right").owner == "right"
+
+
+def test_an_option_that_refers_to_itself_is_named(wrong):
+    assert wrong("owner: ${labels.x}\nlabels.x: ${owner}\n") == [
+        "shipper.yml:1: owner: labels.x refers to itself: labels.x -> owner -> labels.x",
+        "shipper.yml:2: labels.x: owner refers to itself: owner -> labels.x -> owner",
+    ]
+
+
+def written(lab, name, text):
+    file = lab.file.with_name(name)
+    file.write_text(text)
+    return file
+
+
+def test_of_several_files_the_later_ones_win_option_by_option(lab):
+    files = [
+        written(lab, "a.yml", "engine: {even: 2, low: 1}\nseats: [a, b]\nowner: me\n"),
+        written(lab, "b.yml", "engine.even: 4\nseats: [c]\n"),
+    ]
+    read = load(files, Car, ["owner=you"], {})
+    assert (read.engine, read.seats, read.owner) == (Engine(even=4, low=1), ("c",), "you")
+
+
+def test_mistakes_in_several_files_are_told_in_the_order_of_the_files(lab):
+    files = [written(lab, "z.yml", "\n\nwaits: 1\n"), written(lab, "a.yml", "seat: x\n")]
+    with pytest.raises(ConfigError) as caught:
+        load(files, Car, ["own=x"], {})
+    assert [problem.file.rpartition("/")[2] for problem in caught.value.problems] == ["z.yml", "a.yml", "-E"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paint:
+    gloss: int = field(default=1, metadata={"min": 0, "unused": "paint does not shine"})
+    coat: Engine | None = field(default=None, metadata={"unused": "one coat is enough"})
+    tools: tuple[Any, ...] = field(
+        default=(),
+        metadata={"read_as": Named("tool", {"brush": Wheel}, not_yet={"roller": ""}, ignored={"spray": "it is windy"})},
+    )
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
+
+
+def test_what_changes_nothing_is_checked_and_noted(lab):
+    read = lab.load("gloss: 5\ncoat: {even: 4}\n", Paint)
+    assert (read.gloss, read.coat) == (5, Engine(even=4))
+    assert read.notes == (
+        f"ignored: gloss ({lab.file}:1): paint does not shine",
+        f"ignored: coat ({lab.file}:2): one coat is enough",
+    )
+    assert lab.load("coat:\n", Paint).notes == lab.load("", Paint).notes == ()
+    assert lab.problems("gloss: -1\ncoat: {evn: 4}\n", Paint) == [
+        "shipper.yml:1: gloss: must be at least 0",
+        "shipper.yml:2: coat.evn: unknown option; did you mean 'even'?",
+    ]
+
+
+def test_an_item_that_is_left_out_is_noted(lab):
+    read = lab.load("tools: [spray: {x: 1}, brush: {name: a}]\n", Paint)
+    assert read.tools == (Wheel(name="a"),)
+    assert read.notes == (f"ignored: tools[0].spray ({lab.file}:1): it is windy",)
+
+
+def test_an_item_alone_needs_no_list(lab):
+    assert lab.load("tools: {brush: {name: a}}\n", Paint).tools == (Wheel(name="a"),)
+
+
+def test_an_item_that_there_is_elsewhere_is_told_from_one_that_is_misspelt(lab):
+    assert lab.problems("tools: [roller: ~, spary: ~, xx: ~]\n", Paint) == [
+        "shipper.yml:1: tools[0].roller: not supported",
+        "shipper.yml:1: tools[1].spary: unknown tool; did you mean 'spray'?",
+        "shipper.yml:1: tools[2].xx: unknown tool; there are: brush",
     ]

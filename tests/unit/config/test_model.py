@@ -108,6 +108,7 @@ def test_its_kafka_output_is_read(filebeat):
             password="0123",
             sasl=SaslConfig(mechanism="SCRAM-SHA-512"),
             ssl=SslConfig(enabled=True, certificate_authorities=("/etc/ca.pem",)),
+            required_acks=1,
             librdkafka={"linger.ms": 5},
         )
     )
@@ -186,16 +187,21 @@ def test_the_native_prefix_reads_the_same(lab):
 @pytest.mark.parametrize(
     ("line", "where", "message"),
     [
-        ("filebeat.autodiscover.providers: []", "filebeat.autodiscover", "not supported (yet)"),
         (
-            "filebeat.config.inputs.path: x",
-            "filebeat.config.inputs",
-            "not supported (yet); inputs are read from one file",
+            "filebeat.autodiscover.providers: []",
+            "filebeat.autodiscover",
+            "not supported (yet); name the files of containers by type: container",
         ),
+        (
+            "filebeat.prospectors: []",
+            "filebeat.prospectors",
+            "not supported (yet); it is filebeat.inputs, and filebeat.config.inputs for those in files of their own",
+        ),
+        ("filebeat.config.inputs.pat: x", "filebeat.config.inputs.pat", "unknown option; did you mean 'path'?"),
         (
             "queue.disk.max_size: 1GB",
             "queue.disk",
-            "not supported (yet); the log files themselves are the queue: the shipper waits and reads on",
+            "not supported (yet); the log files themselves are the queue: the shipper waits, and reads on when it can",
         ),
         ("queue.mem.events: 0", "queue.mem.events", "must be at least 1"),
         ("queue.mem.bytes: 0", "queue.mem.bytes", "must be at least 1"),

@@ -7,10 +7,12 @@ import pytest
 import config
 from config.load import load
 from config.model import ShipperConfig
-from config.reference import main, reference
+from config.reference import page, table
 from config.schema import Kinds, options
 from config.sink import SinkConfig
 from config.units import Duration, DurationOrNever, Size
+
+DOCS = Path(config.__file__).parents[1] / "docs"
 
 
 @dataclass(frozen=True)
@@ -29,19 +31,19 @@ class Whole:
     on: bool = field(default=True, metadata={"doc": "On."})
 
 
-def test_the_table_tells_name_type_default_and_meaning():
-    assert reference(Whole).splitlines() == [
-        "| option | type | default | |",
-        "|---|---|---|---|",
-        "| `a.name` | text | required | Name. Also `b.name`. |",
-        "| `part.wait` | duration | `90s` | Waits. |",
-        "| `part.room` | size | `2MiB` | Room. |",
-        "| `parts` | list of section |  | Parts. |",
-        "| `parts[].wait` | duration | `90s` | Waits. |",
-        "| `parts[].room` | size | `2MiB` | Room. |",
-        "| `side` | `left`, `right` | `left` | Side. |",
-        "| `many` | number of wheels |  | Many. |",
-        "| `on` | true or false | `true` | On. |",
+def test_the_table_tells_name_type_default_unit_release_and_meaning():
+    assert table(Whole).splitlines() == [
+        "| option | type | default | unit | since | |",
+        "|---|---|---|---|---|---|",
+        "| `a.name` | text | required |  | 0.1 | Name. Also `b.name`. |",
+        "| `part.wait` | duration | `90s` | seconds | 0.1 | Waits. |",
+        "| `part.room` | size | `2MiB` | bytes | 0.1 | Room. |",
+        "| `parts` | list of section |  |  | 0.1 | Parts. |",
+        "| `parts[].wait` | duration | `90s` | seconds | 0.1 | Waits. |",
+        "| `parts[].room` | size | `2MiB` | bytes | 0.1 | Room. |",
+        "| `side` | `left`, `right` | `left` |  | 0.1 | Side. |",
+        "| `many` | number |  | wheels | 0.1 | Many. |",
+        "| `on` | true or false | `true` |  | 0.1 | On. |",
     ]
 
 
@@ -59,27 +61,26 @@ class Large:
     side: Annotated[Literal["", "left"], str] = field(default="", metadata={"doc": "Side."})
 
 
-@dataclass(frozen=True)
-class Box:
-    parts: tuple[Part, ...] = field(default=(), metadata={"read_as": Kinds("kind", {"small": Small, "large": Large})})
-
-
 def test_what_is_the_same_in_several_kinds_is_told_once():
-    assert reference(Box).splitlines()[2:] == [
-        "| `parts[].kind` | text | `small` | Kind. (`kind: small`) |",
-        "| `parts[].depth` | number | `1` | Depth. |",
-        "| `parts[].kind` | text | `large` | Kind. (`kind: large`) |",
-        "| `parts[].wait` | duration | `0s` | Waits. (`kind: large`) |",
-        "| `parts[].side` | `left` |  | Side. (`kind: large`) |",
+    assert table(Kinds("kind", {"small": Small, "large": Large})).splitlines()[2:] == [
+        "| `kind` | text | `small` |  | 0.1 | Kind. (`kind: small`) |",
+        "| `depth` | number | `1` |  | 0.1 | Depth. |",
+        "| `kind` | text | `large` |  | 0.1 | Kind. (`kind: large`) |",
+        "| `wait` | duration | `0s` | seconds | 0.1 | Waits. (`kind: large`) |",
+        "| `side` | `left` |  |  | 0.1 | Side. (`kind: large`) |",
     ]
 
 
 def undocumented(model):
     for option in options(model):
-        if option.section:
-            for each in option.kinds.models.values() if option.kinds else [option.section]:
+        if option.about.get("recursive"):
+            continue
+        if option.kinds or option.named:
+            for each in (option.kinds or option.named).models.values():
                 yield from undocumented(each)
-        elif not option.about.get("doc", "").endswith("."):
+        elif option.section:
+            yield from undocumented(option.section)
+        if (not option.section or option.many) and not option.about.get("doc", "").endswith("."):
             yield f"{model.__name__}.{option.name}"
 
 
@@ -88,19 +89,9 @@ def test_every_option_is_documented_in_a_sentence(model):
     assert list(undocumented(model)) == []
 
 
-def test_both_references_are_written_and_each_alone(capsys):
-    assert main([]) == 0
-    both = capsys.readouterr().out
-    assert main(["sink"]) == 0
-    sink = capsys.readouterr().out
-    assert both.startswith("## shipper.yml\n\n| option |")
-    assert both.endswith(sink)
-    assert "| `kafka.hosts` |" in sink
-
-
-def test_a_reference_of_something_else_is_refused(capsys):
-    assert main(["toaster"]) == 2
-    assert capsys.readouterr().err == "no reference of 'toaster'; there are: shipper, sink\n"
+def test_the_page_in_the_docs_is_the_one_that_the_code_writes():
+    written = (DOCS / "configuration.md").read_text()
+    assert written == page(), "write it anew: python -m config.reference > docs/configuration.md"
 
 
 def test_the_configuration_that_we_ship_loads_and_is_short():

@@ -112,3 +112,11 @@ def test_a_name_of_another_kind_is_known_with_where_it_belongs():
 
 def test_without_kinds_no_name_belongs_elsewhere():
     assert Names.of(Other).others == {}
+
+
+def test_a_kind_that_there_is_elsewhere_is_told_from_one_that_is_misspelt():
+    kinds = Kinds("kind", {"model": Model}, {"cart": "it has no model", "coach": ""})
+    assert kinds.unknown("cart") == "'cart' is not supported; it has no model"
+    assert kinds.unknown("coach") == "'coach' is not supported; there are: model"
+    assert kinds.unknown("modle") == "'modle' is unknown; did you mean 'model'?"
+    assert kinds.unknown("x") == "'x' is unknown; there are: model"

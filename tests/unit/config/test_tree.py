@@ -1,7 +1,7 @@
 import pytest
 
 from config.errors import Place
-from config.tree import Entry, Listing, Scalar, Table, is_null
+from config.tree import Entry, Listing, Scalar, Table, as_listing, is_null
 
 FILE = Place("a.yml", 1)
 
@@ -73,3 +73,52 @@ def test_nothing_and_something_do_not_clash(null_first):
 def test_a_higher_null_takes_a_value_away():
     root = table(entry("a", scalar("1")), entry("a", scalar("", kind="null"), rank=1))
     assert is_null(root.children(no_clash)["a"])
+
+
+def items(*texts):
+    return Listing(tuple(map(scalar, texts)), FILE)
+
+
+def test_a_higher_rank_changes_and_adds_items_by_their_index():
+    root = table(
+        entry("l", items("a", "b")),
+        entry("l.1", scalar("B"), rank=1),
+        entry("l", table(entry("2", scalar("c"))), rank=2),
+    )
+    assert [node.text for node in root.children(no_clash)["l"].items] == ["a", "B", "c"]
+
+
+def test_what_an_item_holds_is_joined_as_any_section_is():
+    first = table(entry("x", scalar("1")), entry("y", scalar("2")))
+    root = table(entry("l", Listing((first,), FILE)), entry("l.0.y", scalar("3", kind="int"), rank=1))
+    (item,) = root.children(no_clash)["l"].items
+    assert {key: node.text for key, node in item.children(no_clash).items()} == {"x": "1", "y": "3"}
+
+
+@pytest.mark.parametrize("key", ["l.2", "l.x", "l.-1", "l.²"])
+def test_what_is_no_item_of_a_list_takes_its_place_for_somebody_to_complain(key):
+    root = table(entry("l", items("a")), entry(key, scalar("b"), rank=1))
+    assert isinstance(root.children(no_clash)["l"], Table)
+
+
+def test_an_item_in_the_same_file_as_its_list_clashes():
+    clashes = []
+    table(entry("l", items("a")), entry("l.0", scalar("b"))).children(lambda *clash: clashes.append(clash[0]))
+    assert clashes == ["l"]
+
+
+@pytest.mark.parametrize(
+    ("node", "texts"),
+    [
+        (items("a", "b"), ["a", "b"]),
+        (scalar("a"), ["a"]),
+        (table(entry("1", scalar("b")), entry("0", scalar("a"))), ["a", "b"]),
+    ],
+)
+def test_a_list_can_be_written_in_three_ways(node, texts):
+    assert [item.text for item in as_listing(node).items] == texts
+
+
+@pytest.mark.parametrize("keys", [[], ["1"], ["0", "2"], ["0", "x"]])
+def test_a_section_of_other_names_than_indices_is_no_list(keys):
+    assert as_listing(table(*(entry(key, scalar("a")) for key in keys))) is None

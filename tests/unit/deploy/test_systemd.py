@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from config.model import ShipperConfig
 from config.units import parse_duration
 from shipper import cli
+from shipper.signals import Signals
 
 ROOT = Path(__file__).parents[3]
 UNIT = ROOT / "deploy" / "systemd" / "shipper.service"
@@ -39,16 +41,24 @@ def test_the_command_is_one_that_the_shipper_takes() -> None:
     options = cli._parser().parse_args(arguments)
     assert options.command is cli._run
     assert not options.once
-    assert options.config == Path("/etc/shipper/shipper.yml")
+    assert options.configs == [Path("/etc/shipper/shipper.yml")]
     assert options.data == Path("/var/lib") / SETTINGS["StateDirectory"], "the one place where it may write"
 
 
 def test_the_check_before_the_start_is_of_the_same_configuration() -> None:
     program, *arguments = shlex.split(SETTINGS["ExecStartPre"])
     options = cli._parser().parse_args(arguments)
-    assert options.command is cli._test_config
-    assert options.config == cli._parser().parse_args(shlex.split(SETTINGS["ExecStart"])[1:]).config
+    assert arguments[:2] == ["test", "config"]
+    assert options.configs == cli._parser().parse_args(shlex.split(SETTINGS["ExecStart"])[1:]).configs
     assert program == shlex.split(SETTINGS["ExecStart"])[0]
+
+
+def test_a_reload_is_the_signal_that_the_shipper_reads_its_configuration_again_after() -> None:
+    assert shlex.split(SETTINGS["ExecReload"]) == ["/bin/kill", "-HUP", "$MAINPID"]
+    assert SETTINGS["RestartForceExitStatus"] == "SIGHUP", "one that comes before the shipper listens ends it"
+    with Signals(lambda: None, reloads=True) as signals:
+        signal.raise_signal(signal.SIGHUP)
+        assert signals.hung_up()
 
 
 def test_a_stop_may_take_as_long_as_the_shipper_waits_by_default() -> None:
@@ -67,8 +77,9 @@ def test_the_readme_installs_what_the_unit_names(readme: str) -> None:
     options = cli._parser().parse_args(arguments)
     lines = readme.splitlines()
     assert f"python3 -m venv {Path(program).parents[1]}" in lines
-    assert f"install -d {options.config.parent}" in lines
-    assert any(f"-g {SETTINGS['Group']} " in line and str(options.config) in line for line in lines)
+    (config,) = options.configs
+    assert f"install -d {config.parent}" in lines
+    assert any(f"-g {SETTINGS['Group']} " in line and str(config) in line for line in lines)
     assert any(line.startswith("useradd --system ") and line.endswith(f" {SETTINGS['User']}") for line in lines)
     assert f"path.data: {options.data}" in readme
     assert str(UNIT.relative_to(ROOT)) in readme

@@ -62,6 +62,37 @@ def test_a_configuration_that_others_may_write_is_refused(config: Path, capsys: 
     assert main(["test", "config", "-c", str(config), "--strict.perms", "false"]) == 0
 
 
+def test_of_several_configurations_the_later_ones_win(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = config.with_name("more.yml")
+    more.write_text(f"output.file.filename: other\npath.data: {config.parent / 'elsewhere'}\n")
+    more.chmod(0o600)
+    assert main(["run", "-c", str(config), "-c", str(more), "--once"]) == 0
+    assert len((config.parent / "out" / "other").read_text().splitlines()) == 3
+    assert (config.parent / "elsewhere").is_dir()
+
+
+def test_paths_can_be_given_as_filebeat_takes_them(config: Path) -> None:
+    folder = config.parent / "etc"
+    folder.mkdir()
+    (folder / "more.yml").write_text(f"- {{type: filestream, id: b, paths: ['{config.parent}/b.log']}}\n")
+    (config.parent / "b.log").write_text("of b\n")
+    with config.open("a") as file:
+        file.write("filebeat.config.inputs.path: '*.yml'\n")
+    assert main(["run", "-c", str(config), "--once", "--path.config", str(folder), "--path.home", "/"]) == 0
+    assert "of b" in (config.parent / "out" / "shipper").read_text()
+
+
+def test_files_of_inputs_that_others_may_write_are_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = config.with_name("inputs.yaml")
+    inputs.write_text("- {type: filestream, id: b, paths: [/x]}\n")
+    inputs.chmod(0o666)
+    with config.open("a") as file:
+        file.write("filebeat.config.inputs.path: '*.yaml'\n")
+    assert main(["test", "config", "-c", str(config)]) == 1
+    assert f"{inputs}: may be written by others" in capsys.readouterr().err
+    assert main(["test", "config", "-c", str(config), "--strict.perms", "false"]) == 0
+
+
 def test_a_replay_exits_0_and_the_registry_tells_where_the_file_stands(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,15 @@
 """How long the loop waits, and for what."""
 
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from config.processors.dns import DnsConfig
 from shipper.source.scheduler import HOT_INTERVAL
-from tests.lab import Lab
+from tests.lab import CHECK_INTERVAL, LONG, Lab
+from tests.name_servers import NameServer
 
 
 def test_while_the_queue_is_full_a_hot_file_does_not_keep_the_loop_busy(lab: Lab) -> None:
@@ -32,3 +40,105 @@ def test_an_acknowledgement_is_taken_in_also_while_files_are_read(lab: Lab) -> N
     lab.append("a.log", "two\n" * 100_000)
     lab.step()
     assert lab.running.metrics.events_acked > 0
+
+
+@pytest.fixture
+def slow_names(lab: Lab) -> Iterator[NameServer]:
+    """A name server that is silent at first, and asked for the name of each message that is an address."""
+    server = NameServer({("4.3.2.1.in-addr.arpa.", "PTR"): ["web.example."]}, silent=True)
+    dns = DnsConfig(kind="PTR", fields={"message": "name"}, nameservers=(server.address,), timeout=1e6)
+    lab.input["processors"] = (dns,)
+    yield server
+    server.close()
+
+
+def test_events_that_wait_for_an_answer_hold_up_no_other_file(lab: Lab, slow_names: NameServer) -> None:
+    lab.append("slow.log", "1.2.3.4\n")
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_read == 1)
+    lab.append("slow.log", "is no address\n")
+    lab.append("other.log", "neither\n")
+    lab.expect_lines("other.log", "neither")
+    lab.until(lambda: lab.running.metrics.events_read == 3)
+    assert lab.lines(lab.inode("slow.log")) == []
+    assert position(lab, "slow.log") == 0
+    slow_names.may_answer.set()
+    lab.expect_lines("slow.log", "1.2.3.4", "is no address")
+    assert [json.loads(record).get("name") for record in lab.records] == [None, "web.example", None]
+    lab.until(lambda: position(lab, "slow.log") == 22)
+
+
+def test_a_file_of_which_much_waits_is_not_read_on_and_others_are(lab: Lab, slow_names: NameServer) -> None:
+    lab.append("slow.log", "1.2.3.4\n" + "no address\n" * 60_000)
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_read > 1)
+    lab.append("other.log", "neither\n")
+    lab.expect_lines("other.log", "neither")
+    assert lab.running.metrics.events_read < 40_000
+    slow_names.may_answer.set()
+    before = lab.clock.monotonic()
+    lab.until(lambda: len(lab.records) == 60_002, seconds=0.0001)
+    assert lab.clock.monotonic() - before < CHECK_INTERVAL / 2  # nobody had to look for it
+
+
+def test_what_waits_when_the_agent_is_killed_is_sent_by_the_next(lab: Lab, slow_names: NameServer) -> None:
+    lab.append("slow.log", "1.2.3.4\n")
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_read == 1)
+    lab.kill()
+    slow_names.may_answer.set()
+    lab.start()
+    lab.expect_lines("slow.log", "1.2.3.4")
+    assert len(lab.records) == 1
+
+
+def test_with_once_it_waits_for_answers(lab: Lab, slow_names: NameServer) -> None:
+    lab.append("slow.log", "1.2.3.4\n")
+    lab.start(once=True)
+    lab.until(lambda: lab.running.metrics.events_read == 1)
+    for _ in range(10):
+        lab.step()
+    assert not lab.running.loop.finished
+    assert not lab.running.loop.drained
+    slow_names.may_answer.set()
+    lab.until(lambda: lab.running.loop.finished)
+    assert len(lab.records) == 1
+
+
+def test_when_it_ends_it_goes_on_with_what_waits(lab: Lab, slow_names: NameServer) -> None:
+    lab.append("slow.log", "1.2.3.4\n")
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_read == 1)
+    slow_names.may_answer.set()
+    lab.stop()
+    assert len(lab.records) == 1
+
+
+def test_without_answers_events_go_on_after_the_timeout(lab: Lab, slow_names: NameServer) -> None:
+    dns = DnsConfig(
+        kind="PTR", fields={"message": "name"}, nameservers=(slow_names.address,), timeout=30.0,
+        tag_on_failure=("_no_name",),
+    )  # fmt: skip
+    lab.input["processors"] = (dns,)
+    lab.append("slow.log", "1.2.3.4\n")
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_read == 1)
+    before = lab.clock.monotonic()
+    lab.until(lambda: lab.records, seconds=1)
+    assert 29.9 < lab.clock.monotonic() - before < 33
+    assert json.loads(lab.records[0])["tags"] == ["_no_name"]
+
+
+def test_it_wakes_up_by_itself_when_it_is_too_late_for_answers(lab: Lab, slow_names: NameServer) -> None:
+    lab.append("slow.log", "1.2.3.4\n")
+    lab.start()
+    lab.until(lambda: lab.running.metrics.events_read == 1, seconds=0)
+    lab.clock.advance(1e6 - 0.01)
+    started = time.monotonic()
+    lab.running.loop.step(reading=False, wait=LONG)
+    assert time.monotonic() - started < LONG / 2
+
+
+def position(lab: Lab, name: str) -> int:
+    inode = lab.inode(name)
+    return next(each.state.position for each in lab.running.loop.crawler.running.values() if each.state.inode == inode)

@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from shipper.signals import STOPPING, StopSignals
+from shipper.signals import STOPPING, Signals
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
-from shipper.signals import StopSignals
+from shipper.signals import Signals
 from shipper.wake import Wake
 wake = Wake()
-with StopSignals(wake.set) as signals:
+with Signals(wake.set, reloads={reloads}) as signals:
     print("ready", flush=True)
     wake.wait(30)
+    while signals.hung_up():
+        wake.clear()
+        print("reload", signals.hung_up(), flush=True)
+        wake.wait(30)
     print("stopping" if signals.stopping else "not stopping", flush=True)
     wake.clear()
     wake.wait(30 if {patient} else 0)
@@ -26,8 +30,8 @@ print("ended", flush=True)
 
 
 class Program:
-    def __init__(self, *, patient: bool) -> None:
-        command = [sys.executable, "-c", PROGRAM.format(patient=patient)]
+    def __init__(self, *, patient: bool, reloads: bool = True) -> None:
+        command = [sys.executable, "-c", PROGRAM.format(patient=patient, reloads=reloads)]
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
     def line(self) -> str:
@@ -77,8 +81,26 @@ def test_the_second_signal_ends_the_program_at_once(patient: Program, second: si
     assert patient.line() == ""
 
 
+def test_sighup_wakes_the_program_and_is_told_once_each_time(prompt: Program) -> None:
+    assert prompt.line() == "ready"
+    for _ in range(2):
+        prompt.signal(signal.SIGHUP)
+        assert prompt.line() == "reload False"
+    prompt.signal(signal.SIGTERM)
+    assert [prompt.line(), prompt.line()] == ["stopping", "ended"]
+
+
+def test_where_nothing_can_be_read_again_sighup_ends_the_program() -> None:
+    program = Program(patient=True, reloads=False)
+    assert program.line() == "ready"
+    program.signal(signal.SIGHUP)
+    assert program.exit_code() == -signal.SIGHUP
+    program.close()
+
+
 def test_what_was_there_before_is_there_again() -> None:
-    before = [signal.getsignal(number) for number in STOPPING]
-    with StopSignals(lambda: None):
-        assert [signal.getsignal(number) for number in STOPPING] != before
-    assert [signal.getsignal(number) for number in STOPPING] == before
+    numbers = (*STOPPING, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    with Signals(lambda: None, reloads=True):
+        assert not set(before) & {signal.getsignal(number) for number in numbers}
+    assert [signal.getsignal(number) for number in numbers] == before

@@ -55,3 +55,17 @@ def test_at_the_end_it_is_always_told(summary: Summary, caplog: pytest.LogCaptur
 def test_each_counter_is_in_the_line() -> None:
     assert Metrics(events_read=1, bytes_lost=2).summary().split()[:1] == ["events_read=1"]
     assert "bytes_lost=2" in Metrics(bytes_lost=2).summary()
+
+
+def test_it_is_told_as_often_as_it_is_wanted(
+    metrics: Metrics, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    often = Summary(metrics, Reading(), clock, 1.0)  # type: ignore[arg-type]  # it has what is asked
+    never = Summary(metrics, Reading(), clock, float("inf"))  # type: ignore[arg-type]  # it has what is asked
+    for _ in range(3):
+        metrics.events_acked += 1
+        clock.advance(1.0)
+        often.step()
+        never.step()
+    assert len(caplog.records) == 3

@@ -154,3 +154,15 @@ def test_a_watched_descriptor_leaves_the_other_news_as_they_were(wake: Wake, pip
     assert waited(wake, FOREVER) < FOREVER / 2, "it is still set"
     wake.clear()
     assert waited(wake, 0.02) >= 0.019
+
+
+def test_a_thread_that_is_late_wakes_nobody_and_writes_to_nothing_else() -> None:
+    wake = Wake()
+    late = wake.from_outside()
+    late()
+    assert waited(wake, FOREVER) < FOREVER
+    wake.close()
+    other = Wake()  # takes the number of the descriptor
+    late()
+    assert waited(other, 0.02) >= 0.019
+    other.close()

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shipper.event import MULTILINE, TRUNCATED, Batch, Doc, Messages
+from shipper.event import GONE, MULTILINE, TRUNCATED, Batch, Doc, Messages
 from shipper.output.encode import Encoder, pieces_of
 from shipper.record import Agent, static_members, timestamp
 from tests.builders import batch, encoder, nothing, source
@@ -16,10 +17,11 @@ MOMENT = 1795253400.123  # 2026-11-21T09:30:00.123Z
 
 def record(
     text: str, offset: int = 0, length: int | None = None, flags: tuple[str, ...] = (), static: Doc | None = None,
-    path: str = "/var/log/app.log",
+    path: str = "/var/log/app.log", doc: Doc | None = None,
 ) -> str:  # fmt: skip
     run = Messages(offset, offset)
     run.append(text, offset, len(text.encode()) + 1 if length is None else length, flags)
+    run.docs = None if doc is None else [doc]
     (encoded,) = encoder().encode(Batch(source("9f3c", path, static), run, MOMENT, nothing))
     return encoded
 
@@ -46,6 +48,13 @@ RECORDS = {
     "DEL": record("a\x7fb", 41),
     "control characters and quotes": record("\x00\x1b[31m\t\"quoted\" \\ / \u2028 \U0001f600", 45),
     "a path that is not UTF-8": record("x", 80, path=b"/var/log/caf\xe9.log".decode("utf-8", "surrogateescape")),
+    "members of its own": record("x", 82, doc={"stream": "stdout", "http": {"code": 200, "took": 1.5}, "a.b": [None]}),
+    "a constant that it has itself": record(
+        "x", 84, static=static_members(("a",), {"env": "prod"}, {}), doc={"tags": ["own"], "error": {"type": "json"}}
+    ),
+    "a log of its own, and constants taken out": record(
+        "x", 86, flags=(MULTILINE,), doc={"log": {"level": "info"}, "agent": GONE, "ecs": GONE}
+    ),
 }  # fmt: skip
 
 
@@ -122,3 +131,60 @@ def test_what_is_constant_for_a_file_is_encoded_once() -> None:
     first = batch(["a"])
     encoder().encode(first)
     assert pieces_of(first.constants) is pieces_of(first.constants)
+
+
+def deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+# Documents of events, and what of their records differs from that of an event without one.
+DOCUMENTS: list[tuple[Doc, dict[str, Any]]] = [
+    ({}, {}),
+    ({"a": 1, "b": {"c": [None, "\x7f", "é"]}}, {"a": 1, "b": {"c": [None, "\x7f", "é"]}}),
+    ({"a": "\x7f"}, {"a": "\x7f"}),
+    ({"@timestamp": "2020-01-01T00:00:00.000Z"}, {"@timestamp": "2020-01-01T00:00:00.000Z"}),
+    ({"host": {"name": "other"}, "a": 1}, {"host": {"name": "other"}, "a": 1}),
+    ({"host": GONE}, {"host": GONE}),
+    (
+        {"a": {1: 2}, "b": 2**70, "c": "half \ud800", "d": (1,)},
+        {"a": {"1": 2}, "b": str(2**70), "c": "half ?", "d": [1]},
+    ),
+]
+
+
+@pytest.mark.parametrize("texts", [["text"] * 7, [""] * 7, ["text", ""] * 3 + ["\x7f"]])
+@pytest.mark.parametrize("left_out", range(8))
+def test_documents_are_written_beside_what_the_file_shares(texts: list[str], left_out: int) -> None:
+    """Whatever the other documents of the batch are: most are written together, and some by themselves."""
+    docs, differences = zip(*(each for index, each in enumerate(DOCUMENTS) if index != left_out), strict=True)
+    with_docs, without = batch(texts[: len(docs)]), batch(texts[: len(docs)])
+    with_docs.messages.docs = list(docs)
+    records = [json.loads(each) for each in encoder().encode(with_docs)]
+    for text, record, plain, different in zip(texts, records, encoder().encode(without), differences, strict=False):
+        expected = {name: value for name, value in (json.loads(plain) | different).items() if value is not GONE}
+        if not text:
+            del expected["message"]
+        assert record == expected
+
+
+def test_members_of_log_stand_beside_ours() -> None:
+    made = batch(["a", "b", "c"])
+    made.messages.docs = [{"log": {"level": "x"}}, {"log": {"file": {"id": "f1"}}}, {"n": 1}]
+    made.messages.flags = {1: (TRUNCATED,), 2: (MULTILINE,)}
+    first, second, third = (json.loads(each)["log"] for each in encoder().encode(made))
+    assert third["flags"] == [MULTILINE]
+    assert (first["level"], first["offset"], first["length"], first["file"]["id"]) == ("x", 0, 2, "f1")
+    assert second == {"offset": 2, "length": 2, "flags": [TRUNCATED], "file": {"id": "f1"}}
+
+
+@pytest.mark.parametrize(("levels", "whole"), [(200, True), (260, False), (2000, False)])
+def test_what_is_nested_too_deep_is_cut_off_there(levels: int, whole: bool) -> None:
+    made = batch(["a", "b"])
+    made.messages.docs = [{"a": deep(levels)}, {"b": 1}]
+    first, second = encoder().encode(made)
+    assert ("(nested too deep)" in first) != whole
+    assert json.loads(first)["message"] == "a"
+    assert json.loads(second)["b"] == 1

@@ -74,3 +74,21 @@ def test_librdkafka_takes_all_our_settings() -> None:
 def test_a_setting_that_librdkafka_refuses_stops_the_start() -> None:
     with pytest.raises(StartError, match=r"no\.such\.setting"):
         make_producer(config(librdkafka={"no.such.setting": 1}))(ignore)
+
+
+@pytest.mark.parametrize(
+    ("mode", "name", "chain"),
+    [("full", None, None), ("strict", None, None), ("certificate", "none", None), ("none", "none", False)],
+)
+def test_what_is_verified_is_what_was_asked_for(mode: str, name: str | None, chain: bool | None) -> None:
+    made = settings(config(ssl=SslConfig(enabled=True, verification_mode=mode)))  # type: ignore[arg-type]
+    assert made.get("ssl.endpoint.identification.algorithm") == name
+    assert made.get("enable.ssl.certificate.verification") is chain
+
+
+def test_a_certificate_may_be_given_as_a_file_or_as_its_text() -> None:
+    text = "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----"
+    ssl = SslConfig(enabled=True, certificate=text, key="/etc/key.pem", certificate_authorities=(text,))
+    made = settings(config(ssl=ssl))
+    assert (made["ssl.certificate.pem"], made["ssl.key.location"]) == (text, "/etc/key.pem")
+    assert made["ssl.ca.pem"] == text + "\n"

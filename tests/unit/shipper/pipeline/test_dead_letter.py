@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shipper.event import Rejection
+from shipper.event import GONE, Rejection
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.testing import ManualClock
 from tests.builders import batch
@@ -17,6 +17,20 @@ def test_a_rejected_event_is_kept_with_its_place_and_the_reason(tmp_path: Path, 
         "time": "2025-11-13T02:13:20.000Z", "reason": "too large", "topic": "logs", "file_id": "f1",
         "path": "/var/log/app.log", "offset": 12, "length": 5, "message": "b\xe4d",
     }  # fmt: skip
+
+
+def test_what_was_found_beside_the_message_is_kept_too(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    made = batch(["text", "half", "plain"])
+    made.messages.texts[1] += " \ud83d"
+    made.messages.docs = [{"http": {"code": 200}, "tags": GONE}, {"n": 2**70}, {}]
+    letter.write(made, "logs", [Rejection(index, "x") for index in range(3)])
+    written = [json.loads(line) for line in letter.path.read_text().splitlines()]
+    assert [(each["message"], each.get("event")) for each in written] == [
+        ("text", {"http": {"code": 200}}),
+        ("half ?", {"n": str(2**70)}),
+        ("plain", None),
+    ]
 
 
 def test_letters_are_added(tmp_path: Path, clock: ManualClock) -> None:

@@ -1,6 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
-from shipper.event import MULTILINE, TRUNCATED
+from config.ndjson import IncludeMessageConfig, NdjsonConfig
+from shipper.event import MULTILINE, TRUNCATED, Doc
+from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.testing import ManualClock
 from tests.builders import input_config, multiline
@@ -54,3 +58,52 @@ def test_finish_goes_through_the_whole_chain(match: str, log: LogOnDisk, clock: 
     assert ended is not None
     assert (ended.texts, ended.flags, ended.end) == ([" far"], {0: (TRUNCATED,)}, 14)
     assert reader.pending_since is None
+
+
+LEVELS = b'{"msg": "ERR a", "n": 1}\n{"msg": "  b"}\n{"msg": "DBG c"}\n\n{"msg": "ERR d"}\n{"msg": "ERR e"}\n'
+
+
+def test_a_message_key_is_what_the_parsers_and_filters_behind_it_see(log: LogOnDisk, clock: ManualClock) -> None:
+    log.write(LEVELS)
+    config = replace(
+        input_config(NdjsonConfig(message_key="msg"), multiline(r"^\s")), include_lines=("ERR",), exclude_lines=("d$",)
+    )
+    metrics = Metrics()
+    run = chain.build(config, log.open(), 100, clock, metrics=metrics).next()
+    assert run is not None
+    assert (run.texts, run.docs) == (["ERR a\n  b"], [{"msg": "  b", "n": 1}])
+    assert (run.start, run.end) == (0, len(LEVELS) - len(b'{"msg": "ERR e"}\n'))
+    assert metrics.events_filtered == 2
+
+
+def test_include_message_works_where_it_stands(log: LogOnDisk, clock: ManualClock) -> None:
+    log.write(b"+ a\n# b\n+ c\n\n  d\n+ e\n")
+    metrics = Metrics()
+    kept = IncludeMessageConfig(patterns=(r"^\+", r"^\s"))
+    run = chain.build(input_config(kept, multiline(r"^\s")), log.open(), 100, clock, metrics=metrics).next()
+    assert run is not None
+    assert (run.texts, run.offsets, run.lengths) == (["+ a", "+ c\n  d"], [0, 8], [4, 9])
+    assert metrics.events_filtered == 1
+
+
+def test_a_filter_looks_at_what_is_left_of_a_message_that_was_cut(log: LogOnDisk, clock: ManualClock) -> None:
+    log.write(b"one and two\ntwo\n")
+    run = chain.build(replace(input_config(), exclude_lines=("two",)), log.open(), 7, clock).next()
+    assert run is not None
+    assert run.texts == ["one and"]
+
+
+def test_a_json_line_that_is_cut_is_a_text(log: LogOnDisk, clock: ManualClock) -> None:
+    log.write(b'{"a": "' + b"x" * 100 + b'"}\n{"a": 1}\n')
+    run = chain.build(input_config(NdjsonConfig()), log.open(), 50, clock).next()
+    assert run is not None
+    assert [len(text) for text in run.texts] == [50, 0]
+    assert (run.flags, run.docs) == ({0: (TRUNCATED,)}, [{}, {"a": 1}])
+
+
+@pytest.mark.parametrize(("keep_null", "doc"), [(True, {"a": None, "b": 1}), (False, {"b": 1})])
+def test_keep_null_is_for_all_of_the_input(keep_null: bool, doc: Doc, log: LogOnDisk, clock: ManualClock) -> None:
+    log.write(b'{"a": null, "b": 1}\n')
+    run = chain.build(replace(input_config(NdjsonConfig()), keep_null=keep_null), log.open(), 50, clock).next()
+    assert run is not None
+    assert run.docs == [doc]

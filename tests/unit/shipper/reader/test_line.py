@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from shipper.event import Messages
+from shipper.event import TRUNCATED, Messages
 from shipper.reader.line import LineReader
 from tests.short_reads import LogOnDisk
 
@@ -57,16 +57,21 @@ def test_a_character_may_be_split_between_two_reads(log: LogOnDisk) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
-def test_of_a_long_line_two_bytes_beyond_the_limit_are_kept_and_all_are_counted(log: LogOnDisk, size: int) -> None:
-    log.write(b"a\n" + b"0123456789abcdef\nz\n")
-    reader = LineReader(log.open(sizes=itertools.repeat(size)), 4)
-    assert rows(read(reader)) == [("a", 0, 2), ("012345", 2, 17), ("z", 19, 2)]
+def test_of_a_long_line_a_little_more_than_the_limit_is_kept_and_all_is_counted(log: LogOnDisk, size: int) -> None:
+    line = b"0123456789abcdefghijklmnopqrstuvwxyz\n"
+    log.write(b"a\n" + line + b"z\n")
+    runs = read(LineReader(log.open(sizes=itertools.repeat(size)), 4))
+    assert rows(runs) == [("a", 0, 2), ("0123456789abcdef", 2, 37), ("z", 39, 2)]
+    assert [(run.texts[index], flags) for run in runs for index, flags in run.flags.items()] == [
+        ("0123456789abcdef", (TRUNCATED,))
+    ]
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
 def test_a_line_of_exactly_the_limit_loses_its_carriage_return(log: LogOnDisk, size: int) -> None:
     log.write(b"0123\r\n")
-    assert rows(read(LineReader(log.open(sizes=itertools.repeat(size)), 4))) == [("0123", 0, 6)]
+    (run,) = (run for run in read(LineReader(log.open(sizes=itertools.repeat(size)), 4)) if run.texts)
+    assert (rows([run]), run.flags) == ([("0123", 0, 6)], {})
 
 
 def test_a_cut_ends_the_line_under_way(log: LogOnDisk) -> None:

@@ -123,7 +123,7 @@ class Start:
             self._age(name, age)
             opened = self.room.open(name)
             claims.append((opened, self.room.entries.make(opened)))
-        self.launcher.launch(claims, first=first)
+        self.launcher.launch(claims, fresh_inputs={"app"} if first else ())
         return list(self.room.fleet.running.values())
 
     def known(self, name: str, content: bytes, age: float = 0.0, former: str = "", **state: Any) -> list[Harvester]:
@@ -131,7 +131,7 @@ class Start:
         self._age(name, age)
         opened = self.room.open(name)
         entry = entry_of(self.room.path(name), **state)
-        self.launcher.launch([(opened, Claim(entry, former or entry.path))], first=False)
+        self.launcher.launch([(opened, Claim(entry, former or entry.path))])
         return list(self.room.fleet.running.values())
 
     def _age(self, name: str, age: float) -> None:

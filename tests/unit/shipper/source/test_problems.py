@@ -79,3 +79,11 @@ def test_a_place_that_is_well_again_excuses_nothing(problems: Problems) -> None:
     problems.of_scan("app", {})
     problems.of_file("/l/old/a.log", "cannot be opened")
     assert not problems.excuses("/l/old/a.log")
+
+
+def test_what_was_wrong_with_the_paths_of_an_input_goes_with_it(problems: Problems) -> None:
+    problems.of_scan("gone", {"/g/*.log": "no file matches it"})
+    problems.of_scan("here", {"/h/*.log": "no file matches it"})
+    problems.forget_scans({"gone", "never there"})
+    assert problems.now == {"/h/*.log": "no file matches it"}
+    assert not problems.excuses("/g/*.log")

@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from config.container_parser import ContainerConfig
+from config.model import MultilineConfig
+from config.ndjson import IncludeMessageConfig
 from shipper.event import Batch
 from shipper.source.harvester import Harvester
 from tests.builders import multiline
@@ -24,7 +27,9 @@ class Pair:
 
     def read(self) -> Batch:
         """The one batch in which the message is."""
-        (batch,) = [each for each in read_all(self.old) if each.events]
+        batches = read_all(self.old)
+        acknowledge(each for each in batches if not each.events)
+        (batch,) = [each for each in batches if each.events]
         return batch
 
     def positions(self) -> tuple[int, int]:
@@ -150,3 +155,92 @@ def test_what_of_a_compressed_file_is_under_way_is_not_joined(make_room: MakeRoo
     old: Harvester = room.read("app.log.1.gz", gzip.compress(b"one\n"))
     old.join(room.read("app.log", b" +\n"))
     assert old.seam is None
+
+
+def test_a_line_without_end_before_the_seam_is_kept_when_time_ends_the_message(make_room: MakeRoom) -> None:
+    room = make_room(parsers=(multiline(r"^\s"),), line_terminator="carriage_return")
+    pair = Pair(room, b"one\r +\rlast\n", b"")
+    message = pair.old.end_message()
+    assert message is not None
+    assert acknowledged([*pair.before, message]) == ["one\n +"]
+    assert (pair.old.seam, pair.positions()) == (None, (7, 0))
+    pair.room.append("app.log.1", b"\rtwo\r")
+    assert acknowledged(read_all(pair.old)) == ["last\n"]
+
+
+CRI = b"2026-01-01T00:00:00.%dZ %s %s %s\n"
+
+
+def cri(*lines: tuple[str, str]) -> bytes:
+    """Lines of a container: a tag and a text each. A capital tag is stdout's, a small one stderr's."""
+    return b"".join(
+        CRI % (index, b"stdout" if tag.isupper() else b"stderr", tag.upper().encode(), text.encode())
+        for index, (tag, text) in enumerate(lines)
+    )
+
+
+# Options of the input, both files, the texts that come of the first and of the second.
+ACROSS = {
+    "dropped by exclude_lines": (
+        {"parsers": (multiline(r"^\s"),), "exclude_lines": ("^one",)},
+        b"zero\none\n +\n", b" ++\ntwo\nthree\n", ["zero"], ["two"],
+    ),
+    "not included": (
+        {"parsers": (multiline(r"^\s"),), "include_lines": ("^t",)},
+        b"one\n +\n", b" ++t\ntwo\n ++\nthree\n", [], ["two\n ++"],
+    ),
+    "dropped by a parser": (
+        {"parsers": (multiline(r"^\s"), IncludeMessageConfig(patterns=("^t",)))},
+        b"one\n", b" ++\n ++\ntwo\nthree\n", [], ["two"],
+    ),
+    "dropped, and it ends with the file": (
+        {"parsers": (multiline(r"^\s"),), "exclude_lines": ("^one",)},
+        b"one\n +\n", b"two\nthree\nfour\n", [], ["two", "three"],
+    ),
+    "it and the next dropped": (
+        {"parsers": (MultilineConfig(type="while_pattern", pattern=r"^\s"),), "exclude_lines": (r"^\s|^two",)},
+        b"zero\n +\n", b" ++\ntwo\nthree\n", ["zero"], ["three"],
+    ),
+    "a line of its own ends it": (
+        {"parsers": (MultilineConfig(type="while_pattern", pattern=r"^\s"),)},
+        b"zero\n +\n", b" ++\ntwo\nthree\n", ["zero", " +\n ++"], ["two", "three"],
+    ),
+    "two parsers that join": (
+        {"parsers": (multiline(r"^\s"), multiline("^a"))},
+        b"one\nab\n +\n", b"ac\n +\ntwo\nthree\nfour\n", ["one\nab\n +\nac\n +"], ["two"],
+    ),
+    "two parsers that join, and the outer one's ends in the first file": (
+        {"parsers": (multiline(r"^\s"), multiline("^a"))},
+        b"one\ntwo\n +\n", b" ++\nab\nthree\nfour\nfive\n", ["one", "two\n +\n ++\nab"], ["three"],
+    ),
+    "parts of a container's line, with others between": (
+        {"parsers": (ContainerConfig(),)},
+        cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("F", " ++"), ("F", "three")),
+        ["zero", "one ++", "two"], ["three"],
+    ),
+    "parts of a container's line, of one stream": (
+        {"parsers": (ContainerConfig(stream="stdout"),)},
+        cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("F", " ++"), ("f", "two"), ("F", "three")),
+        ["zero", "one ++"], ["three"],
+    ),
+    "parts of a container's line, with others between, that are dropped": (
+        {"parsers": (ContainerConfig(),), "exclude_lines": ("^one",)},
+        cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("F", " ++"), ("F", "three")),
+        ["zero", "two"], ["three"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ACROSS)
+@pytest.mark.parametrize("grows", [False, True])
+def test_what_lies_across_is_read_once_whatever_becomes_of_it(case: str, grows: bool, make_room: MakeRoom) -> None:
+    options, first, second, of_first, of_second = ACROSS[case]
+    lines = second.splitlines(keepends=True) if grows else [second]
+    pair = Pair(make_room(**options), first, lines.pop(0))
+    found = [*pair.before, *read_all(pair.old)]
+    for line in lines:
+        pair.room.append("app.log", line)
+        found += read_all(pair.old)
+    assert acknowledged(found) == of_first
+    assert acknowledged(read_all(pair.new)) == of_second
+    assert pair.old.state.position == len(first)

@@ -293,3 +293,33 @@ def test_what_a_survey_has_can_be_told_from_what_it_had(outlook: Outlook) -> Non
     outlook.survey.look_again([key])
     assert outlook.survey.found[key][1] is not before
     assert outlook.survey.found[key][1] == replace(before)
+
+
+def test_of_other_inputs_those_that_stay_are_not_looked_through_again(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = Outlook(tmp_path, clock, {"a*": 100.0, "b*": 100.0}, once=False)
+    outlook.write("a1")
+    key = outlook.write("b1")
+    assert outlook.step()
+    a, b = outlook.inputs.values()
+    scanner, found = outlook.survey._scanners[b], outlook.survey.found[key]
+    outlook.survey.replace([b])
+    assert outlook.names == ["a1", "b1"], "until it is time to look"
+    outlook.survey.make_haste()
+    assert outlook.names == ["b1"]
+    assert outlook.survey.found[key] is found
+    assert outlook.survey._scanners == {b: scanner}
+    outlook.survey.replace([a, b])
+    outlook.survey.make_haste()
+    assert outlook.names == ["a1", "b1"]
+
+
+def test_the_first_of_several_inputs_has_a_file_also_when_it_came_last(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = Outlook(tmp_path, clock, {"a*": 100.0, "*": 100.0}, once=False)
+    key = outlook.write("a1")
+    narrow, wide = outlook.inputs.values()
+    outlook.survey.replace([wide])
+    outlook.survey.make_haste()
+    assert outlook.survey.found[key][0] is wide
+    outlook.survey.replace([narrow, wide])
+    outlook.survey.make_haste()
+    assert outlook.survey.found[key][0] is narrow

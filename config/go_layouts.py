@@ -1,0 +1,147 @@
+"""Layouts of times as Go has them: an example, how one certain time (Mon Jan 2 15:04:05 MST 2006) would be written.
+
+A layout becomes one regular expression. Each piece takes what it can and never gives any back, as Go's parser does,
+so it takes time linear in the text. What the pieces mean: https://pkg.go.dev/time#pkg-constants
+"""
+
+import re
+from dataclasses import dataclass
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LONG_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_LONG_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+_ONE_OR_TWO = "[0-9]{1,2}+"
+_TWO = "[0-9]{2}"
+_FRACTION = "(?:[.,]([0-9]++))?+"
+_NAMED_ZONE = "(?>UTC|ChST|MeST|GMT(?:[+-][0-9]{1,2}+)?+|[+-][0-9]{2}|(?:[A-Z]{3,4}T|WITA|[A-Z]{3})(?![A-Z]))"
+
+
+def _one_of(names: tuple[str, ...]) -> str:
+    return f"(?i:{'|'.join(names)})"
+
+
+def _offset(minutes: str, seconds: str = "") -> str:
+    return f"[+-][0-9]{{2}}{minutes}{seconds}"
+
+
+def _zones() -> dict[str, tuple[str, str]]:
+    """A `Z` at the start of one says that a Z may stand for UTC."""
+    digits = {
+        "070000": _offset(_TWO, _TWO),
+        "07:00:00": _offset(":" + _TWO, ":" + _TWO),
+        "0700": _offset(_TWO),
+        "07:00": _offset(":" + _TWO),
+        "07": _offset(""),
+    }
+    plain = {f"-{text}": ("offset", f"({pattern})") for text, pattern in digits.items()}
+    return plain | {f"Z{text}": ("offset", f"(Z|{pattern})") for text, pattern in digits.items()}
+
+
+# What stands in a layout -> what it is, and how it is found; of two that fit, the one that comes first.
+_PIECES: dict[str, tuple[str, str]] = {
+    "January": ("month name", f"({_one_of(_LONG_MONTHS)})"),
+    "Jan": ("month name", f"({_one_of(MONTHS)})"),
+    "Monday": ("", _one_of(_LONG_DAYS)),
+    "Mon": ("", _one_of(_DAYS)),
+    "MST": ("zone", f"({_NAMED_ZONE})"),
+    "002": ("day of year", "([0-9]{3})"),
+    "01": ("month", f"({_TWO})"),
+    "02": ("day", f"({_TWO})"),
+    "03": ("hour of 12", f"({_TWO})"),
+    "04": ("minute", f"({_TWO})"),
+    "05": ("second", f"({_TWO})"),
+    "06": ("short year", f"({_TWO})"),
+    "15": ("hour", f"({_ONE_OR_TWO})"),
+    "1": ("month", f"({_ONE_OR_TWO})"),
+    "2006": ("year", "([0-9]{4})"),
+    "2": ("day", f"({_ONE_OR_TWO})"),
+    "__2": ("day of year", " {0,2}+([0-9]{1,3}+)"),
+    "_2": ("day", f" ?+({_ONE_OR_TWO})"),
+    "3": ("hour of 12", f"({_ONE_OR_TWO})"),
+    "4": ("minute", f"({_ONE_OR_TWO})"),
+    "5": ("second", f"({_ONE_OR_TWO})"),
+    "PM": ("half", "([AP]M)"),
+    "pm": ("half", "([ap]m)"),
+    **_zones(),
+}
+_IN_LAYOUT = re.compile("|".join(re.escape(piece) for piece in _PIECES))
+_FRACTION_IN_LAYOUT = re.compile(r"[.,](0+|9+)(?![0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class GoLayout:
+    """`kinds` says what each group of the pattern is."""
+
+    pattern: re.Pattern[str]
+    kinds: tuple[str, ...]
+
+    def match(self, text: str) -> dict[str, str | None] | None:
+        """What the text says, by kind; the last of two of a kind. None where it is not written so."""
+        matched = self.pattern.fullmatch(text)
+        return None if matched is None else dict(zip(self.kinds, matched.groups(), strict=True))
+
+
+def compile_layout(layout: str) -> GoLayout:
+    """Any text is a layout: what is no piece of the example stands for itself."""
+    kinds: list[str] = []
+    patterns: list[str] = []
+    at = literal = 0
+    while at < len(layout):
+        piece = _piece(layout, at)
+        if piece is None:
+            at += 1
+            continue
+        patterns.append(_literal(layout[literal:at]))
+        text, kind, pattern = piece
+        at += len(text)
+        literal = at
+        if kind == "second" and not _fraction_is_next(layout, at):
+            pattern += _FRACTION  # Go takes one after the seconds, also where the layout has none
+            kinds.append(kind)
+            kind = "fraction"
+        if kind:
+            kinds.append(kind)
+        patterns.append(pattern)
+    patterns.append(_literal(layout[literal:]))
+    return GoLayout(re.compile("".join(patterns), re.ASCII), tuple(kinds))
+
+
+def _piece(layout: str, at: int) -> tuple[str, str, str] | None:
+    """What begins here: its text, what it is, and its pattern."""
+    if fraction := _FRACTION_IN_LAYOUT.match(layout, at):
+        digits = fraction[1]
+        pattern = f"[.,]([0-9]{{{len(digits)}}})" if digits[0] == "0" else _FRACTION
+        return fraction[0], "fraction", pattern
+    if layout.startswith("_2006", at):
+        return None  # an underscore, and then a year
+    matched = _IN_LAYOUT.match(layout, at)
+    if matched is None:
+        return None
+    text = matched[0]
+    if text in ("Jan", "Mon") and "a" <= layout[at + 3 : at + 4] <= "z":
+        return None  # the beginning of some other word
+    return text, *_PIECES[text]
+
+
+def _fraction_is_next(layout: str, at: int) -> bool:
+    """Whether the next piece is one of a second."""
+    while at < len(layout):
+        piece = _piece(layout, at)
+        if piece is not None:
+            return piece[1] == "fraction"
+        at += 1
+    return False
+
+
+def _literal(text: str) -> str:
+    """Blanks stand for any number of them; for none only where the text ends."""
+    return "".join(_blanks(part) for part in re.split("( +)", text))
+
+
+def _blanks(part: str) -> str:
+    return r"(?: ++|\Z)" if part.startswith(" ") else re.escape(part)

@@ -1,0 +1,166 @@
+"""A JSON schema of shipper.yml, for editors: `python -m config.json_schema` writes docs/shipper.schema.json.
+
+What the loader takes, the schema takes; not the other way round: whatever needs more than one value to be told (checks,
+units, what is given twice) is the loader's alone. Keys may be written nested or dotted, so at each level a section has
+its children as objects and all that is deeper by its dotted name.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from config.model import ShipperConfig
+from config.schema import Kinds, Named, Option, options
+from config.units import parse_duration, parse_duration_or_never, parse_size
+
+Schema = dict[str, Any]
+_NAMES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "switch"}
+# Any scalar may come from a variable.
+_VARIABLE: Schema = {"type": "string", "pattern": r"\$\{"}
+_NUMBERS = {parse_size, parse_duration, parse_duration_or_never}
+_MAP: Schema = {"type": ["object", "null"]}
+_SCALARS: dict[str, Schema] = {
+    "text": {"type": ["string", "number", "boolean", "null"]},
+    "quantity": {"type": ["string", "number", "null"]},  # a size or a duration
+    "whole number": {"anyOf": [{"type": ["integer", "null"]}, {"type": "string", "pattern": r"^-?\d+$"}, _VARIABLE]},
+    "number": {"anyOf": [{"type": ["number", "null"]}, {"type": "string", "pattern": r"^-?[\d.]+$"}, _VARIABLE]},
+    "switch": {
+        "anyOf": [
+            {"type": ["boolean", "null"]},
+            {"enum": ["true", "false", "yes", "no", "on", "off"]},
+            _VARIABLE,
+        ]
+    },
+}
+
+
+def schema() -> Schema:
+    """Draft 2020-12."""
+    writer = _Writer()
+    root = writer.section(ShipperConfig)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "shipper.yml",
+        **root,
+        "$defs": {**_SCALARS, **writer.definitions},
+    }
+
+
+class _Writer:
+    """`definitions` are the sections that others refer to by the name of their model."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Schema] = {}
+
+    def section(self, model: Any) -> Schema:
+        entries = dict(self._entries(model))
+        for name in (*getattr(model, "ignored", {}), *getattr(model, "not_yet", {})):
+            entries.setdefault(name, {})
+        return _nested(entries)
+
+    def _reference(self, model: Any) -> Schema:
+        name = model.__name__
+        if name not in self.definitions:
+            self.definitions[name] = {}  # it may refer to itself
+            self.definitions[name] = self.section(model)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _entries(self, model: Any) -> Iterator[tuple[str, Schema]]:
+        """Each option by its dotted name, those of its sections too. A name that ends with a dot stands for all that
+        begin so: below what may hold itself (`not.not.equals`)."""
+        for option in options(model):
+            value = self._described(option)
+            for key in option.keys:
+                yield key, value
+                if option.about.get("recursive"):
+                    yield f"{key}.", {}
+                elif option.section and not option.many and not option.kinds:
+                    yield from ((f"{key}.{name}", each) for name, each in self._entries(option.section))
+                    for name in (*getattr(option.section, "ignored", {}), *getattr(option.section, "not_yet", {})):
+                        yield f"{key}.{name}", {}
+
+    def _described(self, option: Option) -> Schema:
+        described = dict(self._value(option))
+        if "doc" in option.about:
+            described["description"] = option.about["doc"]
+        return described
+
+    def _value(self, option: Option) -> Schema:
+        if not option.many:
+            return self._item(option, option.hint)
+        item = self._item(option, get_args(option.hint)[0])
+        return {"anyOf": [{"type": "array", "items": item}, item]}
+
+    def _item(self, option: Option, hint: Any) -> Schema:
+        if option.kinds:
+            return self._kinds(option.kinds)
+        if option.named:
+            return self._named(option.named)
+        if option.section:
+            return self._reference(option.section)
+        return _scalar(hint)
+
+    def _kinds(self, kinds: Kinds) -> Schema:
+        return {"anyOf": [self._reference(model) for model in kinds.models.values()]}
+
+    def _named(self, named: Named) -> Schema:
+        sections: dict[str, Schema] = {name: self._reference(model) for name, model in named.models.items()}
+        sections |= {name: {} for name in (*named.ignored, *named.not_yet)}
+        one = {
+            "type": "object",
+            "properties": sections,
+            # A section may be dotted too: `add_fields.fields.env: prod`.
+            "patternProperties": {rf"^({'|'.join(sections)})\.": {}},
+            "additionalProperties": False,
+        }
+        return {"anyOf": [one, *(self._reference(model) for model in named.whole.values())]}
+
+
+def _scalar(hint: Any) -> Schema:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _named("quantity" if arguments[1] in _NUMBERS else "text")
+    if origin is Literal:
+        choices = [choice for choice in arguments if isinstance(choice, str)]
+        return {"anyOf": [{"enum": [*choices, None]}, _VARIABLE]} if len(choices) == len(arguments) else {}
+    if origin is dict:
+        return _MAP
+    if origin is not None:  # one of several, or None
+        return _scalar(arguments[0])
+    return _named(_NAMES[hint]) if hint in _NAMES else {}
+
+
+def _named(scalar: str) -> Schema:
+    return {"$ref": f"#/$defs/{scalar}"}
+
+
+def _nested(entries: dict[str, Schema]) -> Schema:
+    """An object whose dotted names are there as they are, and as objects in objects."""
+    below: dict[str, dict[str, Schema]] = {}
+    for name, value in entries.items():
+        head, _, rest = name.partition(".")
+        if rest:
+            below.setdefault(head, {})[rest] = value
+    properties = {name: value for name, value in entries.items() if not name.endswith(".")}
+    for head, inside in below.items():
+        whole = _nested(inside)
+        if head in entries and "description" in entries[head]:
+            whole["description"] = entries[head]["description"]
+        # What is one of several, or a list, stays as it is described.
+        if head not in entries or "$ref" in entries[head]:
+            properties[head] = whole
+    # Of a map whose keys are not ours any name below is right: `fields.env: prod`, `setup.kibana.host: x`.
+    maps = {name.rstrip(".") for name, value in entries.items() if not value or value.get("type") == _MAP["type"]}
+    return {
+        **_MAP,
+        "properties": properties,
+        "patternProperties": {rf"^{re.escape(name)}\.": {} for name in sorted(maps)},
+        "additionalProperties": False,
+    }
+
+
+if __name__ == "__main__":
+    json.dump(schema(), sys.stdout, indent=1)
+    sys.stdout.write("\n")

@@ -1,0 +1,85 @@
+"""The commands that look at a configuration and start nothing: `export config`, `test config`, `test pipeline`."""
+
+import argparse
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from config.export import export
+from config.model import InputConfig, ShipperConfig
+from shipper import app
+from shipper.clock import SystemClock
+from shipper.errors import StartError
+from shipper.explain import explain
+from shipper.metrics import Metrics
+from shipper.preview import Preview
+from shipper.processor.base import Surroundings
+from shipper.record import Agent
+
+Load = Callable[[argparse.Namespace], ShipperConfig]
+Written = Callable[[argparse.Namespace], tuple[list[Path], list[str]]]  # files, and what overrides them
+AddCommon = Callable[[argparse.ArgumentParser, object], None]
+
+
+class ConfigCommands:
+    def __init__(self, load: Load, written: Written) -> None:
+        self._load = load
+        self._written = written
+
+    def add_tests(self, tests: "argparse._SubParsersAction[argparse.ArgumentParser]", add_common: AddCommon) -> None:
+        config = tests.add_parser("config", help="check the configuration")
+        config.add_argument(
+            "--explain", action="store_true", help="say what each input does, and how many files it matches now"
+        )
+        add_common(config, self._test_config)
+        pipeline = tests.add_parser("pipeline", help="show what becomes of the lines of standard input")
+        pipeline.add_argument("--input", metavar="ID", help="whose readers and processors (default: the first)")
+        pipeline.add_argument("--path", default="-", help="what the events have in log.file.path")
+        pipeline.add_argument("--whole", action="store_true", help="show whole records, host and agent included")
+        add_common(pipeline, self._test_pipeline)
+
+    def add_exports(
+        self, exports: "argparse._SubParsersAction[argparse.ArgumentParser]", add_common: AddCommon
+    ) -> None:
+        add_common(exports.add_parser("config", help="print the configuration in effect, secrets masked"), self._export)
+
+    def _test_config(self, options: argparse.Namespace) -> int:
+        config = self._checked(options, sys.stdout)
+        for line in explain(config) if options.explain else ():
+            print(line)  # noqa: T201
+        print("Config OK")  # noqa: T201
+        return 0
+
+    def _test_pipeline(self, options: argparse.Namespace) -> int:
+        config = self._checked(options, sys.stderr)
+        name = config.name or socket.gethostname()
+        around = Surroundings(Agent(name, name, "preview", "preview"), Path(config.path.data), Metrics(), SystemClock())
+        preview = Preview(config, _chosen(config, options.input), around, options.path, whole=options.whole)
+        if sys.stdin is None:
+            raise StartError("test pipeline: standard input is closed; give it lines, as in: < app.log")
+        for line in preview.of(sys.stdin.buffer.read()):
+            print(line)  # noqa: T201
+        return 0
+
+    def _export(self, options: argparse.Namespace) -> int:
+        files, overrides = self._written(options)
+        sys.stdout.write(export(files, overrides))
+        return 0
+
+    def _checked(self, options: argparse.Namespace, to: TextIO) -> ShipperConfig:
+        config = self._load(options)
+        app.check(config)
+        for note in config.notes:
+            print(note, file=to)
+        return config
+
+
+def _chosen(config: ShipperConfig, wanted: str | None) -> InputConfig:
+    """Raises StartError when there is no such input."""
+    for each in config.inputs:
+        if each.id == wanted or (wanted is None and each.enabled):
+            return each
+    there = ", ".join(each.id for each in config.inputs)
+    raise StartError(f"no input has the id {wanted!r}; there are: {there}")

@@ -1,0 +1,68 @@
+"""From a configuration to the inputs that read: what the crawler gets at the start, and again at each reload."""
+
+from config.model import InputConfig, ShipperConfig
+from config.model import KafkaOutput as KafkaConfig
+from registry.registrar import Registrar
+from shipper.event import Doc
+from shipper.output.kafka_settings import ENVELOPE
+from shipper.processor import chain
+from shipper.processor.base import Surroundings
+from shipper.record import static_members
+from shipper.source.input import Input
+
+UNLIMITED = 2**31
+
+
+class Inputs:
+    """Makes them, and keeps those that a new configuration leaves as they were: the very objects, so that whoever
+    reads for them need not know that anything happened."""
+
+    def __init__(self, around: Surroundings, registrar: Registrar) -> None:
+        self._around = around
+        self._registrar = registrar
+        self._made: list[tuple[object, Input]] = []
+
+    def of(self, config: ShipperConfig) -> list[Input]:
+        """Those that are enabled, in their order. Raises StartError: then all is as it was."""
+        known = self._made
+        made = []
+        for each in config.inputs:
+            if each.enabled:
+                concern = concerning(each, config)
+                before = next((source for concerned, source in known if concerned == concern), None)
+                made.append((concern, before or self._make(each, config)))
+        self._made = made
+        return [source for _, source in made]
+
+    def _make(self, config: InputConfig, root: ShipperConfig) -> Input:
+        around = self._around
+        return Input(
+            config, around.agent, static(config, root), message_limit(config, root), around.clock,
+            self._registrar.note, chain.build((*config.processors, *root.processors), around), around.metrics,
+        )  # fmt: skip
+
+
+def concerning(config: InputConfig, root: ShipperConfig) -> object:
+    """All that an input depends on: where this is equal, so is the input."""
+    all_of = config, root.processors, root.tags, root.fields, root.fields_under_root, message_limit(config, root)
+    return all_of, repr(all_of)  # 1 and true are equal, and not the same in a record
+
+
+def static(config: InputConfig, root: ShipperConfig) -> Doc:
+    """What the whole configuration and the input's own part say, the input's winning. Raises StartError."""
+    nested: Doc = {}
+    rooted: Doc = {}
+    for each in (root, config):
+        (rooted if each.fields_under_root else nested).update(each.fields)
+    return static_members((*root.tags, *config.tags), nested, rooted)
+
+
+def message_limit(config: InputConfig, root: ShipperConfig) -> int:
+    """Nothing longer is read than the output could send: it would only be cut later."""
+    kafka = root.output.chosen
+    return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaConfig) else UNLIMITED)
+
+
+def record_limit(config: KafkaConfig) -> int:
+    """The longest record value that fits a Kafka message of `max_message_bytes`, in bytes."""
+    return max(config.max_message_bytes - ENVELOPE, 1)

@@ -1,0 +1,184 @@
+"""JSON texts that become members of an event: what the parser `ndjson` and the processor `decode_json_fields` share.
+
+What is no JSON to orjson is looked at once more, because two things that it refuses are found in real logs: half a
+surrogate pair, where a program cut a text in the middle of an emoji, and a byte order mark within a file. Whole
+numbers beyond 64 bits become floating point ones, as with Filebeat; of equal keys the last one counts.
+
+Depth is bounded: what is nested deeper than `DEEPEST` is refused, because orjson reads 1,024 levels and writes 254.
+"""
+
+import json
+import re
+from typing import Any
+
+import orjson
+
+from shipper.event import Doc
+from shipper.times import rfc3339
+
+DEEPEST = 200
+SURELY_FLAT = 2 * DEEPEST  # so short a text cannot open and close more levels
+
+_SHOWN = 100  # characters of a text in the error about it, which would otherwise double a large event
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+class NotJsonError(ValueError):
+    """Why a text is no JSON, in words."""
+
+
+class ConflictError(ValueError):
+    """Dotted keys that cannot become objects, because one of them is a value where another needs an object."""
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text. Raises NotJsonError."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        value = _second_look(text, error)
+    if len(text) > SURELY_FLAT and is_deep(text, value):
+        raise NotJsonError(f"nested deeper than {DEEPEST} levels")
+    return value
+
+
+def is_deep(text: str, value: Any) -> bool:
+    """Whether a value, the one of that text, has more levels than are taken."""
+    if text.count("{") + text.count("[") <= DEEPEST:
+        return False
+    containers = _containers([value])
+    for _ in range(DEEPEST):
+        containers = [inner for outer in containers for inner in _containers(outer)]
+    return bool(containers)
+
+
+def _containers(inside: Any) -> list[Any]:
+    values = inside.values() if isinstance(inside, dict) else inside
+    return [value for value in values if isinstance(value, dict | list)]
+
+
+def _second_look(text: str, error: orjson.JSONDecodeError) -> Any:
+    plain = text.lstrip("\ufeff")
+    try:
+        if "\\ud" in plain.lower():
+            plain = _HALVES.sub("\ufffd", json.dumps(json.loads(plain), ensure_ascii=False))
+        elif plain is text:
+            raise NotJsonError(str(error)) from error
+        return orjson.loads(plain)
+    except (ValueError, RecursionError) as second:
+        raise NotJsonError(str(error)) from second
+
+
+def without_null(fields: Doc) -> Doc:
+    """The same without members that are null, at any depth; within a list null keeps its place."""
+    return {name: _without_null(value) for name, value in fields.items() if value is not None}
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return without_null(value)
+    return [_without_null(each) for each in value] if isinstance(value, list) else value
+
+
+def expand(fields: Doc, depth: int = 0) -> Doc:
+    """The same with `{"a.b": 1}` as `{"a": {"b": 1}}`, at any depth but within lists. Raises ConflictError."""
+    expanded: Doc = {}
+    for name, value in fields.items():
+        if "." not in name and name not in expanded:
+            expanded[name] = expand(value, depth + 1) if isinstance(value, dict) else value
+            continue
+        *above, last = name.split(".")
+        if depth + len(above) >= DEEPEST:
+            raise ConflictError(f"cannot expand '{name[:_SHOWN]}...': nested deeper than {DEEPEST} levels")
+        node = expanded
+        for part in above:
+            node = node.setdefault(part, {})
+            if not isinstance(node, dict):
+                raise ConflictError(f"cannot expand '{name[:_SHOWN]}': '{part[:_SHOWN]}' is no object")
+        inner = expand(value, depth + len(above) + 1) if isinstance(value, dict) else value
+        if last not in node:
+            node[last] = inner
+        elif isinstance(node[last], dict) and isinstance(inner, dict):
+            _unite(node[last], inner, name)
+        else:
+            raise ConflictError(f"cannot expand '{name[:_SHOWN]}': there is a value of this name already")
+    return expanded
+
+
+def _unite(into: Doc, values: Doc, what: str) -> None:
+    for name, value in values.items():
+        if name not in into:
+            into[name] = value
+        elif isinstance(into[name], dict) and isinstance(value, dict):
+            _unite(into[name], value, what)
+        else:
+            raise ConflictError(f"cannot expand '{what[:_SHOWN]}': '{name[:_SHOWN]}' is there twice")
+
+
+def settle(fields: Doc, *, overwrite: bool) -> list[str]:
+    """Make the fields fit for the root of an event: `@timestamp`, `@metadata` and `type` mean something there.
+
+    Without `overwrite` the first two are taken out. With it they stay where they are valid, `@timestamp` as a record
+    writes it; what is not is taken out. Returns what was wrong, in words for `error.message`.
+    """
+    if not overwrite:
+        fields.pop("@timestamp", None)
+        fields.pop("@metadata", None)
+        return []
+    wrong = []
+    if "@timestamp" in fields:
+        time = fields.pop("@timestamp")
+        valid = _time(time) if isinstance(time, str) else None
+        if valid is not None:
+            fields["@timestamp"] = valid
+        else:
+            why = f"parse error on {time[:_SHOWN]}" if isinstance(time, str) else "not string"
+            wrong.append(f"@timestamp not overwritten ({why})")
+    if not isinstance(fields.get("@metadata", {}), dict):
+        del fields["@metadata"]
+        wrong.append("failed to update @metadata")
+    kind = fields.get("type", "any")
+    if not isinstance(kind, str) or kind[:1] in ("", "_"):
+        del fields["type"]
+        why = f"invalid value [{kind[:_SHOWN]}]" if isinstance(kind, str) else "not string"
+        wrong.append(f"type not overwritten ({why})")
+    return wrong
+
+
+def _time(text: str) -> str | None:
+    """RFC 3339, or ISO 8601 with an offset that has no colon."""
+    return rfc3339(f"{text[:-2]}:{text[-2:]}" if text[-5:-4] in ("+", "-") else text)
+
+
+def merge(into: Doc, values: Doc, *, overwrite: bool) -> None:
+    """Write the values into the object, object by object; what is no object on both sides is replaced, or kept."""
+    for name, value in values.items():
+        here = into.get(name)
+        if isinstance(here, dict) and isinstance(value, dict):
+            merge(here, value, overwrite=overwrite)
+        elif overwrite or name not in into:
+            into[name] = value
+
+
+def take(fields: Doc, dotted: str) -> str | None:
+    """Take a text out of the fields, by its key or by its path; None, and nothing happens, where there is no text."""
+    if dotted in fields or "." not in dotted:
+        return fields.pop(dotted) if isinstance(fields.get(dotted), str) else None
+    above, _, rest = dotted.partition(".")
+    inner = fields.get(above)
+    return take(inner, rest) if isinstance(inner, dict) else None
+
+
+def add_error(doc: Doc, message: str) -> None:
+    """Note in an event's own document what was wrong with its JSON, after what its `error` said before."""
+    before = doc.get("error")
+    said = before.get("message") if isinstance(before, dict) else before
+    error = dict(before) if isinstance(before, dict) else {}
+    doc["error"] = error | {"message": message if said is None else f"{said}; {message}", "type": "json"}
+
+
+def copied(value: Any) -> Any:
+    """The same value, with containers of its own."""
+    if isinstance(value, dict):
+        return {key: copied(each) for key, each in value.items()}
+    return [copied(each) for each in value] if isinstance(value, list | tuple) else value

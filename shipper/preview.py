@@ -1,0 +1,171 @@
+"""What becomes of lines, for `shipper test pipeline`: each line, and the event that it ends up in, or why in none.
+
+The lines are read as a file is read by `--once`, by the same readers and processors. Which of these left a line out is
+found by asking the first of them alone, then the first two, and so on: none of them has to know that it is watched.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import orjson
+
+from config.model import InputConfig, ShipperConfig
+from config.processors import AnyProcessor, Branch
+from registry.state import FileState
+from shipper.event import Batch, Messages
+from shipper.explain import name_of
+from shipper.inputs import UNLIMITED, message_limit, static
+from shipper.output.encode import Encoder
+from shipper.pipeline.processing import Processing
+from shipper.pipeline.queue import MemoryQueue
+from shipper.processor import chain
+from shipper.processor.base import Surroundings
+from shipper.reader import line
+from shipper.reader.log_file import LogFile
+from shipper.source.content import Plain
+from shipper.source.input import Input
+
+# What is the same for every event of the file, and says nothing about the line.
+SAME_FOR_ALL = ("host", "agent", "ecs", "input")
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """`record` as it would be sent; it covers the bytes from `offset` on."""
+
+    offset: int
+    length: int
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The input as far as one of its readers or processors; `words` say that it was this one."""
+
+    words: str
+    config: InputConfig
+    processors: Sequence[AnyProcessor]
+
+
+class Preview:
+    """`path` is what the events have in log.file.path; `whole` shows also what is the same for all of them."""
+
+    def __init__(
+        self, root: ShipperConfig, config: InputConfig, around: Surroundings, path: str, *, whole: bool = False
+    ) -> None:
+        self._root = root
+        self._config = config
+        self._around = around
+        self._path = path
+        self._whole = whole
+
+    def of(self, content: bytes) -> Iterator[str]:
+        """The lines to print. Raises StartError for processors that cannot work here."""
+        stages = list(self._stages())
+        found = [self._run(stage, content) for stage in stages]
+        lines = self._lines(content)
+        events = {event.offset: event for event in found[-1]}
+        at = 0
+        while at < len(lines.texts):
+            event = events.get(lines.offsets[at])
+            upto = at + 1
+            if event:
+                upto = max(bisect_left(lines.offsets, event.offset + event.length), upto)
+            yield from (f"{number + 1:>6} | {lines.texts[number]}" for number in range(at, upto))
+            yield f"       {self._shown(event.record) if event else self._reason(stages, found, lines.offsets[at])}"
+            at = upto
+
+    def _stages(self) -> Iterator[_Stage]:
+        whole = self._config
+        bare = replace(whole, parsers=(), include_lines=(), exclude_lines=())
+        yield _Stage("an empty line", bare, ())
+        for count, parser in enumerate(whole.parsers, start=1):
+            words = f"parser {count}, {name_of(parser)}, left it out"
+            yield _Stage(words, replace(bare, parsers=whole.parsers[:count]), ())
+        with_parsers = replace(bare, parsers=whole.parsers)
+        yield _Stage(
+            "none of include_lines is found in it", replace(with_parsers, include_lines=whole.include_lines), ()
+        )
+        yield _Stage("exclude_lines leaves it out", whole, ())
+        processors = (*whole.processors, *self._root.processors)
+        for count, each in enumerate(processors, start=1):
+            name = "if" if isinstance(each, Branch) else each.name
+            yield _Stage(f"processor {count}, {name}, dropped it", whole, processors[:count])
+
+    def _run(self, stage: _Stage, content: bytes) -> list[_Event]:
+        around = self._around
+        source = Input(
+            stage.config, around.agent, static(stage.config, self._root), message_limit(stage.config, self._root),
+            around.clock, lambda state: None, chain.build(stage.processors, around),
+        )  # fmt: skip
+        queue = MemoryQueue(UNLIMITED, UNLIMITED)
+        processing = Processing(queue)
+        with _file(content) as fd:
+            for batch in _read(source, fd, self._path, len(content)):
+                processing.put(batch)
+        while not processing.empty:
+            time.sleep(0.005)  # somebody is asked over the network
+            processing.step()
+        events = (event for batch in iter(queue.get, None) for event in _events(batch))
+        return sorted(events, key=lambda event: event.offset)
+
+    def _lines(self, content: bytes) -> Messages:
+        """All of them, empty ones too."""
+        lines = Messages(0, 0)
+        with _file(content) as fd:
+            file = LogFile(fd, 0, (len(content),))
+            reader = line.build(self._config.encoding, self._config.line_terminator, file, UNLIMITED)
+            while (run := reader.next()) is not None:
+                lines.texts += run.texts
+                lines.offsets += run.offsets
+        return lines
+
+    def _reason(self, stages: list[_Stage], found: list[list[_Event]], offset: int) -> str:
+        for stage, events in zip(stages, found, strict=True):
+            at = bisect_right(events, offset, key=lambda event: event.offset) - 1
+            if at < 0 or offset >= events[at].offset + events[at].length:
+                return f"-- no event: {stage.words}"
+        return "-- no event of its own: it is part of the message before"
+
+    def _shown(self, record: str) -> str:
+        if self._whole:
+            return f"-> {record}"
+        document = orjson.loads(record)
+        for name in SAME_FOR_ALL:
+            document.pop(name, None)
+        document["log"].pop("file", None)
+        return f"-> {orjson.dumps(document).decode()}"
+
+
+@contextmanager
+def _file(content: bytes) -> Iterator[int]:
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        yield file.fileno()
+
+
+def _read(source: Input, fd: int, path: str, size: int) -> Iterator[Batch]:
+    status = os.fstat(fd)
+    state = FileState("preview", path, status.st_dev, status.st_ino, size_seen=size, cuts=(size,))
+    harvester = source.open(Plain(fd), state, once=True)
+    while not harvester.finished:
+        batch = harvester.read()
+        if batch is None:
+            return
+        yield batch
+
+
+def _events(batch: Batch) -> Iterator[_Event]:
+    messages = batch.messages
+    for offset, length, record in zip(
+        messages.offsets, messages.lengths, Encoder(UNLIMITED).encode(batch), strict=True
+    ):
+        yield _Event(offset, length, record)

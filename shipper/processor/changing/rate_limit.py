@@ -1,0 +1,68 @@
+"""rate_limit: a bucket of tokens for each combination of values. An event takes a token or is dropped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from config.processors.moving import RateLimitConfig, parse_rate
+from shipper.clock import Clock
+from shipper.processor.events import Events
+from shipper.processor.fields import MISSING, path_of, roots
+
+Key = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Bucket:
+    tokens: float
+    filled: float  # monotonic time
+
+
+class RateLimit:
+    """Buckets are full at first: so many events come at once, then as many as flow in. Full ones are let go, so that
+    there are no more than the rate makes."""
+
+    def __init__(self, config: RateLimitConfig, clock: Clock) -> None:
+        events, seconds = parse_rate(config.limit)
+        self._rate = events / seconds
+        self._first = events * config.algorithm.token_bucket.burst_multiplier
+        self._most = max(self._first, 1.0)  # a rate below one must be able to save up a whole token
+        self._paths = [path_of(name) for name in sorted(config.fields)]
+        self._roots = roots(*self._paths)
+        self._patience = config.algorithm.token_bucket.gc.num_calls
+        self._asked = 0
+        self._clock = clock
+        self._buckets: dict[Key, Bucket] = {}
+
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        now = self._clock.monotonic()
+        for key, indices in self._by_key(events, at).items():
+            bucket = self._buckets.setdefault(key, Bucket(self._first, now))
+            self._fill(bucket, now)
+            passing = min(int(bucket.tokens), len(indices))
+            bucket.tokens -= passing
+            events.dropped.update(indices[passing:])
+        self._asked += len(at)
+        if self._asked >= self._patience:
+            self._let_go(now)
+
+    def _by_key(self, events: Events, at: Sequence[int]) -> dict[Key, Sequence[int]]:
+        if not events.shadows(self._roots):
+            return {self._key(events, at[0]): at}
+        found: dict[Key, list[int]] = {}
+        for index in at:
+            found.setdefault(self._key(events, index), []).append(index)
+        return dict(found)
+
+    def _key(self, events: Events, index: int) -> Key:
+        values = [events.get(index, path) for path in self._paths]
+        return tuple(["" if value is MISSING else str(value) for value in values])
+
+    def _fill(self, bucket: Bucket, now: float) -> None:
+        bucket.tokens = max(bucket.tokens, min(bucket.tokens + (now - bucket.filled) * self._rate, self._most))
+        bucket.filled = now
+
+    def _let_go(self, now: float) -> None:
+        self._asked = 0
+        for bucket in self._buckets.values():
+            self._fill(bucket, now)
+        self._buckets = {key: bucket for key, bucket in self._buckets.items() if bucket.tokens < self._first}

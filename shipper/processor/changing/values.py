@@ -1,0 +1,161 @@
+"""convert, replace, truncate_fields, urldecode."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote_plus
+
+from config.patterns import finder, group_names
+from config.processors.values import (
+    ConversionConfig,
+    ConvertConfig,
+    ReplaceConfig,
+    ReplacementConfig,
+    TruncateFieldsConfig,
+    UrldecodeConfig,
+    UrlFieldConfig,
+)
+from shipper.event import TRUNCATED
+from shipper.processor.events import Event
+from shipper.processor.field_by_field import FieldByField, Step, value_of
+from shipper.processor.fields import MISSING, Path, ProcessorError, copied, path_of
+from shipper.processor.numbers import CONVERSIONS
+
+# $name or ${name}: a name is as long as it can be, so $1x is the group "1x", which there is none of.
+_GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
+Span = tuple[int, int]
+
+
+def convert(config: ConvertConfig) -> FieldByField:
+    def one(each: ConversionConfig) -> Step:
+        source, to = path_of(each.source), path_of(each.to or each.source)
+        conversion = CONVERSIONS.get(each.type, copied)
+
+        def step(event: Event) -> None:
+            value = value_of(event, source, ignore_missing=config.ignore_missing)
+            if value is MISSING:
+                return
+            try:
+                result = conversion(value)
+            except ProcessorError as error:
+                tag = f" ({config.tag})" if config.tag else ""
+                raise ProcessorError(f"{each.source} cannot be converted to {each.type}{tag}: {error}") from error
+            event.put(to, result)
+            if config.mode == "rename" and to != source:
+                event.delete(source)
+
+        return step
+
+    paths = [path_of(name) for each in config.fields for name in (each.source, each.to) if name]
+    return FieldByField([one(each) for each in config.fields], paths, fail_on_error=config.fail_on_error)
+
+
+def replace(config: ReplaceConfig) -> FieldByField:
+    def one(each: ReplacementConfig) -> Step:
+        return _on_text(path_of(each.source), replacing(each.pattern, each.replacement), config.ignore_missing)
+
+    paths = [path_of(each.source) for each in config.fields]
+    return FieldByField([one(each) for each in config.fields], paths, fail_on_error=config.fail_on_error)
+
+
+def replacing(pattern: str, replacement: str) -> Callable[[str], str]:
+    """All matches replaced; the replacement is in Go's notation."""
+    find, parts = finder(pattern), _parts(replacement, pattern)
+
+    def replaced(text: str) -> str:
+        done: list[str] = []
+        at = 0
+        for spans in find(text):
+            begin, end = spans[0]
+            done.append(text[at:begin])
+            done += [part if isinstance(part, str) else _group(text, spans, part) for part in parts]
+            at = end
+        return "".join((*done, text[at:])) if done else text
+
+    return replaced
+
+
+def _parts(replacement: str, pattern: str) -> list[str | int]:
+    """Fixed texts and numbers of groups."""
+    names = group_names(pattern)
+    parts: list[str | int] = []
+    at = 0
+    for found in _GROUP.finditer(replacement):
+        parts.append(replacement[at : found.start()])
+        name = found[2] or found[3]
+        if found[1]:
+            parts.append("$")
+        elif name.isdecimal():
+            parts.append(int(name))
+        elif name in names:
+            parts.append(names[name])
+        at = found.end()
+    return [*parts, replacement[at:]]
+
+
+def _group(text: str, spans: list[Span], number: int) -> str:
+    """Nothing for one that took no part, or is not there."""
+    return text[slice(*spans[number])] if number < len(spans) else ""
+
+
+def urldecode(config: UrldecodeConfig) -> FieldByField:
+    def one(each: UrlFieldConfig) -> Step:
+        to = path_of(each.to) if each.to else None
+        return _on_text(path_of(each.source), _decoded, config.ignore_missing, to)
+
+    paths = [path_of(name) for each in config.fields for name in (each.source, each.to) if name]
+    return FieldByField([one(each) for each in config.fields], paths, fail_on_error=config.fail_on_error)
+
+
+def _decoded(text: str) -> str:
+    if wrong := _BAD_ESCAPE.search(text):
+        raise ProcessorError(f"{wrong[0]!r} is no escape of a URL")
+    return unquote_plus(text)
+
+
+def _on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to: Path | None = None) -> Step:
+    """Writes what `change` makes of a text, to the same field where no other is given."""
+
+    def step(event: Event) -> None:
+        value = text_of(event, source, ignore_missing=ignore_missing)
+        if value is MISSING:
+            return
+        result = change(value)
+        if to is not None or result != value:
+            event.put(to or source, result)
+
+    return step
+
+
+def text_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
+    value = value_of(event, path, ignore_missing=ignore_missing)
+    if value is not MISSING and not isinstance(value, str):
+        raise ProcessorError(f"{'.'.join(path)} is no text")
+    return value
+
+
+def truncate_fields(config: TruncateFieldsConfig) -> FieldByField:
+    def one(path: Path) -> Step:
+        def step(event: Event) -> None:
+            value = text_of(event, path, ignore_missing=config.ignore_missing)
+            if value is MISSING:
+                return
+            cut = _cut(value, config)
+            if len(cut) < len(value):
+                event.put(path, cut)
+                event.flag(TRUNCATED)
+
+        return step
+
+    paths = [path_of(name) for name in config.fields]
+    return FieldByField([one(path) for path in paths], [*paths, ("log",)], fail_on_error=config.fail_on_error)
+
+
+def _cut(text: str, config: TruncateFieldsConfig) -> str:
+    if config.max_bytes is None:
+        return text[: config.max_characters]
+    if len(text) * 4 <= config.max_bytes:
+        return text
+    raw = text.encode("utf-8", "replace")
+    return text if len(raw) <= config.max_bytes else raw[: config.max_bytes].decode("utf-8", "ignore")

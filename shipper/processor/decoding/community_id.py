@@ -1,0 +1,106 @@
+"""`community_id`: the Community ID of a flow (version 1 of the specification, github.com/corelight/community-id-spec).
+
+Both directions of a flow have the same id, so the lower end comes first. ICMP has no ports: the type of a message and
+the type of its answer take their place, or type and code where there is no answer, and then the order stays.
+"""
+
+import base64
+import hashlib
+import ipaddress
+import re
+import struct
+from typing import Any
+
+from config.processors.deriving import CommunityIdConfig
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, path_of, roots
+
+_PROTOCOLS = {
+    "icmp": 1, "igmp": 2, "tcp": 6, "udp": 17, "gre": 47, "ipv6-icmp": 58, "icmpv6": 58, "eigrp": 88, "ospf": 89,
+    "pim": 103, "sctp": 132,
+}  # fmt: skip
+_WITH_PORTS = (6, 17, 132)
+_ICMP, _ICMP6 = 1, 58
+
+
+def _both_ways(pairs: dict[int, int]) -> dict[int, int]:
+    return pairs | {answer: request for request, answer in pairs.items()}
+
+
+_ANSWERS = {
+    _ICMP: _both_ways({8: 0, 13: 14, 15: 16, 17: 18, 10: 9}),
+    _ICMP6: _both_ways({128: 129, 133: 134, 135: 136, 130: 131, 139: 140, 144: 145}),
+}
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
+
+
+class CommunityId:
+    """An event that does not describe a flow, or has an id already, stays as it is, without an error."""
+
+    def __init__(self, config: CommunityIdConfig) -> None:
+        fields = config.fields
+        self._source = path_of(fields.source_ip), path_of(fields.source_port)
+        self._destination = path_of(fields.destination_ip), path_of(fields.destination_port)
+        self._protocols = path_of(fields.iana_number), path_of(fields.transport)
+        self._icmp = path_of(fields.icmp_type), path_of(fields.icmp_code)
+        self._target = path_of(config.target)
+        self._seed = config.seed
+        read = (*self._source, *self._destination, *self._protocols, *self._icmp)
+        self.touches: frozenset[str] | None = roots(self._target, *read)
+
+    def apply(self, event: Event) -> None:
+        if event.get(self._target) is not MISSING:
+            return
+        source, destination = (_address(event.get(end[0])) for end in (self._source, self._destination))
+        protocol = self._protocol(event)
+        if source is None or destination is None or protocol is None:
+            return
+        ports: tuple[int, int] | None = None
+        if protocol in _WITH_PORTS:
+            given = [_number(event.get(end[1]), 65535) for end in (self._source, self._destination)]
+            if given[0] is None or given[1] is None:
+                return
+            ports = given[0], given[1]
+        elif protocol in _ANSWERS:
+            kind, code = (_number(event.get(path), 255) for path in self._icmp)
+            ports = (0, 0) if kind is None or code is None else (kind, code)
+        event.put(self._target, community_id(source, destination, protocol, ports, self._seed))
+
+    def _protocol(self, event: Event) -> int | None:
+        value = next((found for path in self._protocols if (found := event.get(path)) is not MISSING), MISSING)
+        if isinstance(value, str) and value.lower() in _PROTOCOLS:
+            return _PROTOCOLS[value.lower()]
+        return _number(value, 255)
+
+
+def community_id(source: bytes, destination: bytes, protocol: int, ports: tuple[int, int] | None, seed: int) -> str:
+    """`ports`: of ICMP the type and the code of the message."""
+    one_way = False
+    if ports is not None and protocol in _ANSWERS:
+        answer = _ANSWERS[protocol].get(ports[0])
+        one_way = answer is None
+        ports = ports if answer is None else (ports[0], answer)
+    ends = [(source, ports[0] if ports else 0), (destination, ports[1] if ports else 0)]
+    if not one_way:
+        ends.sort()
+    hashed = struct.pack("!H", seed) + ends[0][0] + ends[1][0] + bytes((protocol, 0))
+    if ports is not None:
+        hashed += struct.pack("!HH", ends[0][1], ends[1][1])
+    digest = hashlib.sha1(hashed, usedforsecurity=False).digest()
+    return f"1:{base64.b64encode(digest).decode()}"
+
+
+def _address(value: Any) -> bytes | None:
+    if not isinstance(value, str) or "%" in value:
+        return None
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError:
+        return None
+    return ((address.version == 6 and address.ipv4_mapped) or address).packed
+
+
+def _number(value: Any, most: int) -> int | None:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = int(value, 16 if value[:2] in ("0x", "0X") else 10)
+    return value if type(value) is int and 0 <= value <= most else None

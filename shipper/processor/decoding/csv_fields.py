@@ -1,0 +1,99 @@
+"""`decode_csv_fields`: takes records of comma-separated values apart.
+
+As Go's reader does with "lazy quotes", which Filebeat uses: a quote within a value is part of it, and one in a quoted
+value ends it only before a separator or the end. Python's module does otherwise.
+"""
+
+from config.processors.decoding import DecodeCsvFieldsConfig
+from shipper.processor.events import Event
+from shipper.processor.field_by_field import FieldByField, Step, value_of
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
+
+
+def csv_fields(config: DecodeCsvFieldsConfig) -> FieldByField:
+    pairs = [(path_of(source), path_of(target)) for source, target in config.fields.items()]
+    steps = [_step(config, source, target) for source, target in pairs]
+    return FieldByField(steps, [path for pair in pairs for path in pair], fail_on_error=config.fail_on_error)
+
+
+def _step(config: DecodeCsvFieldsConfig, source: Path, target: Path) -> Step:
+    def step(event: Event) -> None:
+        text = value_of(event, source, ignore_missing=config.ignore_missing)
+        if text is MISSING:
+            return
+        if not isinstance(text, str):
+            raise ProcessorError(f"field {dotted(source)} is no text")
+        values = record(text, config.separator, trim=config.trim_leading_space)
+        if values is None:
+            raise ProcessorError(f"field {dotted(source)} holds no record")
+        if source != target and not config.overwrite_keys and event.get(target) is not MISSING:
+            raise ProcessorError(f"{dotted(target)} is there already; set overwrite_keys, or drop or rename it before")
+        event.put(target, values)
+
+    return step
+
+
+def record(text: str, separator: str, *, trim: bool = False) -> list[str] | None:
+    """The values of the first record that is not empty; None where there is none."""
+    lines = text.replace("\r\n", "\n").lstrip("\n")
+    if not lines:
+        return None
+    if '"' not in lines and not (trim and separator.isspace()):
+        values = lines.partition("\n")[0].split(separator)
+        return [value.lstrip() for value in values] if trim else values
+    return _Record(lines, separator, trim).values()
+
+
+class _Record:
+    """`at` goes through the text once; `end` is the end of the line that it is in."""
+
+    def __init__(self, text: str, separator: str, trim: bool) -> None:
+        self._text = text
+        self._separator = separator
+        self._trim = trim
+        self._at = 0
+        self._end = self._end_of_line(0)
+
+    def values(self) -> list[str]:
+        values = []
+        more = True
+        while more:
+            if self._trim:
+                while self._at < self._end and self._text[self._at].isspace():
+                    self._at += 1
+            quoted = self._text.startswith('"', self._at)
+            value, more = self._quoted() if quoted else self._bare()
+            values.append(value)
+        return values
+
+    def _bare(self) -> tuple[str, bool]:
+        """The value, and whether a separator is behind it."""
+        begin = self._at
+        found = self._text.find(self._separator, begin, self._end)
+        if found < 0:
+            return self._text[begin : self._end], False
+        self._at = found + 1
+        return self._text[begin:found], True
+
+    def _quoted(self) -> tuple[str, bool]:
+        parts = []
+        self._at += 1
+        while (quote := self._text.find('"', self._at)) >= 0:
+            parts.append(self._text[self._at : quote])
+            self._at = quote + 1
+            after = self._text[self._at : self._at + 1]
+            if after == self._separator:
+                self._at += 1
+                self._end = self._end_of_line(self._at)
+                return "".join(parts), True
+            if after in ("", "\n"):
+                return "".join(parts), False
+            parts.append('"')
+            self._at += after == '"'
+        return "".join([*parts, self._text[self._at :]]), False
+
+    def _end_of_line(self, at: int) -> int:
+        if at <= getattr(self, "_end", -1):
+            return self._end
+        found = self._text.find("\n", at)
+        return len(self._text) if found < 0 else found

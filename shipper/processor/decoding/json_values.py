@@ -1,0 +1,127 @@
+"""`decode_json_fields`: fields that hold JSON become what the JSON says. The rules for the root of an event are shared
+with the parser `ndjson` (shipper/json_fields.py)."""
+
+from typing import Any
+
+from config.processors.decoding import DecodeJsonFieldsConfig
+from shipper.event import Doc
+from shipper.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, settle, take
+from shipper.metrics import Metrics
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, roots
+
+_ID: Path = ("@metadata", "_id")
+
+
+class _SkippedError(ValueError):
+    """An array where arrays are not asked for."""
+
+
+class DecodeJsonFields:
+    def __init__(self, config: DecodeJsonFieldsConfig, metrics: Metrics) -> None:
+        self._fields = [path_of(name) for name in config.fields]
+        self._target = None if config.target is None else path_of(config.target) if config.target else ()
+        self._depth = config.max_depth
+        self._arrays = config.process_array
+        self._overwrite = config.overwrite_keys
+        self._expand = config.expand_keys
+        self._tell = config.add_error_key
+        self._id = config.document_id
+        self._metrics = metrics
+        written = [self._target] if self._target else []
+        ids = [_ID] if self._id else []
+        self.touches: frozenset[str] | None = None if self._target == () else roots(*self._fields, *written, *ids)
+
+    def apply(self, event: Event) -> None:
+        wrong: list[str] = []
+        for path in self._fields:
+            text = event.get(path)
+            if isinstance(text, str):
+                wrong += self._decode(event, path, text)
+        if wrong and self._tell:
+            raise ProcessorError("; ".join(wrong))
+        if wrong:
+            self._metrics.processor_failures += 1
+
+    def _decode(self, event: Event, path: Path, text: str) -> list[str]:
+        """What went wrong, in words."""
+        try:
+            value = self._value(text, self._depth)
+            if self._depth > 1 and _deeper_than(value, DEEPEST):
+                raise NotJsonError(f"nested deeper than {DEEPEST} levels")
+        except (NotJsonError, _SkippedError) as error:
+            return [f"parsing input as JSON: field {dotted(path)}: {error}"]
+        identity = take(value, self._id) if self._id and isinstance(value, dict) else None
+        target = path if self._target is None else self._target
+        try:
+            wrong = self._put(event, target, value)
+        except ProcessorError as error:
+            return [str(error)]
+        if identity is not None:
+            event.put(_ID, identity)
+        return wrong
+
+    def _put(self, event: Event, target: Path, value: Any) -> list[str]:
+        if target:
+            event.put(target, value)
+            return []
+        if not isinstance(value, dict):
+            return ["the JSON is no object, so it cannot be merged with the event"]
+        try:
+            fields = expand(value) if self._expand else value
+        except ConflictError as error:
+            return [str(error)]
+        wrong = settle(fields, overwrite=self._overwrite)
+        for name, each in fields.items():
+            try:
+                self._merge(event, (name,), each)
+            except ProcessorError as error:
+                wrong.append(str(error))
+        return wrong
+
+    def _merge(self, event: Event, path: Path, value: Any) -> None:
+        """Objects member by member; what is no object on both sides is replaced, or kept."""
+        here = event.get(path)
+        if isinstance(here, dict) and isinstance(value, dict):
+            for name, each in value.items():
+                self._merge(event, (*path, name), each)
+        elif here is MISSING or self._overwrite:
+            event.put(path, value)
+
+    def _value(self, text: str, depth: int) -> Any:
+        """Raises NotJsonError, _SkippedError."""
+        value = parse(text)
+        if depth == 1:
+            return value
+        if isinstance(value, dict):
+            inner: Doc = {name: self._inner(each, depth - 1) for name, each in value.items()}
+            return inner
+        if isinstance(value, list):
+            if not self._arrays:
+                raise _SkippedError("it is an array; see process_array")
+            return [self._inner(each, depth - 1) for each in value]
+        return value
+
+    def _inner(self, value: Any, depth: int) -> Any:
+        """What a text holds, if that is an object or an array; otherwise the value itself."""
+        if not isinstance(value, str):
+            return value
+        stripped = value.strip()
+        if len(stripped) < 2 or stripped[0] + stripped[-1] not in ("{}", "[]"):
+            return value
+        try:
+            return self._value(value, depth)
+        except (NotJsonError, _SkippedError):
+            return value
+
+
+def _deeper_than(value: Any, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return any(isinstance(each, dict | list) for each in level)

@@ -1,0 +1,52 @@
+"""`registered_domain`: which part of a host's name somebody has registered (Mozilla's public suffix list).
+
+The list is the one that came with the installed package; nothing is fetched.
+"""
+
+from publicsuffixlist import PublicSuffixList
+
+from config.processors.deriving import RegisteredDomainConfig
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, ProcessorError, path_of, roots
+
+_LONGEST = 255  # characters that a name can have; a longer text is none
+
+
+class RegisteredDomain:
+    def __init__(self, config: RegisteredDomainConfig) -> None:
+        self._list = PublicSuffixList()
+        self._field = path_of(config.source)
+        self._target = path_of(config.target_field)
+        self._suffix = path_of(config.target_etld_field) if config.target_etld_field else None
+        self._below = path_of(config.target_subdomain_field) if config.target_subdomain_field else None
+        self._ignore_missing = config.ignore_missing
+        self._ignore_failure = config.ignore_failure
+        written = [path for path in (self._target, self._suffix, self._below) if path]
+        self.touches: frozenset[str] | None = roots(self._field, *written)
+
+    def apply(self, event: Event) -> None:
+        try:
+            self._apply(event)
+        except ProcessorError:
+            if not self._ignore_failure:
+                raise
+
+    def _apply(self, event: Event) -> None:
+        name = event.get(self._field)
+        if name is MISSING and self._ignore_missing:
+            return
+        if not isinstance(name, str):
+            what = "is not there" if name is MISSING else "is no text"
+            raise ProcessorError(f"field {'.'.join(self._field)} {what}")
+        labels = name.split(".") if len(name) <= _LONGEST else []
+        registered = self._list.privatesuffix(name) if all(labels) and labels else None
+        if registered is None:
+            raise ProcessorError(f"{name[:100]!r} is below no registered domain")
+        # As it was written: the list's answer is in small letters.
+        registered = name[len(name) - len(registered) :]
+        event.put(self._target, registered)
+        if self._suffix:
+            event.put(self._suffix, registered.partition(".")[2])
+        below = name[: -len(registered)].removesuffix(".")
+        if self._below and below:
+            event.put(self._below, below)

@@ -1,0 +1,86 @@
+"""Processors that do the same for each of a list of fields, all or nothing (`fail_on_error`) or as far as it goes."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from shipper.event import Doc
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, Path, ProcessorError, copied, dotted, roots
+
+Step = Callable[[Event], None]
+
+
+class FieldByField:
+    """`steps` touch nothing but these `paths`. One that raises ProcessorError, or RecursionError for a value that is
+    nested too deep, has changed nothing."""
+
+    def __init__(self, steps: Sequence[Step], paths: Sequence[Path], *, fail_on_error: bool) -> None:
+        self._steps = steps
+        self._members = frozenset(path[0] for path in paths)
+        self._fail_on_error = fail_on_error
+        self.touches = roots(*paths)
+
+    def apply(self, event: Event) -> None:
+        if not self._fail_on_error:
+            for step in self._steps:
+                with suppress(ProcessorError, RecursionError):
+                    step(event)
+            return
+        if len(self._steps) == 1:
+            self._steps[0](event)
+            return
+        before = Saved.of(event, self._members)
+        try:
+            for step in self._steps:
+                step(event)
+        except (ProcessorError, RecursionError):
+            before.restore(event)
+            raise
+
+
+def value_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
+    """The value of a field; MISSING only where that is no error. Raises ProcessorError."""
+    value = event.get(path)
+    if value is MISSING and not ignore_missing:
+        raise ProcessorError(f"there is no field {dotted(path)}")
+    return value
+
+
+@dataclass(slots=True)  # not frozen: one is made for each event, and that takes three times as long
+class Saved:
+    """Some members of an event, by top-level name, as they were, all of them for None; its message and flags are
+    always among them."""
+
+    names: frozenset[str] | None
+    text: str
+    flags: tuple[str, ...] | None
+    members: Doc
+
+    @classmethod
+    def of(cls, event: Event, names: frozenset[str] | None) -> "Saved":
+        messages, index = event.events.messages, event.index
+        doc = messages.docs[index] if messages.docs else {}
+        members = {name: copied(doc[name]) for name in _among(doc, names)}
+        return cls(names, messages.texts[index], messages.flags.get(index), members)
+
+    def restore(self, event: Event) -> None:
+        messages, index = event.events.messages, event.index
+        doc = messages.documents()[index]
+        for name in _among(doc, self.names):
+            del doc[name]
+        doc.update(self.members)
+        messages.texts[index] = self.text
+        messages.flags.pop(index, None)
+        if self.flags is not None:
+            messages.flags[index] = self.flags
+
+
+def _among(doc: Doc, names: frozenset[str] | None) -> list[str]:
+    if names is None:
+        return list(doc)
+    own = list(names.intersection(doc))
+    if "." in "".join(doc):
+        own += [name for name in doc if "." in name and name.partition(".")[0] in names]
+    return own

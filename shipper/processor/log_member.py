@@ -1,0 +1,83 @@
+"""The member `log` of an event, which lies in three places: offset, length and flags are columns, what the files'
+readers know (`log.file`) is shared, and anything else is in the event's own document.
+
+`log.offset`, `log.length` and `log.file.id` stay, whatever a processor says: the sink tells repeats by them.
+"""
+
+from typing import Any
+
+from shipper.event import Doc, Messages
+from shipper.processor.fields import MISSING, FieldError, Path, copied, find, remove, store
+
+_COLUMNS = frozenset({"offset", "length", "flags"})
+_PLACES = (("offset",), ("length",))
+_FLAGS = ("log", "flags")
+_FILE = ("log", "file")
+_NOTHING: Doc = {}
+
+
+def is_kept(path: Path) -> bool:
+    return path[0] == "log" and (path[1:2] in _PLACES or path[1:3] == ("file", "id"))
+
+
+def get_log(messages: Messages, shared: Doc, index: int, path: Path) -> Any:
+    """`shared`: the constants of the file. The value must not be changed in place."""
+    own: Doc = _NOTHING if messages.docs is None else messages.docs[index].get("log", _NOTHING)
+    of_file: Doc = shared.get("log", _NOTHING)
+    if len(path) == 1:
+        return {**_columns(messages, index), **of_file, **own}
+    if path[1] in _COLUMNS:
+        return _columns(messages, index).get(path[1], MISSING) if len(path) == 2 else MISSING
+    found = find(own, path[1:])
+    return found if found is not MISSING or path[1] in own else find(of_file, path[1:])
+
+
+def _columns(messages: Messages, index: int) -> Doc:
+    columns: Doc = {"offset": messages.offsets[index], "length": messages.lengths[index]}
+    if index in messages.flags:
+        columns["flags"] = list(messages.flags[index])
+    return columns
+
+
+def put_log(messages: Messages, shared: Doc, index: int, path: Path, value: Any) -> None:
+    """Raises FieldError. An object that is written to `log` itself is merged with what is there."""
+    if is_kept(path):
+        return
+    if len(path) == 1:
+        if not isinstance(value, dict):
+            raise FieldError("log cannot be written: it must stay an object")
+        for key, each in value.items():
+            put_log(messages, shared, index, ("log", key), each)
+    elif path == _FLAGS:
+        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+            raise FieldError("log.flags cannot be written: it must stay a list of texts")
+        messages.flags[index] = tuple(value)
+    elif path == _FILE:
+        members = value if isinstance(value, dict) else {}
+        _own(messages, shared, index, path)["file"] = {**members, **_id(messages, shared, index)}
+    else:
+        _own(messages, shared, index, path)
+        store(messages.documents()[index], path, value)
+
+
+def delete_log(messages: Messages, shared: Doc, index: int, path: Path) -> None:
+    if path in (("log",), _FLAGS):
+        messages.flags.pop(index, None)
+    if path == ("log",):
+        messages.documents()[index]["log"] = {"file": _id(messages, shared, index)}
+    elif path == _FILE:
+        _own(messages, shared, index, path)["file"] = _id(messages, shared, index)
+    elif path != _FLAGS:
+        remove(_own(messages, shared, index, path), path[1:])
+
+
+def _own(messages: Messages, shared: Doc, index: int, path: Path) -> Doc:
+    """The event's own part, with the file in it if that is about to be changed."""
+    own: Doc = messages.documents()[index].setdefault("log", {})
+    if path[1] == "file" and "file" not in own:
+        own["file"] = copied(shared["log"]["file"])
+    return own
+
+
+def _id(messages: Messages, shared: Doc, index: int) -> Doc:
+    return {"id": get_log(messages, shared, index, ("log", "file", "id"))}

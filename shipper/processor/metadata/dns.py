@@ -1,0 +1,110 @@
+"""dns: names of addresses, addresses of names.
+
+Look-ups wait on threads; events wait for as long as answers come in, but no longer than `timeout` for each name
+server without any. So a name server that is down costs this once, and then what is remembered as a failure; one that
+is busy with a great many questions may answer all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from config.processors.dns import DnsConfig
+from shipper.processor.base import Surroundings
+from shipper.processor.events import Events
+from shipper.processor.fields import MISSING, FieldError, Path, path_of
+from shipper.processor.metadata.lookups import Lookup, Lookups
+from shipper.processor.metadata.resolver import Answer, Resolver, Workers
+
+MOST_AT_ONCE = 16  # look-ups of one processor
+TAGS: Path = ("tags",)
+Item = tuple[int, Path, Lookup]  # event, target
+
+
+def build(config: DnsConfig, around: Surroundings) -> Dns:
+    resolver, workers = Resolver(config), Workers(MOST_AT_ONCE)
+    servers = len(resolver.servers)
+    lookups = Lookups(config, resolver.resolve, workers.start, servers, around.clock, around.wake)
+    return Dns(config, lookups, around)
+
+
+class Dns:
+    def __init__(self, config: DnsConfig, lookups: Lookups, around: Surroundings) -> None:
+        self.keeps_order = config.order == "kept"
+        self.lookups = lookups
+        self._fields = [(path_of(source), path_of(target)) for source, target in config.fields.items()]
+        self._appends = config.action == "append"
+        self._single = config.kind == "PTR"
+        self._tags = config.tag_on_failure
+        self._clock = around.clock
+
+    def ask(self, events: Events, at: Sequence[int]) -> DnsQuestion:
+        self.lookups.take_in()
+        items: list[Item] = []
+        asked: dict[str, Lookup] = {}  # most batches have few names
+        for source, target in self._fields:
+            for index in at:
+                name = events.get(index, source)
+                if isinstance(name, str):
+                    if name not in asked:
+                        asked[name] = self.lookups.ask(name)
+                    items.append((index, target, asked[name]))
+        return DnsQuestion(self, items, self._clock.monotonic())
+
+    def write(self, events: Events, index: int, target: Path, answer: Answer) -> None:
+        try:
+            if not answer.values:
+                raise FieldError("no answer")
+            events.put(index, target, self._value(events.get(index, target), answer))
+        except FieldError:
+            self._tag(events, index)
+
+    def _value(self, before: object, answer: Answer) -> object:
+        found = list(answer.values[:1] if self._single else answer.values)
+        if self._appends and isinstance(before, str):
+            return [before, *found]
+        if self._appends and isinstance(before, list):
+            return [*before, *found]
+        return found[0] if self._single else found
+
+    def _tag(self, events: Events, index: int) -> None:
+        before = events.get(index, TAGS)
+        tags = [] if before is MISSING else list(before) if isinstance(before, list) else [before]
+        new = [tag for tag in self._tags if tag not in tags]
+        if new:
+            events.put(index, TAGS, tags + new)
+
+
+class DnsQuestion:
+    def __init__(self, dns: Dns, items: list[Item], asked: float) -> None:
+        self._dns = dns
+        self._items = items
+        self._asked = asked
+        self._unanswered = [lookup for _, _, lookup in items if lookup.answer is None]
+
+    @property
+    def open(self) -> bool:
+        self._dns.lookups.take_in()
+        while self._unanswered and self._unanswered[-1].answer is not None:
+            self._unanswered.pop()
+        return bool(self._unanswered)
+
+    @property
+    def waiting(self) -> list[int]:
+        return sorted({index for index, _, lookup in self._items if lookup.answer is None})
+
+    @property
+    def due(self) -> float:
+        return max(self._asked, self._dns.lookups.heard_at) + self._dns.lookups.patience
+
+    def part(self, indices: Sequence[int]) -> DnsQuestion:
+        anew = {old: new for new, old in enumerate(indices)}
+        items = [(anew[index], target, lookup) for index, target, lookup in self._items if index in anew]
+        return DnsQuestion(self._dns, items, self._asked)
+
+    def write(self, events: Events) -> None:
+        for index, target, lookup in self._items:
+            if lookup.answer is None:
+                self._dns.lookups.give_up(lookup)
+            if lookup.answer is not None:
+                self._dns.write(events, index, target, lookup.answer)

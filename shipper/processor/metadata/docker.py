@@ -1,0 +1,109 @@
+"""add_docker_metadata: the container that a log belongs to."""
+
+from collections.abc import Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+from config.processors.runtime_metadata import AddDockerMetadataConfig
+from shipper.event import Doc
+from shipper.processor.base import Surroundings
+from shipper.processor.events import Event, Events
+from shipper.processor.fields import Path, copied, path_of
+from shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
+from shipper.processor.metadata.proc import container_of, last_group
+from shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles, labelled
+
+LOG_PATH: Path = ("log", "file", "path")
+LOG_FILE = frozenset({"log.file"})
+MOST_REMEMBERED = 10_000
+PID_KNOWN_FOR = 30.0  # numbers of processes are given again
+
+
+class AddDockerMetadata:
+    def __init__(self, config: AddDockerMetadataConfig, around: Surroundings) -> None:
+        self._config = config
+        self._files = RuntimeFiles(FilePath(config.hostfs), around.clock, config.cleanup_timeout)
+        self._sharing = Sharing(config.name, frozenset({"log.file", "container"}), around.metrics)
+        self._pids = [path_of(each) for each in config.match_pids]
+        self._fields = [path_of(each) for each in config.match_fields]
+        self._proc = FilePath(config.hostfs) / "proc"
+        self._in_group = last_group()
+        self._shape = SHORT_ID if config.match_short_id else FULL_ID
+        self._facts: dict[str, tuple[Container | None, Facts]] = {}
+        self._of_pid: dict[int, tuple[float, str]] = {}
+        self._clock = around.clock
+
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        path = events.get(at[0], LOG_PATH)
+        identity = self._of_path(path)
+        if identity and self._sharing.shared(events, at):
+            facts = self._known(identity, path)
+            self._sharing.run(events, at, facts, lambda event: _write(event, facts))
+        elif identity or not all_lack(events, at, (*self._pids, *self._fields)) or events.shadows(LOG_FILE):
+            self._sharing.each(events, at, self._enrich)
+
+    def _enrich(self, event: Event) -> None:
+        path = event.get(LOG_PATH)
+        identity = self._of_path(path) or self._of_process(event)
+        if identity:
+            _write(event, self._known(identity, path))
+            return
+        for field in self._fields:
+            value = event.get(field)
+            if isinstance(value, str):
+                if SHORT_ID.fullmatch(value) and self._files.container(value) is not None:
+                    _write(event, self._known(value, ""))
+                return
+
+    def _of_path(self, path: Any) -> str:
+        if not self._config.match_source or not isinstance(path, str):
+            return ""
+        parts = [part for part in path.split("/") if part]
+        index = self._config.match_source_index
+        found = parts[index] if index < len(parts) else ""
+        return found if self._shape.fullmatch(found) else ""
+
+    def _of_process(self, event: Event) -> str:
+        for field in self._pids:
+            pid = event.get(field)
+            if str(pid).isdecimal() and (identity := self._in_process(int(pid))):
+                return identity
+        return ""
+
+    def _in_process(self, pid: int) -> str:
+        now = self._clock.monotonic()
+        until, identity = self._of_pid.get(pid, (0.0, ""))
+        if now >= until:
+            identity = container_of(self._proc, pid, self._in_group)
+            if len(self._of_pid) >= MOST_REMEMBERED:
+                self._of_pid.clear()
+            self._of_pid[pid] = now + PID_KNOWN_FOR, identity
+        return identity
+
+    def _known(self, identity: str, path: Any) -> Facts:
+        container = self._files.container(identity, path if isinstance(path, str) else "")
+        before = self._facts.get(identity)
+        if before is not None and before[0] is container:
+            return before[1]
+        if len(self._facts) >= MOST_REMEMBERED:
+            self._facts.clear()
+        facts = Facts(self, self._members(identity, container))
+        self._facts[identity] = container, facts
+        return facts
+
+    def _members(self, identity: str, container: Container | None) -> Doc:
+        if container is None:
+            return {"id": identity}
+        members: Doc = {"id": container.id}
+        if container.image:
+            members["image"] = {"name": container.image}
+        if container.name:
+            members["name"] = container.name
+        if container.labels:
+            members["labels"] = labelled(container.labels, dedot=self._config.dedot)
+        return members
+
+
+def _write(event: Event, facts: Facts) -> None:
+    for path, value in leaves(facts.members, ("container",)):
+        event.put(path, copied(value))

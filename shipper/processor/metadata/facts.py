@@ -1,0 +1,71 @@
+"""Facts about where events come from, which all events of a file share and which may change while it is read."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shipper.event import Constants, Doc
+from shipper.metrics import Metrics
+from shipper.processor.base import ProcessorError
+from shipper.processor.events import Event, Events, all_of
+from shipper.processor.fields import MISSING, FieldError, Path, roots
+
+
+class Facts:
+    """What is known at one time; another object only if something has changed, so that a file's constants are made
+    once for each. `step` is the processor that knows it."""
+
+    __slots__ = ("members", "step")
+
+    def __init__(self, step: object, members: Doc) -> None:
+        self.step = step
+        self.members = members
+
+
+class Sharing:
+    """Lets `apply` work once for all events of a file, where none has a member of its own of those that it touches,
+    and else on one after the other."""
+
+    def __init__(self, name: str, touches: frozenset[str], metrics: Metrics) -> None:
+        self._name = name
+        self._touches = touches
+        self._metrics = metrics
+
+    def shared(self, events: Events, at: Sequence[int]) -> bool:
+        return all_of(events, at) and not events.shadows(self._touches)
+
+    def run(self, events: Events, at: Sequence[int], facts: Facts, apply: Callable[[Event], None]) -> None:
+        if not self.shared(events, at):
+            self.each(events, at, apply)
+            return
+        before = events.batch.constants
+        if facts not in before.became:
+            _forget(before, facts.step)
+        events.share(facts, lambda alone: self.each(alone, (0,), apply))
+
+    def each(self, events: Events, at: Sequence[int], apply: Callable[[Event], None]) -> None:
+        event = Event(events)
+        for event.index in at:
+            try:
+                apply(event)
+            except (ProcessorError, FieldError) as error:
+                self._metrics.processor_failures += 1
+                event.fail(self._name, str(error))
+
+
+def all_lack(events: Events, at: Sequence[int], paths: Sequence[Path]) -> bool:
+    """Whether no event can have one of the fields, as far as one look can tell."""
+    return not events.shadows(roots(*paths)) and all(events.get(at[0], path) is MISSING for path in paths)
+
+
+def _forget(constants: Constants, step: object) -> None:
+    """What the step had made of these before: a file may stay open for months, and facts change."""
+    for old in [owner for owner in constants.became if isinstance(owner, Facts) and owner.step is step]:
+        del constants.became[old]
+
+
+def leaves(members: Doc, above: Path = ()) -> list[tuple[Path, Any]]:
+    """What is no object, by path."""
+    found: list[tuple[Path, Any]] = []
+    for name, value in members.items():
+        found += leaves(value, (*above, name)) if isinstance(value, dict) and value else [((*above, name), value)]
+    return found

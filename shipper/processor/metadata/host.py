@@ -1,0 +1,129 @@
+"""add_host_metadata: what the operating system says about this host."""
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path as FilePath
+
+import psutil
+
+from config.processors.host_metadata import AddHostMetadataConfig
+from shipper.event import Doc
+from shipper.processor.base import Surroundings
+from shipper.processor.events import Event, Events
+from shipper.processor.fields import MISSING, copied
+from shipper.processor.metadata.facts import Facts, Sharing, leaves
+
+FAMILIES = {
+    "redhat": ("redhat", "rhel", "fedora", "centos", "scientific", "oraclelinux", "ol", "amzn", "almalinux", "rocky"),
+    "debian": ("debian", "ubuntu", "raspbian", "linuxmint"),
+    "suse": ("suse", "sles", "opensuse", "opensuse-leap", "opensuse-tumbleweed"),
+    "arch": ("arch", "antergos", "manjaro"),
+}
+MACHINE_IDS = ("etc/machine-id", "var/lib/dbus/machine-id", "var/db/dbus/machine-id")
+CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
+CONTAINER_GROUPS = ("docker", "kubepods", "containerd", "crio", "libpod", "lxc", "garden")
+HOST = frozenset({"host"})
+
+
+class AddHostMetadata:
+    def __init__(self, config: AddHostMetadataConfig, around: Surroundings, root: FilePath = FilePath("/")) -> None:
+        self._config = config
+        self._clock = around.clock
+        self._root = root
+        self._sharing = Sharing(config.name, HOST, around.metrics)
+        self._facts = Facts(self, self._look())
+        self._fresh_until = self._clock.monotonic() + config.ttl
+
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        if self._clock.monotonic() >= self._fresh_until:
+            self._refresh()
+        self._sharing.run(events, at, self._facts, self._apply)
+
+    def _refresh(self) -> None:
+        self._fresh_until = self._clock.monotonic() + self._config.ttl
+        found = self._look()
+        if found != self._facts.members:
+            self._facts = Facts(self, found)
+
+    def _apply(self, event: Event) -> None:
+        before = event.get(("host",))
+        if not self._config.replace_fields and isinstance(before, dict) and before.keys() - {"name"}:
+            return
+        if event.get(("host", "name")) is MISSING:
+            event.put(("host", "name"), self._facts.members["hostname"])
+        for path, value in leaves(self._facts.members, ("host",)):
+            event.put(path, copied(value))
+
+    def _look(self) -> Doc:
+        kernel = os.uname()
+        found: Doc = {"hostname": kernel.nodename, "architecture": kernel.machine}
+        found["os"] = operating_system(self._root) | {"kernel": kernel.release}
+        found["containerized"] = containerized(self._root)
+        if identity := machine_id(self._root):
+            found["id"] = identity
+        if self._config.netinfo:
+            found |= addresses()
+        if self._config.host_name:
+            found["name"] = self._config.host_name
+        if self._config.geo is not None:
+            found["geo"] = {name: value for name, value in asdict(self._config.geo).items() if value and value.strip()}
+        return found
+
+
+def operating_system(root: FilePath) -> Doc:
+    """`host.os`, from os-release."""
+    try:
+        told = _os_release(root)
+    except OSError:
+        return {"type": "linux"}
+    name = told.get("ID") or told.get("NAME", "").partition(" ")[0].lower()
+    family = next((family for family, names in FAMILIES.items() if name.lower() in names), "")
+    codename = told.get("VERSION_CODENAME") or next((told[key] for key in told if key.endswith("CODENAME")), "")
+    found = {
+        "type": "linux", "platform": name, "name": told.get("NAME", ""), "version": told.get("VERSION", ""),
+        "family": family, "codename": codename, "build": told.get("BUILD_ID", ""),
+    }  # fmt: skip
+    return {key: value for key, value in found.items() if value}
+
+
+def _os_release(root: FilePath) -> dict[str, str]:
+    lines = (
+        line.strip().partition("=") for line in (root / "etc/os-release").read_text("utf-8", "replace").splitlines()
+    )
+    return {key: value.strip("\"'") for key, equals, value in lines if equals and not key.startswith("#")}
+
+
+def machine_id(root: FilePath) -> str:
+    for name in MACHINE_IDS:
+        try:
+            return (root / name).read_text("ascii", "replace").strip()
+        except OSError:
+            continue
+    return ""
+
+
+def containerized(root: FilePath) -> bool:
+    """Whether the agent itself runs in a container."""
+    if any((root / mark).exists() for mark in CONTAINER_MARKS):
+        return True
+    try:
+        groups = (root / "proc/1/cgroup").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return any(word in groups for word in CONTAINER_GROUPS)
+
+
+def addresses() -> Doc:
+    """`ip` and `mac` of all interfaces but the loopback; MACs as Elastic Common Schema writes them."""
+    states = psutil.net_if_stats()
+    ips: list[str] = []
+    macs: list[str] = []
+    for name, found in psutil.net_if_addrs().items():
+        if name in states and "loopback" in states[name].flags.split(","):
+            continue
+        ips += [each.address.partition("%")[0] for each in found if each.family in (socket.AF_INET, socket.AF_INET6)]
+        macs += [each.address.replace(":", "-").upper() for each in found if each.family == psutil.AF_LINK]
+    known = {"ip": list(dict.fromkeys(ips)), "mac": sorted(set(macs) - {"00-00-00-00-00-00"})}
+    return {name: values for name, values in known.items() if values}

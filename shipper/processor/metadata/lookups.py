@@ -1,0 +1,114 @@
+"""What was asked and what is known: one look-up for all events with the same name, while it is open and while its
+answer is remembered. Only `_find_out` runs on other threads."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+
+from config.processors.dns import DnsConfig
+from config.units import readable_duration
+from shipper.clock import Clock
+from shipper.processor.metadata.resolver import FAILURE, Answer
+
+logger = logging.getLogger(__name__)
+
+TOLD_EVERY = 60.0  # seconds between two warnings of the same kind
+
+
+class Lookup:
+    """`answer` is None until it is settled, on the reading thread."""
+
+    __slots__ = ("answer", "expires", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.answer: Answer | None = None
+        self.expires = 0.0
+
+
+class Lookups:
+    """`resolve` blocks; `start` lets it be called on another thread, and `wake` is called from there."""
+
+    def __init__(
+        self, config: DnsConfig, resolve: Callable[[str], Answer], start: Callable[[Callable[[], None]], None],
+        servers: int, clock: Clock, wake: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self.patience = config.timeout * servers
+        self._servers = ", ".join(config.nameservers) or "/etc/resolv.conf"
+        self._told_at = float("-inf")
+        self._success, self._failure = config.success_cache, config.failure_cache
+        self._resolve = resolve
+        self._start = start
+        self._clock = clock
+        self._wake = wake
+        self._open: dict[str, Lookup] = {}
+        self._known: dict[str, Lookup] = {}
+        self._failed: dict[str, Lookup] = {}
+        self._news: SimpleQueue[tuple[Lookup, Answer]] = SimpleQueue()
+        self.heard_at = 0.0  # when a name server said something
+
+    def ask(self, name: str) -> Lookup:
+        """What is known, or what is open and was started now if it was not before."""
+        known = self._open.get(name) or self._remembered(self._known, name) or self._remembered(self._failed, name)
+        if known is not None:
+            return known
+        lookup = self._open[name] = Lookup(name)
+        self._start(partial(self._find_out, lookup))
+        return lookup
+
+    def take_in(self) -> None:
+        """Settle what was answered meanwhile."""
+        while not self._news.empty():
+            lookup, answer = self._news.get()
+            if answer.silence:
+                self._tell(lookup, answer.silence)
+            else:
+                self.heard_at = self._clock.monotonic()
+            if lookup.answer is None:
+                self._settle(lookup, answer)
+
+    def give_up(self, lookup: Lookup) -> None:
+        """It takes too long. Remembered as a failure, or each event with this name would wait as long again."""
+        if lookup.answer is None:
+            self._tell(lookup, f"none of them has answered anything for {readable_duration(self.patience)}")
+            self._settle(lookup, FAILURE)
+
+    def _tell(self, lookup: Lookup, why: str) -> None:
+        if self._clock.monotonic() - self._told_at >= TOLD_EVERY:
+            self._told_at = self._clock.monotonic()
+            logger.warning(
+                "dns: no answer for %r from the name servers (%s): %s. Events go on without it, with the tags of "
+                "tag_on_failure; see that the name servers can be reached",
+                lookup.name, self._servers, why,
+            )  # fmt: skip
+
+    def _find_out(self, lookup: Lookup) -> None:
+        if lookup.answer is None:  # else nobody waits for it any more
+            self._news.put((lookup, self._resolve(lookup.name)))
+            self._wake()
+
+    def _settle(self, lookup: Lookup, answer: Answer) -> None:
+        lookup.answer = answer
+        self._open.pop(lookup.name, None)
+        now = self._clock.monotonic()
+        if answer.values and self._success.enabled:
+            lookup.expires = now + max(answer.ttl, self._success.min_ttl)
+            _remember(self._known, lookup, self._success.capacity)
+        elif not answer.values and self._failure.enabled:
+            lookup.expires = now + self._failure.ttl
+            _remember(self._failed, lookup, self._failure.capacity)
+
+    def _remembered(self, cache: dict[str, Lookup], name: str) -> Lookup | None:
+        lookup = cache.get(name)
+        if lookup is not None and lookup.expires <= self._clock.monotonic():
+            del cache[name]
+            return None
+        return lookup
+
+
+def _remember(cache: dict[str, Lookup], lookup: Lookup, capacity: int) -> None:
+    cache.pop(lookup.name, None)
+    while len(cache) >= capacity:
+        del cache[next(iter(cache))]  # the oldest
+    cache[lookup.name] = lookup

@@ -1,0 +1,75 @@
+"""What the path of a log says of the pod and the container that write it.
+
+    /var/log/containers/<pod>_<namespace>_<container>-<container id>.log
+    /var/log/pods/<namespace>_<pod>_<pod uid>/<container>/<restart>.log
+    /var/lib/kubelet/pods/<pod uid>/volumes/...
+    /var/lib/docker/containers/<container id>/<container id>-json.log
+
+The first is a link to the second, which with Docker is a link to the last, so each may tell what another does not.
+"""
+
+import glob
+import os
+import re
+from dataclasses import dataclass, replace
+
+_CONTAINERS = re.compile(
+    r".*/(?P<pod>[^_/]+)_(?P<namespace>[^_/]+)_(?P<container>[^/]+)-(?P<id>[0-9a-f]{64})\.log[^/]*"
+)
+_PODS = re.compile(r".*/(?P<namespace>[^_/]+)_(?P<pod>[^_/]+)_(?P<uid>[^_/]+)/(?P<container>[^/]+)/\d+\.log[^/]*")
+_KUBELET = re.compile(r".*/kubelet/pods/(?P<uid>[^/]+)/.+")
+_DOCKER = re.compile(r".*/containers/(?P<id>[0-9a-f]{64})/[^/]+")
+_LINKS = "/var/log/containers"
+
+
+@dataclass(frozen=True, slots=True)
+class PodPlace:
+    """Empty where it is not known."""
+
+    pod: str = ""
+    uid: str = ""
+    namespace: str = ""
+    container: str = ""
+    id: str = ""
+
+    @property
+    def known(self) -> bool:
+        return self != PodPlace()
+
+    def with_more(self, other: "PodPlace") -> "PodPlace":
+        missing = {name: getattr(other, name) for name in self.__slots__ if not getattr(self, name)}
+        return replace(self, **missing)
+
+
+def pod_of(path: str) -> PodPlace:
+    """What this path alone says."""
+    for shape in (_CONTAINERS, _PODS, _KUBELET, _DOCKER):
+        if found := shape.fullmatch(path):
+            return PodPlace(**found.groupdict())
+    return PodPlace()
+
+
+def pod_on_disk(path: str, links: str = _LINKS) -> PodPlace:
+    """What this path says, where it leads, and which link leads to it."""
+    place = pod_of(path)
+    if not place.known:
+        return place
+    followed = path
+    for _ in range(3):
+        try:
+            followed = os.path.join(os.path.dirname(followed), os.readlink(followed))
+        except OSError:
+            break  # no link
+        place = place.with_more(pod_of(os.path.normpath(followed)))
+    if place.container and not place.id:
+        pattern = f"{glob.escape(links)}/{place.pod}_{place.namespace}_{place.container}-*.log"
+        leading = [link for link in glob.glob(pattern) if _leads_to(link, path)]
+        place = place.with_more(pod_of(leading[0])) if leading else place
+    return place
+
+
+def _leads_to(link: str, path: str) -> bool:
+    try:
+        return os.path.normpath(os.path.join(os.path.dirname(link), os.readlink(link))) == os.path.normpath(path)
+    except OSError:
+        return False

@@ -1,0 +1,131 @@
+"""Questions to name servers, and the threads that wait for the answers."""
+
+import ipaddress
+import socket
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+import dns.exception
+import dns.message
+import dns.name
+import dns.query
+import dns.rcode
+import dns.rdatatype
+import dns.resolver
+import dns.reversename
+
+from config.processors.dns import DnsConfig, Nameserver, nameserver
+from shipper.errors import StartError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`values` is empty for a failure; `ttl` in seconds. `silence`: why no name server could be heard, else empty."""
+
+    values: tuple[str, ...] = ()
+    ttl: float = 0.0
+    silence: str = ""
+
+
+FAILURE = Answer()
+
+
+class Resolver:
+    """Asks one name server after the other until one answers. Any thread may call it."""
+
+    def __init__(self, config: DnsConfig) -> None:
+        """Raises StartError where there is no name server."""
+        self.servers = [nameserver(each) for each in config.nameservers] or system_servers()
+        self._kind = dns.rdatatype.from_text(config.kind)
+        self._timeout = config.timeout
+        self._tls = config.transport == "tls"
+
+    def resolve(self, name: str) -> Answer:
+        """Blocks for at most the timeout for each server."""
+        try:
+            asked = self._question(name)
+        except (dns.exception.DNSException, ValueError):
+            return FAILURE  # no address, no name: no server could help
+        silence = ""
+        for server in self.servers:
+            try:
+                response = self._exchange(asked, server)
+            except (dns.exception.DNSException, OSError, ValueError) as error:  # the last: a server's name is none
+                silence = f"{server.host}: {error or type(error).__name__}"
+                continue
+            return self._answer(response)
+        return Answer(silence=silence)
+
+    def _question(self, name: str) -> dns.message.QueryMessage:
+        if self._kind == dns.rdatatype.PTR:
+            where = dns.reversename.from_address(str(ipaddress.ip_address(name)))
+        else:
+            where = dns.name.from_text(name)
+        return dns.message.make_query(where, self._kind)
+
+    def _exchange(self, asked: dns.message.QueryMessage, server: Nameserver) -> dns.message.Message:
+        where = server.host if server.is_address else socket.gethostbyname(server.host)
+        if self._tls:
+            return dns.query.tls(asked, where, self._timeout, server.port or 853, server_hostname=server.host)
+        # An answer that is too long for a datagram is fetched over TCP.
+        return dns.query.udp_with_fallback(asked, where, self._timeout, server.port or 53)[0]
+
+    def _answer(self, response: dns.message.Message) -> Answer:
+        if response.rcode() != dns.rcode.NOERROR:
+            return FAILURE
+        found = [answer for answer in response.answer if answer.rdtype == self._kind]
+        values = [value for answer in found for data in answer for value in _values(data, self._kind)]
+        return Answer(tuple(values), min(answer.ttl for answer in found)) if values else FAILURE
+
+
+def _values(data: object, kind: dns.rdatatype.RdataType) -> list[str]:
+    if kind == dns.rdatatype.PTR:
+        return [data.target.to_text(omit_final_dot=True)]  # type: ignore[attr-defined]  # rdata classes are made at run time
+    if kind == dns.rdatatype.TXT:
+        return [part.decode("utf-8", "replace") for part in data.strings]  # type: ignore[attr-defined]  # as above
+    return [data.address]  # type: ignore[attr-defined]  # as above
+
+
+def system_servers() -> list[Nameserver]:
+    """Those of /etc/resolv.conf."""
+    try:
+        found = [str(each) for each in dns.resolver.Resolver().nameservers]
+    except dns.resolver.NoResolverConfiguration:
+        found = []
+    if not found:
+        raise StartError("processor dns: /etc/resolv.conf names no name server; set nameservers")
+    return [nameserver(each) for each in found]
+
+
+Work = Callable[[], None]
+
+
+class Workers:
+    """A few threads that end with their owner. They are daemons: nobody waits at the end for what they wait for."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tasks: SimpleQueue[Work | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        weakref.finalize(self, _end, self._tasks, most)
+
+    def start(self, work: Work) -> None:
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        if len(self._threads) < self._most:
+            thread = threading.Thread(target=_work, args=(self._tasks,), name="dns", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        self._tasks.put(work)
+
+
+def _work(tasks: "SimpleQueue[Work | None]") -> None:
+    while (work := tasks.get()) is not None:
+        work()
+
+
+def _end(tasks: "SimpleQueue[Work | None]", threads: int) -> None:
+    for _ in range(threads):
+        tasks.put(None)

@@ -1,0 +1,139 @@
+"""What container runtimes leave on the host about a container, by its id.
+
+Docker keeps `config.v2.json` beside the log; containerd an OCI `config.json` while the container runs. A file is looked
+at every few seconds at most, and read when it has changed. What was known is used until the container has been quiet
+for a while: its last lines come after its files are gone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from shipper.clock import Clock
+from shipper.event import Doc
+
+LOOK_EVERY = 5.0
+FULL_ID = re.compile(r"[0-9a-f]{64}")
+SHORT_ID = re.compile(r"[0-9a-f]{12,64}")
+DOCKER = "var/lib/docker/containers"
+CONTAINERD = (
+    "run/containerd/io.containerd.runtime.v2.task/k8s.io",
+    "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """`labels`: Docker's labels, or the annotations of the OCI bundle; without a leading slash in `name`."""
+
+    id: str
+    name: str
+    image: str
+    runtime: str
+    labels: dict[str, str]
+
+
+@dataclass(slots=True)
+class _Remembered:
+    container: Container | None
+    mark: tuple[int, int, int] | None
+    looked_at: float
+    used_at: float
+
+
+class RuntimeFiles:
+    def __init__(self, root: Path, clock: Clock, cleanup: float) -> None:
+        self._root = root
+        self._clock = clock
+        self._cleanup = cleanup
+        self._known: dict[str, _Remembered] = {}
+
+    def container(self, identity: str, beside: str = "") -> Container | None:
+        """What is known of the container; `beside`: the path of its log. The same object until something changes."""
+        now = self._clock.monotonic()
+        known = self._known.get(identity)
+        if known is None:
+            self._sweep(now)
+            known = self._known[identity] = _Remembered(None, None, float("-inf"), now)
+        if now - known.looked_at >= LOOK_EVERY:
+            known.looked_at = now
+            self._look(known, identity, beside, now)
+        known.used_at = now
+        return known.container
+
+    def _look(self, known: _Remembered, identity: str, beside: str, now: float) -> None:
+        for path, parse in self._places(identity, beside):
+            try:
+                status = path.stat()
+                mark = (status.st_ino, status.st_mtime_ns, status.st_size)
+                if mark == known.mark:
+                    return
+                container = parse(path.parent.name, orjson.loads(path.read_bytes()))
+            except (OSError, ValueError):
+                continue  # not there, or just being written
+            known.mark = mark
+            if container != known.container:
+                known.container = container
+            return
+        if now - known.used_at > self._cleanup:
+            known.container = known.mark = None
+
+    def _places(self, identity: str, beside: str) -> list[tuple[Path, Callable[[str, Any], Container]]]:
+        places: list[tuple[Path, Callable[[str, Any], Container]]] = []
+        directory = os.path.dirname(beside)
+        if os.path.basename(directory).startswith(identity):
+            places.append((Path(directory) / "config.v2.json", _docker))
+        containers = self._root / DOCKER
+        if len(identity) < 64:
+            places += [(found / "config.v2.json", _docker) for found in sorted(containers.glob(f"{identity}*"))[:1]]
+            return places
+        places.append((containers / identity / "config.v2.json", _docker))
+        return places + [(self._root / bundles / identity / "config.json", _containerd) for bundles in CONTAINERD]
+
+    def _sweep(self, now: float) -> None:
+        """Containers come and go for months."""
+        gone = [identity for identity, known in self._known.items() if now - known.used_at > self._cleanup]
+        for identity in gone:
+            del self._known[identity]
+
+
+def _docker(identity: str, told: Any) -> Container:
+    told = _object(told)
+    config = _object(told.get("Config"))
+    labels = {str(name): str(value) for name, value in _object(config.get("Labels")).items()}
+    name = str(told.get("Name") or "").removeprefix("/")
+    return Container(str(told.get("ID") or identity), name, str(config.get("Image") or ""), "docker", labels)
+
+
+def _containerd(identity: str, told: Any) -> Container:
+    notes = {str(name): str(value) for name, value in _object(_object(told).get("annotations")).items()}
+    name = notes.get("io.kubernetes.cri.container-name", "")
+    return Container(identity, name, notes.get("io.kubernetes.cri.image-name", ""), "containerd", notes)
+
+
+def _object(value: Any) -> Doc:
+    return value if isinstance(value, dict) else {}
+
+
+def labelled(labels: dict[str, str], *, dedot: bool) -> Doc:
+    """Labels as an object: with underscores for dots, or nested. A label that others go on below becomes `value`."""
+    if dedot:
+        return {name.replace(".", "_"): value for name, value in labels.items()}
+    nested: Doc = {}
+    for name, value in sorted(labels.items()):
+        *above, last = name.split(".")
+        node = nested
+        for part in above:
+            below = node.setdefault(part, {})
+            if not isinstance(below, dict):
+                below = node[part] = {"value": below}
+            node = below
+        node[last] = value
+    return nested

@@ -1,0 +1,134 @@
+"""`dissect`: takes a text apart at the literal texts between keys.
+
+The tokenizer becomes one regular expression of possessive parts: each takes all up to the first place where its literal
+text is, and never gives back. So it is linear, and it finds what a search for one literal text after the other finds,
+in half the time.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from config.processors.parsing import DissectConfig
+from config.processors.tokenizer import Key, parse_tokenizer
+from shipper.processor.base import ProcessorError
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, Path, path_of, roots
+from shipper.processor.parsing.conversions import CONVERSIONS
+from shipper.processor.parsing.placement import Placement, put_all
+
+PARSING_ERROR = "dissect_parsing_error"
+# A name out of a text is not taken apart into more objects than this, or a text could make any number of them.
+_DEEPEST = 16
+_STRIP = {"left": str.lstrip, "right": str.rstrip, "all": str.strip}
+
+
+class Dissect:
+    def __init__(self, config: DissectConfig) -> None:
+        keys = parse_tokenizer(config.tokenizer)
+        self._field = path_of(config.source)
+        self._prefix: Path = path_of(config.target_prefix) if config.target_prefix else ()
+        self._ignore_failure = config.ignore_failure
+        self._overwrite = config.overwrite_keys
+        self._strip = _STRIP.get(config.trim_values)
+        self._chars = config.trim_chars
+        kept = [key for key in keys if key.kind != "skip"]
+        self._match = re.compile(_expression(keys), re.DOTALL).match
+        self._resolve = None if _simple(kept) else Resolve(kept)
+        self._conversions = [CONVERSIONS.get(key.type) for key in kept] if any(key.type for key in kept) else None
+        # The names of `&` keys are in the text.
+        self._dynamic = any(key.kind == "indirect" for key in kept)
+        names = list(dict.fromkeys(key.name for key in kept if key.kind in ("plain", "append")))
+        paths = [(*self._prefix, *path_of(name)) for name in names]
+        self._placement = None if self._dynamic else Placement(paths, overwrite=self._overwrite)
+        written = [self._prefix] if self._dynamic else paths
+        self._touches = roots(self._field, *written) if all(written) else None
+
+    @property
+    def touches(self) -> frozenset[str] | None:
+        return self._touches
+
+    def apply(self, event: Event) -> None:
+        try:
+            self._dissect(event)
+        except ProcessorError:
+            if not self._ignore_failure:
+                raise
+
+    def _dissect(self, event: Event) -> None:
+        text = event.get(self._field)
+        if not isinstance(text, str):
+            what = "is not there" if text is MISSING else "is no text"
+            raise ProcessorError(f"field {'.'.join(self._field)} {what}")
+        matched = self._match(text) if text else None
+        if matched is None:
+            event.flag(PARSING_ERROR)
+            raise ProcessorError(f"field {'.'.join(self._field)} is not of the tokenizer's form")
+        values: Sequence[Any] = matched.groups()
+        if self._strip is not None:
+            values = [self._strip(value, self._chars) for value in values]
+        if self._resolve is not None:
+            self._put(event, self._resolve(values))
+            return
+        if self._conversions is not None:
+            values = [value if c is None else c(value) for value, c in zip(values, self._conversions, strict=True)]
+        assert self._placement is not None, "names out of the text need resolving"
+        self._placement.write(event, values)
+
+    def _put(self, event: Event, found: dict[str, Any]) -> None:
+        if self._placement is not None:
+            self._placement.write(event, list(found.values()))
+            return
+        paths = [(*self._prefix, *(path_of(name) if name.count(".") < _DEEPEST else (name,))) for name in found]
+        put_all(event, paths, list(found.values()), overwrite=self._overwrite)
+
+
+class Resolve:
+    """Values by name, where keys are appended to each other or name each other."""
+
+    def __init__(self, keys: Sequence[Key]) -> None:
+        self._steps = sorted(enumerate(keys), key=lambda step: step[1].order)
+        self._names = list(dict.fromkeys(key.name for key in keys if key.kind in ("plain", "append")))
+
+    def __call__(self, values: Sequence[str]) -> dict[str, Any]:
+        # In the order of the tokenizer, whatever the order of appending.
+        found: dict[str, Any] = dict.fromkeys(self._names, "")
+        taken: dict[str, str] = {}
+        types: dict[str, str] = {}
+        for at, key in self._steps:
+            value, name = values[at], key.name
+            if key.kind == "append" and name in taken:
+                value = taken[name] + (key.before or " ") + value
+            elif key.kind == "indirect":
+                name = taken.get(name, name)
+            taken[name] = value
+            if key.kind != "name":
+                found[name] = value
+                types[name] = key.type
+        return {name: CONVERSIONS[types[name]](value) if types[name] else value for name, value in found.items()}
+
+
+def _simple(keys: Sequence[Key]) -> bool:
+    """Whether each key is a value of its own."""
+    return all(key.kind == "plain" for key in keys) and len({key.name for key in keys}) == len(keys)
+
+
+def _expression(keys: Sequence[Key]) -> str:
+    return re.escape(keys[0].before) + "".join(map(_part, keys))
+
+
+def _part(key: Key) -> str:
+    opening = "(?:" if key.kind == "skip" else "("
+    until = re.escape(key.until)
+    # Padding is the repeated character of the literal text, as in Filebeat: ", " is never padding.
+    padding = f"{re.escape(key.until[0])}*+" if key.padded and len(set(key.until)) == 1 else ""
+    if key.length:
+        end = r"\Z" if key.last else ""
+        return f"{opening}.{{{key.length}}}){until}{padding}{end}"
+    if key.last:
+        return f"{opening}.*+)"
+    if not key.until:
+        return f"{opening})"  # nothing is between it and the next key, so it takes nothing
+    if len(key.until) == 1:
+        return f"{opening}[^{until}]*+){until}{padding}"
+    return f"(?>{opening}.*?){until}){padding}"

@@ -1,0 +1,113 @@
+"""`redact`: masks secrets in texts.
+
+One search for all patterns together says whether a text holds anything at all, which most do not. Only then each
+pattern is looked for by itself. Everything is linear in the text: see config/processors/secrets.py.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from config.patterns import Span, finder, searcher
+from config.processors.parsing import RedactConfig
+from config.processors.secrets import PATTERNS
+from shipper.processor.base import ProcessorError
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, dotted, path_of
+from shipper.processor.parsing.checksums import CHECKS, Check
+
+REDACTED = "redacted"
+
+
+class Redact:
+    def __init__(self, config: RedactConfig) -> None:
+        self._fields = [path_of(name) for name in config.fields]
+        self._ignore_missing = config.ignore_missing
+        patterns = {name: PATTERNS[name] for name in config.patterns} | config.custom
+        self._any = searcher(tuple(patterns.values()))
+        self._secrets = [Secret(name, pattern, _instead(config, name)) for name, pattern in patterns.items()]
+
+    @property
+    def touches(self) -> None:
+        """A flag is each event's own."""
+
+    def apply(self, event: Event) -> None:
+        missing = []
+        for path in self._fields:
+            value = event.get(path)
+            if value is MISSING:
+                missing.append(dotted(path))
+                continue
+            masked = self._masked(value)
+            if masked is not value:
+                event.put(path, masked)
+                event.flag(REDACTED)
+        if missing and not self._ignore_missing:
+            raise ProcessorError(f"field {missing[0]} is not there")
+
+    def _masked(self, value: Any) -> Any:
+        """The same object where there is nothing to mask."""
+        if isinstance(value, str):
+            return self._masked_text(value) if self._any(value) else value
+        if isinstance(value, dict):
+            members = {name: self._masked(each) for name, each in value.items()}
+            return members if any(members[name] is not each for name, each in value.items()) else value
+        if isinstance(value, list | tuple):
+            items = [self._masked(each) for each in value]
+            return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        return value
+
+    def _masked_text(self, text: str) -> str:
+        masked = text
+        for secret in self._secrets:
+            masked = secret.masked(masked)
+        return text if masked == text else masked
+
+
+class Secret:
+    """One pattern, and what is put in the place of what it finds."""
+
+    def __init__(self, name: str, pattern: str, instead: Callable[[str], str]) -> None:
+        self._find = finder(pattern)
+        self._check: Check | None = CHECKS.get(name)
+        self._instead = instead
+
+    def masked(self, text: str) -> str:
+        done, at = [], 0
+        for begin, end in self._spans(text):
+            if begin >= at:
+                done += [text[at:begin], self._instead(text[begin:end])]
+                at = end
+        return "".join([*done, text[at:]]) if done else text
+
+    def _spans(self, text: str) -> Iterator[Span]:
+        check = self._check
+        for whole, *groups in self._find(text):
+            if check is not None:
+                yield from check(text, *whole)
+            elif groups:
+                # A group within another is behind it, so that the whole of the outer one is masked.
+                yield from sorted(
+                    (span for span in groups if 0 <= span[0] < span[1]), key=lambda each: (each[0], -each[1])
+                )
+            elif whole[0] < whole[1]:
+                yield whole
+
+
+def _instead(config: RedactConfig, name: str) -> Callable[[str], str]:
+    if not config.mask:
+        replacement = config.replacement.replace("%{name}", name)
+        return lambda secret: replacement
+    mask, keep = config.mask, config.keep_last
+
+    def covered(secret: str) -> str:
+        left = sum(each.isalnum() for each in secret) - keep
+        shown = []
+        for each in secret:
+            if each.isalnum():
+                left -= 1
+                shown.append(mask if left >= 0 else each)
+            else:
+                shown.append(each)
+        return "".join(shown)
+
+    return covered

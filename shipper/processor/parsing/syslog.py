@@ -1,0 +1,52 @@
+"""The processor `syslog`."""
+
+from config.processors.times import SyslogProcessorConfig
+from config.timezones import zone_of
+from shipper import syslog_format
+from shipper.clock import Clock
+from shipper.processor.base import ProcessorError
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, copied, merge, path_of, roots
+from shipper.syslog_format import SyslogError, SyslogMessage
+
+_MESSAGE, _TIME, _SYSLOG = ("message",), ("@timestamp",), ("log", "syslog")
+
+
+class Syslog:
+    """What the message says of itself goes to log.syslog, its text to `message`, whatever the field was."""
+
+    def __init__(self, config: SyslogProcessorConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._source = path_of(config.source)
+        self._zone = zone_of(config.timezone)
+        self.touches = roots(self._source, _MESSAGE, _TIME, _SYSLOG)
+
+    def apply(self, event: Event) -> None:
+        value = event.get(self._source)
+        if value is MISSING and self._config.ignore_missing:
+            return
+        try:
+            self._put(event, self._parse(value))
+        except SyslogError as error:
+            if not self._config.ignore_failure:
+                tag = f"{self._config.tag}: " if self._config.tag else ""
+                raise ProcessorError(f"{tag}field {self._config.source} is no message of syslog: {error}") from error
+
+    def _parse(self, value: object) -> SyslogMessage:
+        if not isinstance(value, str):
+            raise SyslogError("it is missing" if value is MISSING else "it is no text")
+        return syslog_format.parse(value, self._config.format, self._zone, self._clock.time())
+
+    def _put(self, event: Event, message: SyslogMessage) -> None:
+        overwrite, before = self._config.overwrite_keys, event.get(_SYSLOG)
+        syslog = message.syslog
+        if isinstance(before, dict):
+            syslog = copied(before)
+            merge(syslog, message.syslog, overwrite=overwrite)
+        if before is MISSING or isinstance(before, dict) or overwrite:
+            event.put(_SYSLOG, syslog)
+        if message.text and (overwrite or event.get(_MESSAGE) is MISSING):
+            event.put(_MESSAGE, message.text)
+        if message.time is not None:
+            event.put(_TIME, message.time)

@@ -1,0 +1,42 @@
+"""The processor `timestamp`."""
+
+from config.layouts import time_reader
+from config.processors.times import TimestampConfig
+from config.timezones import zone_of
+from shipper import times
+from shipper.clock import Clock
+from shipper.processor.base import ProcessorError
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, path_of, roots
+
+_TIME = ("@timestamp",)
+_SHOWN = 100  # of a value that is no time
+
+
+class Timestamp:
+    def __init__(self, config: TimestampConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._source = path_of(config.source)
+        self._target = path_of(config.target_field)
+        self._read = time_reader(config.layouts, zone_of(config.timezone))
+        self.touches = roots(self._source, self._target)
+
+    def apply(self, event: Event) -> None:
+        value = event.get(self._source)
+        if value is MISSING:
+            if not self._config.ignore_missing:
+                self._fail(f"field {self._config.source} is missing")
+        elif self._source == _TIME:
+            event.put(self._target, value)  # a time already
+        else:
+            try:
+                time = times.of_datetime(self._read(value, self._clock.time()))
+            except ValueError as error:
+                self._fail(f"field {self._config.source} is no time: {str(value)[:_SHOWN]!r}: {error}")
+            else:
+                event.put(self._target, time)
+
+    def _fail(self, why: str) -> None:
+        if not self._config.ignore_failure:
+            raise ProcessorError(f"{self._config.id}: {why}" if self._config.id else why)

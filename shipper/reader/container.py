@@ -1,0 +1,202 @@
+"""Takes off what a container runtime writes around each line of output, and joins lines that it wrote in parts.
+
+Parts of stdout and stderr come interleaved, so each stream has a message of its own under way. While one is, whatever
+began after it waits here: messages leave in the order in which they began, and only when none is under way. Else a
+position could be that of a line whose message was sent already, with parts of it still to come: a second reading
+would take these for a message. What waits is bounded.
+
+A message takes the bytes up to where the next one begins, so that runs join; the bytes of a part that came later are
+counted in what began before it.
+"""
+
+from collections.abc import Sequence
+
+from config.container_parser import ContainerConfig
+from shipper.clock import Clock
+from shipper.event import TRUNCATED, Doc, Messages, add_flag
+from shipper.metrics import Metrics
+from shipper.reader.base import Reader
+from shipper.reader.container_line import ContainerLine, NoContainerLineError, parsers
+from shipper.reader.limit import cut_text
+
+# Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. A line of theirs is never cut
+# before it was taken apart, or nothing could be read of it.
+LONGEST_LINE = 1024 * 1024
+FRAME = 1024  # more than what a runtime writes before the text
+# How many bytes of lines may wait behind the first message under way, until all that are under way end as they are.
+# Each line counts for more than its bytes, because short ones take memory too.
+WAITING_BYTES = 4 * 1024 * 1024
+LINE_COST = 256
+
+
+def longest_line(parsers: Sequence[object], max_bytes: int) -> int:
+    """How many bytes of a line must be kept for these parsers, for a message of `max_bytes`."""
+    is_framed = len(parsers) > 0 and isinstance(parsers[0], ContainerConfig)
+    return max(max_bytes, LONGEST_LINE) + FRAME if is_framed else max_bytes
+
+
+class ContainerReader:
+    """`max_bytes`: the most that is kept of a message that came in parts. `metrics` counts lines of the other stream.
+
+    A line that is none of a runtime's is a message as it stands, and says so in its `error.message`.
+    """
+
+    def __init__(
+        self, reader: Reader, config: ContainerConfig, max_bytes: int, clock: Clock, metrics: Metrics,
+        waiting_bytes: int = WAITING_BYTES,
+    ) -> None:  # fmt: skip
+        self._reader = reader
+        self._stream = config.stream
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._metrics = metrics
+        self._waiting_bytes = waiting_bytes
+        self._parse, self._parse_all = parsers(config.format)
+        self._queue: list[_Message] = []  # the first one under way, and what began after it
+        self._under_way: dict[str, _Message] = {}  # by stream
+        self._waiting = 0  # what the lines cost that do not belong to the first
+        self._end = 0
+        self._last_part: float | None = None  # when it came, while something is under way
+
+    @property
+    def pending_since(self) -> float | None:
+        inner, own = self._reader.pending_since, self._last_part
+        return own if inner is None else inner if own is None else max(inner, own)
+
+    def next(self) -> Messages | None:
+        lines = self._reader.next()
+        if lines is None:
+            return None
+        run = self._join(lines, ends=lines.cut)
+        run.cut = lines.cut
+        return run
+
+    def finish(self) -> Messages | None:
+        rest = self._reader.finish()
+        if rest is None:
+            if not self._queue:
+                return None
+            rest = Messages(self._end, self._end)
+        return self._join(rest, ends=True)
+
+    def _join(self, lines: Messages, *, ends: bool) -> Messages:
+        """The messages that `lines` completes; all of them where they must end here."""
+        self._end = lines.end
+        run = self._plain(lines)
+        if run is None:
+            run = Messages(self._queue[0].start if self._queue else lines.start, lines.end, docs=[])
+            for index in range(len(lines.texts)):
+                self._take(lines, index, run)
+            if ends:
+                self._under_way.clear()
+                self._release(run)
+            run.end = self._queue[0].start if self._queue else lines.end
+        return run
+
+    def _plain(self, lines: Messages) -> Messages | None:
+        """The same run, where each of its lines is a message and none is under way: what nearly all are."""
+        if self._queue or not lines.texts:
+            return None
+        columns = self._parse_all(lines.texts)
+        if columns is None:
+            return None
+        docs, wanted = columns.docs, self._stream
+        if "" in columns.texts:
+            docs = [doc if text else {} for text, doc in zip(columns.texts, docs, strict=True)]
+        if lines.docs is not None:
+            docs = [before | doc for before, doc in zip(lines.docs, docs, strict=True)]
+        lines.texts, lines.docs = columns.texts, docs
+        if wanted != "all":
+            kept = [index for index, stream in enumerate(columns.streams) if stream == wanted]
+            self._metrics.events_filtered += len(lines.texts) - len(kept)
+            lines.select(kept)
+        return lines
+
+    def _take(self, lines: Messages, index: int, run: Messages) -> None:
+        start, length = lines.offsets[index], lines.lengths[index]
+        message = None
+        try:
+            line = self._parse(lines.texts[index])
+        except NoContainerLineError as error:
+            line = _as_it_is(lines.texts[index], error)
+        else:
+            if self._stream not in ("all", line.stream):
+                self._metrics.events_filtered += 1
+                return
+            message = self._under_way.get(line.stream)
+        if message is None:
+            message = _Message(start, line, lines.docs[index] if lines.docs is not None else {})
+            self._queue.append(message)
+        message.add(line, lines.flags.get(index, ()), self._max_bytes)
+        self._queue[-1].end = start + length
+        if not line.whole:
+            self._under_way[line.stream] = message
+            self._last_part = self._clock.monotonic()
+        elif message.parts > 1:
+            del self._under_way[line.stream]
+        if message is not self._queue[0]:
+            self._waiting += length + LINE_COST
+            if self._waiting > self._waiting_bytes:
+                self._give_up()
+        if not self._under_way:
+            self._release(run)
+
+    def _give_up(self) -> None:
+        """Others wait for too long: whoever writes this may never end what it began."""
+        for message in self._under_way.values():
+            message.flags = add_flag(message.flags, TRUNCATED)
+        self._under_way.clear()
+
+    def _release(self, run: Messages) -> None:
+        if len(self._queue) > 1:
+            run.knots += ((self._queue[0].start, self._queue[-1].end),)
+        for message in self._queue:
+            text = message.text(self._max_bytes)
+            run.append(text, message.start, message.end - message.start, message.flags)
+            run.documents()[-1] = message.before | message.doc if text else message.before
+        self._queue.clear()
+        self._waiting = 0
+        self._last_part = None
+
+
+def _as_it_is(text: str, error: NoContainerLineError) -> ContainerLine:
+    doc: Doc = {"error": {"message": f"Not a line of a container's log: {error}", "type": "container"}}
+    return ContainerLine(text, "", doc, whole=True)
+
+
+class _Message:
+    """`end`: where the next one begins; `texts`: what is kept of its parts; `before`: what an earlier parser found."""
+
+    __slots__ = ("before", "doc", "end", "flags", "kept", "parts", "start", "texts")
+
+    def __init__(self, start: int, line: ContainerLine, before: Doc) -> None:
+        self.start = start
+        self.end = start
+        self.doc = line.doc
+        self.before = before
+        self.parts = 0
+        self.texts: list[str] = []
+        self.kept = 0
+        self.flags: tuple[str, ...] = ()
+
+    def add(self, line: ContainerLine, flags: tuple[str, ...], max_bytes: int) -> None:
+        self.parts += 1
+        for flag in flags:
+            self.flags = add_flag(self.flags, flag)
+        if not line.text:
+            return
+        if self.kept < max_bytes:
+            self.texts.append(line.text)
+            self.kept += len(line.text)
+        else:
+            self.flags = add_flag(self.flags, TRUNCATED)
+
+    def text(self, max_bytes: int) -> str:
+        """What came in one part is for the limit at the end of the chain, as where it is not joined here at all."""
+        text = "".join(self.texts)
+        if self.parts == 1:
+            return text
+        cut = cut_text(text, max_bytes)
+        if cut is not text:
+            self.flags = add_flag(self.flags, TRUNCATED)
+        return cut

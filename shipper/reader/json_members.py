@@ -1,0 +1,135 @@
+"""What the members of a JSON object become in an event that has members of its own.
+
+The event's own are those that an earlier parser found and those that all records of the file share. With
+`overwrite_keys` the JSON's win, without it the event's; either way objects are merged member by member, and `tags` of
+both are kept. `log.offset`, `log.length`, `log.flags` and `log.file.id` stay ours in any case, because the sink tells
+repeats by them: what a JSON's `log` holds under these names, or a `log` that is no object, is found at `json.log`.
+"""
+
+from typing import Any
+
+from config.ndjson import NdjsonConfig
+from shipper.event import Doc
+from shipper.json_fields import ConflictError, add_error, copied, expand, merge, settle, take, without_null
+
+OURS_IN_LOG = ("offset", "length", "flags")
+
+
+class JsonMembers:
+    """`message`: the member that is the message, which must be there if it is `strict`. `apart`: names of members that
+    cannot just be there. `easy`: an object without those may be the document as it is."""
+
+    def __init__(self, config: NdjsonConfig, shared: Doc, *, keep_null: bool) -> None:
+        self._config = config
+        self._shared = shared
+        self._keep_null = keep_null
+        self._target = tuple(config.target.split(".")) if config.target else ()
+        self.apart = frozenset(("@timestamp", "@metadata", "type", "log", *shared))
+        if not config.overwrite_keys:
+            self.apart -= {"type"}
+        self.message = config.message_key or "message"
+        self.strict = config.message_key != ""
+        self.easy = not (config.target or config.document_id or config.expand_keys)
+
+    def of(self, text: str, fields: Doc, doc: Doc) -> tuple[str, Doc]:
+        """The message and the document of an event, from the text of a JSON object, its members, and the document that
+        the event had before."""
+        config, problems = self._config, list[str]()
+        if not self._keep_null and "null" in text:
+            fields = without_null(fields)
+        message = self._message(fields, problems)
+        name = take(fields, config.document_id) if config.document_id else None
+        if config.expand_keys:
+            try:
+                fields = expand(fields)
+            except ConflictError as error:
+                problems.append(str(error))
+        if self._target:
+            self._put_below(doc, fields)
+        else:
+            problems += settle(fields, overwrite=config.overwrite_keys)
+            self._put(doc, fields, overwrite=config.overwrite_keys)
+        if name is not None:
+            merge(doc, {"@metadata": {"_id": name}}, overwrite=True)
+        if config.add_error_key:
+            for problem in problems:
+                add_error(doc, problem)
+        return self._text(text, message, doc), doc
+
+    def _message(self, fields: Doc, problems: list[str]) -> str:
+        key = self._config.message_key
+        if not key:
+            return ""
+        value = fields.get(key)
+        if isinstance(value, str):
+            return value
+        problems.append(f"Value of key '{key}' is not a string" if key in fields else f"Key '{key}' not found")
+        return ""
+
+    def _text(self, text: str, message: str, doc: Doc) -> str:
+        """A text that is not empty has its place in the column, and only there."""
+        if not message and isinstance(doc.get("message"), str):
+            message = doc["message"]
+        if message:
+            doc.pop("message", None)
+        return message if message or doc else text  # an object without members is all that the line has
+
+    def _put_below(self, doc: Doc, fields: Doc) -> None:
+        for name in reversed(self._target):
+            fields = {name: fields}
+        self._put(doc, fields, overwrite=True)
+
+    def _put(self, doc: Doc, fields: Doc, *, overwrite: bool) -> None:
+        if not doc and self.apart.isdisjoint(fields):
+            doc.update(fields)
+            return
+        log = fields.pop("log", None)
+        self._put_tags(doc, fields)
+        borrowed = [name for name in fields if name in self._shared and name not in doc]
+        for name in borrowed:
+            doc[name] = copied(self._shared[name])
+        merge(doc, fields, overwrite=overwrite)
+        if not overwrite:
+            for name in borrowed:
+                if doc[name] == self._shared[name]:
+                    del doc[name]  # nothing was added
+        if isinstance(log, dict):
+            self._put_log(doc, log, overwrite=overwrite)
+        elif log is not None and self._config.message_key != "log":
+            self._put_aside(doc, log)
+
+    def _put_tags(self, doc: Doc, fields: Doc) -> None:
+        theirs, ours = fields.get("tags"), doc.get("tags", self._shared.get("tags"))
+        if isinstance(theirs, list) and isinstance(ours, list):
+            doc["tags"] = [*theirs, *(tag for tag in ours if tag not in theirs)]
+            del fields["tags"]
+
+    def _put_log(self, doc: Doc, log: Doc, *, overwrite: bool) -> None:
+        aside = {name: log.pop(name) for name in OURS_IN_LOG if name in log}
+        own = doc.get("log", {})
+        if "file" in log:
+            file = log.pop("file")
+            if isinstance(file, dict):
+                if "id" in file:
+                    aside["file"] = {"id": file.pop("id")}
+                shared = self._shared.get("log", {}).get("file", {})
+                known = own.get("file") or copied(shared)
+                merge(known, file, overwrite=overwrite)
+                if known != shared:
+                    own["file"] = known
+            else:
+                aside["file"] = file
+        merge(own, log, overwrite=overwrite)
+        if own:
+            doc["log"] = own
+        if aside:
+            self._put_aside(doc, aside)
+
+    def _put_aside(self, doc: Doc, log: Any) -> None:
+        place = doc.get("json", self._shared.get("json", {}))
+        if not isinstance(place, dict) or "log" in place:
+            doc["json.log"] = log
+            return
+        if "json" not in doc:
+            doc["json"] = copied(place)
+        doc["json"]["log"] = log

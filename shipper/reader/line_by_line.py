@@ -1,0 +1,35 @@
+"""Lines one by one, where it matters on which line a message ends."""
+
+from collections.abc import Iterator
+
+from shipper.event import Messages
+from shipper.reader.base import Reader
+from shipper.reader.log_file import LogFile
+
+
+class LineByLineReader:
+    """While a file is read on in its successor, each line is a run of its own, so that the readers that follow tell as
+    soon as a line shows it that the message has ended: what comes of it is dropped perhaps, and then nothing but where
+    the run ends says so. Everywhere else runs pass as they are."""
+
+    def __init__(self, reader: Reader, file: LogFile) -> None:
+        self._reader = reader
+        self._file = file
+        self._waiting: Iterator[Messages] = iter(())
+
+    pending_since: float | None = None
+
+    def next(self) -> Messages | None:
+        if not self._file.goes_on:
+            return self._reader.next()
+        line = next(self._waiting, None)
+        if line is None:
+            lines = self._reader.next()
+            if lines is None:
+                return None
+            self._waiting = lines.pieces(lines.offsets[1:])
+            line = next(self._waiting)
+        return line
+
+    def finish(self) -> Messages | None:
+        return self._reader.finish()

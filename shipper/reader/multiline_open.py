@@ -1,0 +1,123 @@
+"""The message that is still being joined."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shipper.event import MULTILINE, TRUNCATED, Doc, Messages, add_flag
+
+WAITING_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of a message at most `lines` lines are kept, and of those the ones that begin before its byte `max_bytes`, about.
+    The limit behind this reader cuts the last of them: what is dropped here is only for the memory it would take.
+    `waiting`: how many bytes may wait behind what is entangled with a message, until that one is ended as it is."""
+
+    lines: int
+    max_bytes: int
+    separator: str
+    waiting: int = WAITING_BYTES
+
+
+class Open:
+    """`start` and `end` are its raw bytes so far, `lines` how many it has, dropped ones included.
+
+    As in Filebeat, empty lines at its beginning count but leave nothing in the text. A line that is dropped leaves
+    nothing of its document either.
+    """
+
+    __slots__ = ("_doc", "_flags", "_limits", "_size", "_texts", "end", "lines", "start")
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._texts: list[str] = []
+        self._size = 0  # characters of the text
+        self._flags: tuple[str, ...] = ()
+        self._doc: Doc | None = None
+        self.start = 0
+        self.end = 0
+        self.lines = 0
+
+    def add(self, lines: Messages, begin: int, end: int) -> None:
+        """The lines of these indices."""
+        if begin == end:
+            return
+        if not self.lines:
+            self.start = lines.offsets[begin]
+        self.end = lines.offsets[end - 1] + lines.lengths[end - 1]
+        is_first = not self.lines
+        kept = self._keep(lines.texts[begin : min(end, begin + max(self._limits.lines - self.lines, 0))])
+        self.lines += end - begin
+        if kept < end - begin:
+            self._flags = add_flag(self._flags, TRUNCATED)
+        if lines.flags:
+            self._take_flags(lines, begin, end)
+        if lines.docs is not None:
+            self._take_docs(lines.docs[begin : begin + kept], is_first)
+
+    @property
+    def text(self) -> str:
+        return self._limits.separator.join(self._texts)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return add_flag(self._flags, MULTILINE) if self.lines > 1 else self._flags
+
+    def close(self, joined: Messages) -> None:
+        """It becomes the last of `joined`."""
+        if self._doc is not None:
+            joined.documents()
+        text = self.text
+        joined.append(text, self.start, self.end - self.start, self.flags)
+        if self._doc is not None:
+            if text:
+                self._doc.pop("message", None)
+            joined.documents()[-1] = self._doc
+
+    def _keep(self, texts: list[str]) -> int:
+        """How many of the texts were within the limit of bytes."""
+        gap = len(self._limits.separator)
+        if self._size + sum(map(len, texts)) + gap * len(texts) < self._limits.max_bytes:
+            self._extend(texts)
+            return len(texts)
+        for index, text in enumerate(texts):
+            if self._size and self._size + gap >= self._limits.max_bytes:
+                return index
+            self._extend([text])
+        return len(texts)
+
+    def _extend(self, texts: Sequence[str]) -> None:
+        if not self._size:
+            first = next((index for index, text in enumerate(texts) if text), len(texts))
+            texts = texts[first:]
+        gap = len(self._limits.separator)
+        self._size += sum(map(len, texts)) + gap * (len(texts) if self._size else max(len(texts) - 1, 0))
+        self._texts += texts
+
+    def _take_flags(self, lines: Messages, begin: int, end: int) -> None:
+        for index in range(begin, end):
+            for flag in lines.flags.get(index, ()):
+                self._flags = add_flag(self._flags, flag)
+
+    def _take_docs(self, docs: Sequence[Doc], is_first: bool) -> None:
+        for index, doc in enumerate(docs):
+            if index or not is_first:
+                doc.pop("@timestamp", None)  # it is the first line's, which may have had no document
+            if self._doc is None:
+                self._doc = doc
+            elif doc:
+                _merge(self._doc, doc)
+
+
+def _merge(into: Doc, doc: Doc) -> None:
+    """The later one wins, member by member. Without recursion: a document may be deep."""
+    pairs = [(into, doc)]
+    while pairs:
+        into, doc = pairs.pop()
+        for name, value in doc.items():
+            known = into.get(name)
+            if isinstance(known, dict) and isinstance(value, dict):
+                pairs.append((known, value))
+            else:
+                into[name] = value

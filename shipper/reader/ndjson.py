@@ -1,0 +1,101 @@
+"""Makes members of an event out of each message that is a JSON object.
+
+A column of texts goes through one loop. An object that meets nothing becomes the event's document as it is; whatever
+asks for more (an option, a null, a name that the event has already) is worked out by `JsonMembers`, for that message
+alone. A message that is no JSON object stays the text that it is: no event is lost for its form.
+"""
+
+import logging
+
+import orjson
+
+from config.ndjson import NdjsonConfig
+from shipper.event import Doc, Messages
+from shipper.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
+from shipper.reader.base import Reader
+from shipper.reader.json_members import JsonMembers
+
+logger = logging.getLogger(__name__)
+
+
+class NdjsonReader:
+    """`shared`: the members that all records of the file have. With `keep_null` members that are null stay."""
+
+    def __init__(self, reader: Reader, config: NdjsonConfig, shared: Doc, *, keep_null: bool) -> None:
+        self._reader = reader
+        self._config = config
+        self._members = JsonMembers(config, shared, keep_null=keep_null)
+        self._keep_null = keep_null
+        self._path = shared.get("log", {}).get("file", {}).get("path", "")
+        self._told = config.ignore_decoding_error
+
+    @property
+    def pending_since(self) -> float | None:
+        return self._reader.pending_since
+
+    def next(self) -> Messages | None:
+        return self._decode(self._reader.next())
+
+    def finish(self) -> Messages | None:
+        return self._decode(self._reader.finish())
+
+    def _decode(self, messages: Messages | None) -> Messages | None:
+        if messages is None or not messages.texts:
+            return messages
+        texts, before = messages.texts, messages.docs
+        loads, members, null = orjson.loads, self._members, "" if self._keep_null else "null"
+        meets_nothing, key, takes = members.apart.isdisjoint, members.message, members.message == "message"
+        easy = members.easy and before is None
+        docs: list[Doc] = []
+        for index, text in enumerate(texts):
+            try:
+                doc = loads(text)
+            except orjson.JSONDecodeError:
+                doc = None
+            if type(doc) is not dict or (len(text) > SURELY_FLAT and is_deep(text, doc)):
+                texts[index], doc = self._look_again(messages, index)
+            elif not (easy and doc and meets_nothing(doc)) or (null and null in text):
+                texts[index], doc = members.of(text, doc, before[index] if before else {})
+            elif type(message := doc.get(key)) is str and message:
+                texts[index] = message
+                if takes:
+                    del doc[key]
+                else:
+                    doc.pop("message", None)
+            elif members.strict:
+                texts[index], doc = members.of(text, doc, {})
+            else:
+                texts[index] = ""
+            docs.append(doc)
+        if before is not None or any(docs):
+            messages.docs = docs
+        return messages
+
+    def _look_again(self, messages: Messages, index: int) -> tuple[str, Doc]:
+        """Text and document of a message that is no JSON object at first sight."""
+        text = messages.texts[index]
+        doc = messages.docs[index] if messages.docs else {}
+        if not text:
+            return text, doc
+        try:
+            value = parse(text)
+        except NotJsonError as error:
+            why = str(error)
+        else:
+            if isinstance(value, dict):
+                return self._members.of(text, value, doc)
+            why = "it is no object"
+        if self._config.add_error_key:
+            add_error(doc, f"Error decoding JSON: {why}")
+        self._tell(messages.offsets[index], why)
+        return text, doc
+
+    def _tell(self, offset: int, why: str) -> None:
+        """Once: a file of another format has as many as it has lines."""
+        if not self._told:
+            self._told = True
+            logger.warning(
+                "%s: the line at offset %d is no JSON object (%s); it is sent as the text it is, and so is every other "
+                "one of this file, without being told",
+                self._path, offset, why,
+            )  # fmt: skip

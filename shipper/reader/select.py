@@ -1,0 +1,79 @@
+"""Drops messages by what their text says: `include_lines` and `exclude_lines` at the end of the chain, the parser
+`include_message` in the middle of it."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from config.patterns import column_searcher
+from shipper.event import Messages
+from shipper.metrics import Metrics
+from shipper.reader.base import Reader
+
+Find = Callable[[Iterable[str]], list[bool]]
+
+
+class SelectReader:
+    """Keeps messages in which one of `include` is found, all where there are none, but for those in which one of
+    `exclude` is. The raw bytes of the others stay counted in their run."""
+
+    def __init__(self, reader: Reader, include: Sequence[str], exclude: Sequence[str], metrics: Metrics) -> None:
+        self._reader = reader
+        self._include: Find | None = column_searcher(include) if include else None
+        self._exclude: Find | None = column_searcher(exclude) if exclude else None
+        self._metrics = metrics
+
+    @property
+    def pending_since(self) -> float | None:
+        return self._reader.pending_since
+
+    def next(self) -> Messages | None:
+        return self._select(self._reader.next())
+
+    def finish(self) -> Messages | None:
+        return self._select(self._reader.finish())
+
+    def _select(self, messages: Messages | None) -> Messages | None:
+        if messages is None or not messages.texts:
+            return messages
+        kept = list(range(len(messages.texts)))
+        if self._include is not None:
+            found = self._include(messages.texts)
+            kept = [index for index in kept if found[index]]
+        if self._exclude is not None and kept:
+            found = self._exclude(messages.texts)
+            kept = [index for index in kept if not found[index]]
+        if len(kept) < len(messages.texts):
+            before = _events(messages)
+            messages.select(kept)
+            self._metrics.events_filtered += before - _events(messages)
+        return messages
+
+
+class NotEmptyReader:
+    """Drops empty messages; at the end of the chain, because inside a joined message an empty line counts."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    @property
+    def pending_since(self) -> float | None:
+        return self._reader.pending_since
+
+    def next(self) -> Messages | None:
+        return _without_empty(self._reader.next())
+
+    def finish(self) -> Messages | None:
+        return _without_empty(self._reader.finish())
+
+
+def _without_empty(messages: Messages | None) -> Messages | None:
+    if messages is not None and "" in messages.texts and _events(messages) < len(messages.texts):
+        docs = messages.docs
+        messages.select([index for index, text in enumerate(messages.texts) if text or (docs and docs[index])])
+    return messages
+
+
+def _events(messages: Messages) -> int:
+    """How many messages there are that are not empty."""
+    if messages.docs is None:
+        return len(messages.texts) - messages.texts.count("")
+    return sum(1 for text, doc in zip(messages.texts, messages.docs, strict=True) if text or doc)

@@ -1,0 +1,153 @@
+"""The configuration of the running agent changes: SIGHUP, and files of `config.inputs`."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.e2e.files.local import LocalAgent
+from tests.e2e.running import LiveWriter, await_true, lines_of
+
+
+def an_input(agent: LocalAgent, name: str, **options: Any) -> dict[str, Any]:
+    paths = [str(agent.logs / f"{name}*.log*")]
+    return {"type": "filestream", "id": name, "paths": paths, "prospector.scanner.check_interval": "1s", **options}
+
+
+def write(file: Path, config: Any) -> None:
+    """All at once, as an editor does."""
+    made = file.with_suffix(".new")
+    made.write_bytes(orjson.dumps(config))
+    made.chmod(0o600)
+    made.replace(file)
+
+
+def configure(agent: LocalAgent, *inputs: dict[str, Any], **more: Any) -> None:
+    output = {"output.file": {"path": str(agent.destination.parent), "filename": agent.destination.name}}
+    file = agent.directory / "shipper.yml"
+    write(file, {"shipper.inputs": list(inputs), "path.data": str(agent.data), **output, **more})
+
+
+def hang_up(agent: LocalAgent) -> None:
+    agent.process.send_signal(signal.SIGHUP)
+
+
+def tags(agent: LocalAgent) -> dict[str, list[str]]:
+    return {event["message"]: event.get("tags", []) for event in agent.events}
+
+
+def inodes_open(agent: LocalAgent) -> dict[int, str]:
+    """The agent's descriptors of log files, by inode."""
+    found = {}
+    for link in Path(f"/proc/{agent.process.pid}/fd").iterdir():
+        if os.readlink(link).startswith(str(agent.logs)):
+            found[link.stat().st_ino] = link.name
+    return found
+
+
+def test_sighup_takes_what_changed_and_leaves_alone_what_did_not(agent: LocalAgent) -> None:
+    app, web = agent.logs / "app.log", agent.logs / "web.log"
+    configure(agent, an_input(agent, "app"), an_input(agent, "web"))
+    agent.append("app one", path=app)
+    agent.append("web one", path=web)
+    agent.start()
+    agent.await_messages("app one", "web one")
+    before = inodes_open(agent)[app.stat().st_ino]
+    configure(agent, an_input(agent, "app"), an_input(agent, "web", tags=["new"]), an_input(agent, "db"))
+    hang_up(agent)
+    agent.await_log("reloaded: 1 input added, 1 changed, 1 unchanged")
+    agent.append("app two", path=app)
+    agent.append("web two", path=web)
+    agent.append("db one", path=agent.logs / "db.log")
+    agent.await_messages("app two", "web two", "db one")
+    assert inodes_open(agent)[app.stat().st_ino] == before
+    assert tags(agent) == {"app one": [], "app two": [], "web one": [], "web two": ["new"], "db one": []}
+    hang_up(agent)
+    agent.await_log("the configuration was read again: nothing changed")
+    assert agent.stop() == 0
+    assert len(agent.all) == 5
+
+
+def test_a_mistake_is_told_with_its_line_and_the_agent_goes_on(agent: LocalAgent) -> None:
+    configure(agent, an_input(agent, "app"))
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    configure(agent, an_input(agent, "app", tag=["new"]))
+    hang_up(agent)
+    agent.await_log("did you mean 'tags'?")
+    assert "shipper.yml:1: shipper.inputs[0].tag" in agent.log
+    agent.append("two")
+    agent.await_messages("one", "two")
+
+
+def test_files_of_inputs_are_taken_as_they_come_change_and_go(agent: LocalAgent) -> None:
+    folder = agent.directory / "inputs.d"
+    folder.mkdir()
+    app, web = agent.logs / "app.log", agent.logs / "web.log"
+    rules = {"path": "inputs.d/*.yml", "reload": {"enabled": True, "period": "100ms"}}
+    configure(agent, **{"shipper.config.inputs": rules})
+    agent.start()
+    agent.await_log("started: 0 inputs")
+    write(folder / "app.yml", [an_input(agent, "app")])
+    agent.append("app one", path=app)
+    agent.await_messages("app one")
+    write(folder / "web.yml", [an_input(agent, "web")])
+    agent.append("web one", path=web)
+    agent.await_messages("web one")
+    agent.await_log("reloaded: 1 input added, 1 unchanged")
+    write(folder / "web.yml", [an_input(agent, "web", tags=["new"])])
+    agent.await_log("reloaded: 1 input changed, 1 unchanged")
+    agent.append("web two", path=web)
+    agent.await_messages("web two")
+    write(folder / "web.yml", [an_input(agent, "app")])
+    agent.await_log("'app' is the id of 2 inputs")
+    assert f"{folder}/web.yml:1: [0].id" in agent.log
+    (folder / "web.yml").unlink()
+    agent.await_log("reloaded: 1 input removed, 1 unchanged")
+    agent.append("web three", path=web)
+    agent.append("app two", path=app)
+    agent.await_messages("app two")
+    assert tags(agent)["web two"] == ["new"]
+    write(folder / "web.yml", [an_input(agent, "web")])
+    agent.await_messages("web three")
+    assert agent.stop() == 0
+    assert sorted(agent.all) == ["app one", "app two", "web one", "web three", "web two"]
+
+
+def test_a_file_of_inputs_that_others_may_write_is_not_taken(agent: LocalAgent) -> None:
+    folder = agent.directory / "inputs.d"
+    folder.mkdir()
+    rules = {"path": str(folder / "*.yml"), "reload": {"enabled": True, "period": "100ms"}}
+    configure(agent, an_input(agent, "app"), **{"shipper.config.inputs": rules})
+    agent.start()
+    agent.append("one")
+    agent.await_messages("one")
+    (folder / "web.yml").write_bytes(orjson.dumps([an_input(agent, "web")]))
+    (folder / "web.yml").chmod(0o666)
+    agent.await_log("may be written by others")
+    agent.append("two")
+    agent.await_messages("two")
+    (folder / "web.yml").chmod(0o600)
+    agent.await_log("reloaded: 1 input added, 1 unchanged")
+
+
+@pytest.mark.parametrize("changed", ["tags", "id"])
+def test_under_a_live_writer_nothing_is_lost_or_sent_twice(agent: LocalAgent, changed: str) -> None:
+    values: list[Any] = [["a"], ["b"]] if changed == "tags" else ["app", "other"]
+    configure(agent, an_input(agent, "app"))
+    agent.start()
+    with LiveWriter(agent.path):
+        for number in range(10):
+            count = len(agent.all)
+            await_true(lambda enough=count + 300: len(agent.all) > enough, "lines go on")  # type: ignore[misc]
+            configure(agent, an_input(agent, "app", **{changed: values[number % 2]}))
+            hang_up(agent)
+    wanted = [text for _, _, text in lines_of(agent.path.read_bytes())]
+    await_true(lambda: len(agent.all) >= len(wanted), "all lines")
+    assert agent.stop() == 0
+    assert agent.all == wanted
+    assert agent.log.count("reloaded: ") >= 9

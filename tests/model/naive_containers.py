@@ -1,0 +1,99 @@
+"""What the parser `container` is to do, written as plainly as possible: a whole file, line by line."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from shipper.event import TRUNCATED
+
+CRI = re.compile(r"(\S+) (stdout|stderr) ([FP])(?::\S*)? (.*)", re.DOTALL)
+# Times are written in one form here; that the forms are read right is the matter of test_times.py.
+TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})\d*Z", re.ASCII)
+
+
+@dataclass
+class Naive:
+    offset: int
+    stream: str | None
+    doc: dict[str, Any]
+    group: int  # messages that began while another one was under way have the group of that one
+    texts: list[str] = field(default_factory=list)
+    whole: bool = False
+    length: int = 0
+    cost: int = 0
+    given_up: bool = False
+
+    @property
+    def record(self) -> tuple[str, int, int, bool, dict[str, Any]]:
+        return "".join(self.texts), self.offset, self.length, self.given_up, self.doc
+
+
+def read_naively(
+    content: bytes, wanted: str, waiting_bytes: int, cuts: tuple[int, ...] = ()
+) -> list[tuple[str, int, int, bool, dict[str, Any]]]:
+    """Text, offset, length, whether it is flagged, and members of each message; empty ones and what is under way at
+    the end of the content are left out."""
+    found: list[Naive] = []
+    start = 0
+    for cut in [*cuts, None]:
+        messages: list[Naive] = []
+        for raw in re.findall(rb"[^\n]*\n|[^\n]+", content[start:cut]):
+            if raw.endswith(b"\n") or cut is not None:
+                _take(messages, raw.rstrip(b"\n").decode(), start, len(raw), wanted, waiting_bytes)
+            start += len(raw)
+        if cut is None:
+            under_way = {message.group for message in messages if not message.whole}
+            messages = [message for message in messages if message.group not in under_way]
+        found += messages
+    return [message.record for message in found if "".join(message.texts)]
+
+
+def _take(messages: list[Naive], text: str, offset: int, length: int, wanted: str, waiting_bytes: int) -> None:
+    stream, part, whole, doc = _parsed(text)
+    if stream is not None and wanted not in ("all", stream):
+        return
+    message = next((each for each in messages if stream and each.stream == stream and not each.whole), None)
+    if message is None:
+        is_quiet = all(each.whole for each in messages)
+        group = len(messages) if is_quiet else messages[-1].group
+        message = Naive(offset, stream, doc, group)
+        messages.append(message)
+    message.texts.append(part)
+    message.whole = whole
+    message.cost += length + 256
+    messages[-1].length = offset + length - messages[-1].offset
+    first = next((index for index, each in enumerate(messages) if each.group == message.group), len(messages))
+    if sum(each.cost for each in messages[first + 1 :]) > waiting_bytes:
+        for each in messages:
+            each.given_up = each.given_up or not each.whole
+            each.whole = True
+
+
+def _parsed(text: str) -> tuple[str | None, str, bool, dict[str, Any]]:
+    """Stream, text, whether it is whole, members."""
+    if text.startswith("{"):
+        try:
+            row = json.loads(text)
+            time = _time(row["time"])
+        except (ValueError, KeyError):
+            return None, text, True, {"error": "container"}
+        if time is not None:
+            doc = {"stream": row["stream"], "@timestamp": time}
+            if row.get("attrs"):
+                doc["docker"] = {"attrs": row["attrs"]}
+            return row["stream"], row["log"].removesuffix("\n"), row["log"].endswith("\n"), doc
+    elif line := CRI.fullmatch(text):
+        time = _time(line[1])
+        if time is not None:
+            return line[2], line[4], line[3] == "F", {"stream": line[2], "@timestamp": time}
+    return None, text, True, {"error": "container"}
+
+
+def _time(text: str) -> str | None:
+    found = TIME.fullmatch(text)
+    return None if found is None or "-02-30T" in text else f"{found[1]}Z"
+
+
+def flag(given_up: bool) -> tuple[str, ...]:
+    return (TRUNCATED,) if given_up else ()

@@ -1,0 +1,71 @@
+"""A Lab whose inputs are changed while it runs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from config.model import InputConfig, ShipperConfig
+from shipper.app import build
+from shipper.reload import Reading
+from shipper.source.harvester import Harvester
+from shipper.wake import Wake
+from tests.lab import Lab
+
+
+class ReloadingLab(Lab):
+    """`configured` is the configuration that the agent finds; `hang_up` makes it look."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.configured = self._config()
+        self.fails: Exception | None = None  # what reading the configuration raises
+        self._asked = False
+
+    def start(self, *, once: bool = False) -> None:
+        wake = Wake()
+        self._stack.callback(wake.close)
+        self.app = build(
+            self.configured, self.data, wake, self._stack, once=once, clock=self.clock, connect=self._connect,
+            reading=Reading(self._read, self._is_asked),
+        )  # fmt: skip
+
+    def configure(self, *inputs: InputConfig, **changes: Any) -> None:
+        self.configured = replace(self.configured, inputs=inputs or self.configured.inputs, **changes)
+
+    def hang_up(self) -> None:
+        """As SIGHUP."""
+        self._asked = True
+        self.running.reloader.step()
+
+    def reload(self, *inputs: InputConfig, **changes: Any) -> None:
+        self.configure(*inputs, **changes)
+        self.hang_up()
+
+    def _read(self) -> ShipperConfig:
+        if self.fails is not None:
+            raise self.fails
+        return self.configured
+
+    def _is_asked(self) -> bool:
+        asked, self._asked = self._asked, False
+        return asked
+
+    def of(self, name: str, pattern: str, **options: Any) -> InputConfig:
+        """An input of files in the Lab's directory."""
+        (first,) = super()._config().inputs
+        return replace(first, **{"id": name, "paths": (f"{self.logs}/{pattern}",), **options})
+
+    @property
+    def harvesters(self) -> dict[str, Harvester]:
+        """Those that read, by the name of their file."""
+        return {Path(each.state.path).name: each for each in self.running.loop.crawler.running.values()}
+
+    def messages(self) -> list[tuple[str, list[str]]]:
+        """What arrived, repeats included, each with its tags."""
+        return [(record["message"], record.get("tags", [])) for record in map(orjson.loads, self.records)]
+
+    def settle(self, happened: Callable[[], object]) -> None:
+        self.until(happened, seconds=0.5)

@@ -1,0 +1,445 @@
+"""Inputs that come, go and change while the agent runs, told through the Lab."""
+
+import logging
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.errors import ConfigError, Problem
+from config.model import CloseConfig, ProspectorConfig, QueueConfig, ReaderCloseConfig, ScannerConfig
+from config.queues import MemQueue
+from shipper.errors import StartError
+from tests.builders import multiline
+from tests.model.reloading import ReloadingLab
+
+START = r"^\S"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[ReloadingLab]:
+    lab = ReloadingLab(tmp_path)
+    yield lab
+    lab.close()
+
+
+class Said:
+    """What was logged about the configuration."""
+
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
+        self._caplog = caplog
+        caplog.set_level(logging.INFO, "shipper.reload")
+
+    @property
+    def messages(self) -> list[str]:
+        return [record.getMessage() for record in self._caplog.records if record.name == "shipper.reload"]
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Said:
+    return Said(caplog)
+
+
+def test_an_input_that_did_not_change_goes_on_with_the_same_open_file(lab: ReloadingLab) -> None:
+    a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
+    lab.append("a.log", "one\nhalf")
+    lab.append("b.log", "one\n")
+    lab.configure(a, b)
+    lab.start()
+    lab.expect_lines("b.log", "one")
+    before, started = lab.harvesters["a.log"], lab.running.metrics.harvesters_started
+    lab.reload(a, replace(b, tags=("new",)), lab.of("c", "c.log"))
+    lab.append("a.log", " a line\n")
+    lab.append("b.log", "two\n")
+    lab.append("c.log", "one\n")
+    lab.expect_lines("a.log", "one", "half a line")
+    lab.expect_lines("b.log", "one", "two")
+    lab.expect_lines("c.log", "one")
+    assert lab.harvesters["a.log"] is before
+    assert lab.running.metrics.harvesters_started == started + 2
+
+
+def test_events_that_are_read_after_the_change_follow_the_new_configuration(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log")
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    assert lab.messages() == [("one", []), ("two", ["new"])]
+
+
+def test_what_is_under_way_is_acknowledged_before_the_file_is_read_on(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log", prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=3600)))
+    lab.append("a.log", "one\ntwo\n")
+    lab.configure(a)
+    lab.start()
+    lab.destination.holding = True
+    lab.until(lambda: lab.destination.in_flight)
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "three\n")
+    for _ in range(50):
+        lab.step(seconds=1)
+    assert lab.harvesters == {}
+    lab.destination.holding = False
+    lab.until(lambda: len(lab.records) == 3)  # before the next scan
+    assert lab.messages() == [("one", []), ("two", []), ("three", ["new"])]
+
+
+def test_a_message_under_way_comes_once_and_whole(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log", parsers=(multiline(START, negate=True),))
+    lab.append("a.log", "one\n  more\ntwo\n")
+    lab.configure(a)
+    lab.start()
+    lab.until(lambda: lab.messages())
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "  of it\nthree\n")
+    lab.expect_lines("a.log", "one\n  more", "two\n  of it", "three")
+    assert [message for message, _ in lab.messages()] == ["one\n  more", "two\n  of it", "three"]
+
+
+def test_an_input_that_is_removed_stops_and_goes_on_where_it_was_when_it_is_back(lab: ReloadingLab) -> None:
+    a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
+    lab.append("a.log", "one\n")
+    lab.configure(a, b)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.reload(b)
+    lab.append("a.log", "two\n")
+    lab.calm_down()
+    assert lab.messages() == [("one", [])]
+    assert lab.inode("a.log") not in lab.opened_by_agent()
+    lab.reload(a, b)
+    lab.expect_lines("a.log", "one", "two")
+    assert len(lab.records) == 2
+
+
+def test_an_input_with_another_id_goes_on_in_the_same_files(lab: ReloadingLab) -> None:
+    lab.append("a.log", "one\n")
+    lab.configure(lab.of("a", "a.log"))
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.reload(lab.of("z", "a.log"))
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    assert len(lab.records) == 2
+    assert lab.harvesters["a.log"].source.input_id == "z"
+
+
+def test_a_file_that_was_deleted_before_all_of_it_was_read_is_read_to_its_end(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log")
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.append("a.log", "two\n")
+    inode = lab.inode("a.log")
+    lab.remove("a.log")
+    lab.reload(replace(a, tags=("new",)))
+    lab.settle(lambda: len(lab.records) == 2)
+    assert lab.lines(inode) == ["one", "two"]
+
+
+def test_a_file_that_was_moved_out_of_the_paths_is_read_to_its_end(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log")
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.append("a.log", "two\n")
+    lab.rotate("a.log", "away")
+    lab.append("a.log", "new one\n")
+    lab.reload(replace(a, tags=("new",)))
+    lab.expect_lines("away", "one", "two")
+    lab.expect_lines("a.log", "new one")
+
+
+def test_a_message_across_a_rotation_is_joined_after_the_change_too(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
+    lab.rotate("a.log", "a.log.1")
+    lab.append("a.log", "  more\n")
+    lab.until(lambda: any(each.seam for each in lab.harvesters.values()))
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "two\n")
+    lab.settle(lambda: len(lab.records) == 2)
+    assert [message for message, _ in lab.messages()] == ["one\n  more", "two"]
+
+
+def test_two_files_that_share_a_message_are_read_on_together(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+    lab.append("a.log", "zero\none\n")
+    lab.configure(a)
+    lab.start()
+    lab.destination.holding = True
+    lab.until(lambda: lab.destination.in_flight)
+    lab.rotate("a.log", "a.log.1")
+    lab.append("a.log", "  more\n")
+    lab.until(lambda: any(each.seam for each in lab.harvesters.values()))
+    lab.reload(replace(a, tags=("new",)))
+    for _ in range(20):
+        lab.step(seconds=1)
+    lab.destination.holding = False
+    lab.append("a.log", "two\n")
+    lab.settle(lambda: len(lab.records) == 3)
+    assert [message for message, _ in lab.messages()] == ["zero", "one\n  more", "two"]
+
+
+def test_a_file_in_which_the_message_of_a_deleted_one_goes_on_is_put_down_after_it(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
+    lab.rotate("a.log", "a.log.1")
+    lab.append("a.log", "  more\n")
+    lab.until(lambda: any(each.seam for each in lab.harvesters.values()))
+    lab.remove("a.log.1")
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "two\nthree\n")
+    lab.settle(lambda: len(lab.records) >= 3)
+    assert [message for message, _ in lab.messages()] == ["one\n  more", "two", "three"]
+
+
+def test_what_waits_for_the_registry_is_not_forgotten(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log", parsers=(multiline(START, negate=True),))
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
+    harvester = lab.harvesters["a.log"]
+    lab.until(lambda: harvester.state.cuts, seconds=1)  # ended by time: that must be saved first
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "two\nthree\n")
+    lab.settle(lambda: len(lab.records) >= 3)
+    assert [message for message, _ in lab.messages()] == ["one", "two", "three"]
+
+
+def test_changed_again_before_the_first_change_is_done(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log")
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.destination.holding = True
+    lab.until(lambda: lab.destination.in_flight)
+    lab.reload(replace(a, tags=("first",)))
+    lab.append("a.log", "two\n")
+    lab.step(seconds=1)
+    lab.reload(replace(a, tags=("second",)))
+    lab.destination.holding = False
+    lab.expect_lines("a.log", "one", "two")
+    assert lab.messages() == [("one", []), ("two", ["second"])]
+
+
+def test_the_input_that_comes_first_gets_new_files_and_takes_none_away(lab: ReloadingLab) -> None:
+    wide = lab.of("wide", "*.log")
+    lab.append("a.log", "one\n")
+    lab.configure(wide)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.reload(lab.of("first", "*.log", tags=("first",)), wide)
+    lab.append("a.log", "two\n")
+    lab.append("b.log", "three\n")
+    lab.expect_lines("a.log", "one", "two")
+    lab.expect_lines("b.log", "three")
+    assert lab.messages() == [("one", []), ("two", []), ("three", ["first"])]
+
+
+def test_a_new_input_reads_new_lines_only_if_it_says_so(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log")
+    lab.append("a.log", "one\n")
+    lab.append("b.log", "old\n")
+    lab.configure(a)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.reload(a, lab.of("b", "b.log", tail_files=True))
+    lab.calm_down()
+    lab.append("b.log", "new\n")
+    lab.expect_lines("b.log", "new")
+
+
+def test_new_rules_for_closing_hold_for_new_harvesters(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log", close=CloseConfig())
+    lab.append("a.log", "one\n")
+    lab.configure(a)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.reload(replace(a, close=CloseConfig(reader=ReaderCloseConfig(on_eof=True))))
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    lab.settle(lambda: not lab.harvesters)
+
+
+def test_what_all_inputs_have_changes_all_of_them(lab: ReloadingLab, said: Said) -> None:
+    lab.configure(lab.of("a", "a.log"), lab.of("b", "b.log"))
+    lab.start()
+    lab.reload(tags=("new",))
+    assert said.messages == ["reloaded: 2 inputs changed"]
+
+
+def test_the_change_is_told_in_numbers(lab: ReloadingLab, said: Said) -> None:
+    a, b, c, d = (lab.of(name, f"{name}.log") for name in "abcd")
+    lab.configure(a, b, c)
+    lab.start()
+    lab.reload(replace(a, tags=("new",)), b, d, replace(c, enabled=False))
+    lab.hang_up()
+    assert said.messages == [
+        "reloaded: 1 input added, 1 removed, 1 changed, 1 unchanged",
+        "the configuration was read again: nothing changed",
+    ]
+
+
+def test_a_number_that_becomes_a_truth_is_a_change(lab: ReloadingLab, said: Said) -> None:
+    lab.configure(lab.of("a", "a.log", fields={"x": 1}))
+    lab.start()
+    lab.reload(lab.of("a", "a.log", fields={"x": True}))
+    assert said.messages == ["reloaded: 1 input changed"]
+
+
+@pytest.mark.parametrize(
+    "mistake", [ConfigError([Problem("a.yml", 3, "tags", "is wrong")]), StartError("a.yml:3: tags: is wrong")]
+)
+def test_a_mistake_changes_nothing(lab: ReloadingLab, said: Said, mistake: Exception) -> None:
+    a = lab.of("a", "a.log")
+    lab.configure(a)
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    before = lab.harvesters
+    lab.fails = mistake
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    assert lab.harvesters == before
+    assert "a.yml:3: tags: is wrong" in said.messages[0]
+    lab.fails = None
+    lab.hang_up()
+    assert said.messages[1] == "reloaded: 1 input changed"
+
+
+def test_an_input_that_cannot_work_changes_nothing(lab: ReloadingLab, said: Said) -> None:
+    a = lab.of("a", "a.log")
+    lab.configure(a)
+    lab.start()
+    lab.reload(replace(a, tags=("new",)), lab.of("b", "b.log", fields={"host": "x"}, fields_under_root=True))
+    assert "every record has 'host' already" in said.messages[0]
+    lab.reload(a, fields={})
+    assert said.messages[1] == "the configuration was read again: nothing changed"
+
+
+def test_standard_input_cannot_be_added(lab: ReloadingLab, said: Said) -> None:
+    lab.configure(lab.of("a", "a.log"))
+    lab.start()
+    lab.reload(lab.of("in", "", type="stdin"))
+    assert "type stdin is taken at the next start only" in said.messages[0]
+
+
+def test_what_cannot_change_is_told_by_name_and_stays(lab: ReloadingLab, said: Said) -> None:
+    lab.configure(lab.of("a", "a.log"))
+    lab.start()
+    lab.reload(queue=QueueConfig(mem=MemQueue(events=7)), name="other")
+    assert said.messages == ["changed in the configuration, and taken at the next start only: queue, name"]
+    lab.append("a.log", "one\n")
+    lab.reload(replace(lab.configured.inputs[0], tags=("new",)))
+    lab.expect_lines("a.log", "one")
+    assert said.messages[1:] == [
+        "changed in the configuration, and taken at the next start only: queue, name",
+        "reloaded: 1 input changed",
+    ]
+    assert '"name":"lab"' in lab.records[0]
+
+
+def test_all_inputs_can_go(lab: ReloadingLab) -> None:
+    lab.append("a.log", "one\n")
+    a = lab.of("a", "a.log")
+    lab.configure(a)
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.reload(replace(a, enabled=False))
+    lab.append("a.log", "two\n")
+    lab.calm_down()
+    lab.reload(a)
+    lab.expect_lines("a.log", "one", "two")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_changes_every_line_comes_once_and_in_order(lab: ReloadingLab, seed: int) -> None:
+    chance = random.Random(seed)
+    parsers = (multiline(START, negate=True),) if seed % 2 else ()
+    inputs = [lab.of("a", "a.log*", parsers=parsers), lab.of("b", "b.log*", parsers=parsers)]
+    lab.configure(*inputs)
+    lab.start()
+    written: dict[str, int] = {"a": 0, "b": 0}
+    rotated = {"a": 0, "b": 0}
+    for _ in range(60):
+        name = chance.choice("ab")
+        match chance.choice(["append", "append", "append", "reload", "reload", "rotate", "hold", "step", "step"]):
+            case "append":
+                for _ in range(chance.randrange(1, 4)):
+                    lab.append(f"{name}.log", f"{name}{written[name]:04}\n  more\n" if parsers else
+                               f"{name}{written[name]:04}\n")  # fmt: skip
+                    written[name] += 1
+            case "reload":
+                at = chance.randrange(2)
+                inputs[at] = replace(inputs[at], tags=(str(chance.random()),), id=f"{'ab'[at]}{chance.randrange(2)}")
+                lab.reload(*inputs)
+            case "rotate" if (lab.logs / f"{name}.log").exists():
+                rotated[name] += 1
+                lab.rotate(f"{name}.log", f"{name}.log.{rotated[name]}")
+            case "hold":
+                lab.destination.holding = not lab.destination.holding
+            case _:
+                for _ in range(chance.randrange(10)):
+                    lab.step(seconds=chance.choice([0.001, 0.1, 1.0]))
+    lab.destination.holding = False
+    for name in "ab":
+        lab.append(f"{name}.log", f"{name}{written[name]:04}\nend\n")
+        written[name] += 1
+    lab.settle(lambda: sum(message[0] in "ab" for message, _ in lab.messages()) >= sum(written.values()))
+    lab.calm_down()
+    for inode in lab.inodes:  # what is in two files may come in any order
+        lines = [line.partition("\n")[0] for line in lab.lines(inode)]
+        assert lines == sorted(lines, key=lambda line: (line == "end", line))
+    came = sorted(message for message, _ in lab.messages() if message[0] in "ab")
+    more = "\n  more" if parsers else ""
+    last = {f"{name}{written[name] - 1:04}" for name in "ab"}  # they have no second line
+    wanted = [f"{name}{number:04}" for name in "ab" for number in range(written[name])]
+    assert came == [each if each in last else each + more for each in wanted]
+
+
+def test_a_copy_that_was_held_is_told_from_a_new_file_after_the_change_too(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log*")
+    lab.append("a.log", "one\ntwo\n")
+    lab.configure(a)
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    lab.append("a.log.1", "one\ntwo\n")
+    lab.until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
+    lab.reload(replace(a, tags=("new",)))
+    lab.step()
+    lab.truncate("a.log")
+    lab.append("a.log", "three\n")
+    lab.expect_lines("a.log", "one", "two", "three")
+    lab.calm_down()
+    assert lab.messages() == [("one", []), ("two", []), ("three", ["new"])]
+
+
+def test_a_copy_that_was_held_is_closed_with_its_input(lab: ReloadingLab) -> None:
+    a, b = lab.of("a", "a.log*"), lab.of("b", "b.log")
+    lab.append("a.log", "one\ntwo\n")
+    lab.configure(a, b)
+    lab.start()
+    lab.expect_lines("a.log", "one", "two")
+    lab.append("a.log.1", "one\ntwo\n")
+    lab.until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
+    lab.reload(b)
+    assert not {lab.inode("a.log"), lab.inode("a.log.1")} & lab.opened_by_agent()
+    lab.calm_down()
+    assert len(lab.records) == 2

@@ -1,0 +1,157 @@
+"""All readers together: any chain that can be configured, over any bytes in any encoding, read in any pieces, ended by
+time anywhere, begun again anywhere. Every reading must give the same, and account for every byte.
+"""
+
+import codecs
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from config.container_parser import ContainerConfig
+from config.model import InputConfig, MultilineConfig, ParserConfig
+from config.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.syslog_parser import SyslogConfig
+from shipper.event import Messages
+from shipper.metrics import Metrics
+from shipper.reader import chain
+from shipper.testing import ManualClock
+from tests.builders import input_config, source
+from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect
+from tests.model.seeds import seeds
+from tests.model.test_encodings import DAMAGE
+from tests.model.test_parsers import LINES, Row, drain, rows
+from tests.short_reads import LogOnDisk
+
+TEXTS = [
+    *(line.decode("utf-8", "replace") for line in LINES),
+    "", " ", "\t", "\r", "\n", "end\\", "日本語", "\U0001f600 x", "\ufeff", "\x00", "x" * 200, "{" * 40, "[" * 3000,
+    *(f"2026-01-01T00:00:00.{n}Z {stream} {tag} {text}"
+      for n, (stream, tag, text) in enumerate([
+          ("stdout", "P", "a"), ("stderr", "P", " b"), ("stdout", "F", " c"), ("stderr", "F", "[d"),
+          ("stdout", "P", '{"a":'), ("stdout", "F", "1}"), ("stderr", "P:x", ""), ("stdout", "F", ""),
+      ])),
+    '{"log":"part","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
+    '{"log":" rest\\n","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
+    '{"log":"{\\"message\\": \\"m\\"}\\n","stream":"stderr","time":"2026-01-01T00:00:00Z","attrs":{"a":"b"}}',
+]  # fmt: skip
+PATTERNS = [r"^\s", r"^\[", r"\\$", "^$", "x$", r"^\{", "[ac]", "€|d$", "^"]
+ENCODINGS = [dialect for dialect in DIALECTS if dialect.codec]
+
+
+def random_parser(dice: random.Random) -> ParserConfig:
+    match dice.choice(["multiline", "multiline", "ndjson", "container", "container", "syslog", "include"]):
+        case "multiline":
+            return _random_multiline(dice)
+        case "ndjson":
+            return NdjsonConfig(
+                target=dice.choice(["", "", "json"]), overwrite_keys=dice.random() < 0.5,
+                expand_keys=dice.random() < 0.5, add_error_key=dice.random() < 0.5,
+                message_key=dice.choice(["", "message", "msg", "log"]), document_id=dice.choice(["", "a.b"]),
+            )  # fmt: skip
+        case "container":
+            stream = dice.choice(["all", "all", "stdout", "stderr"])
+            return ContainerConfig(format=dice.choice(["auto", "cri", "docker"]), stream=stream)
+        case "syslog":
+            return SyslogConfig(add_error_key=dice.random() < 0.5)
+    return IncludeMessageConfig(patterns=tuple(dice.sample(PATTERNS, dice.choice([1, 3]))))
+
+
+def _random_multiline(dice: random.Random) -> MultilineConfig:
+    common = {"max_lines": dice.choice([0, 2, 500]), "skip_newline": dice.random() < 0.3}
+    kind, pattern, negate = dice.choice(["pattern", "pattern", "while_pattern", "count"]), dice.choice(PATTERNS), False
+    if kind == "count":
+        return MultilineConfig(type="count", count_lines=dice.choice([1, 2, 5]), **common)
+    negate = dice.random() < 0.5
+    if kind == "while_pattern":
+        return MultilineConfig(type="while_pattern", pattern=pattern, negate=negate, **common)
+    flush = dice.choice([None, None, *PATTERNS])
+    match = dice.choice(["after", "before"])
+    return MultilineConfig(pattern=pattern, negate=negate, match=match, flush_pattern=flush, **common)
+
+
+@dataclass(frozen=True)
+class Case:
+    content: bytes
+    config: InputConfig
+    max_bytes: int
+
+    def read(
+        self, log: LogOnDisk, metrics: Metrics, position: int = 0, cuts: tuple[int, ...] = (), sizes: Iterator[int] = iter(())
+    ) -> "chain.Reader":
+        shared = source(static={"tags": ["a"]}).constants.members
+        file = log.open(position, tuple(cut for cut in cuts if cut > position), sizes)
+        return chain.build(self.config, file, self.max_bytes, ManualClock(), shared, metrics)
+
+
+def random_case(dice: random.Random) -> Case:
+    dialect = dice.choice([DIALECTS[0], DIALECTS[2], *ENCODINGS])
+    terminator = dice.choice(["auto", *dialect.terminators])
+    parsers = tuple(random_parser(dice) for _ in range(dice.choice([0, 1, 2, 2, 3, 4])))
+    config = replace(
+        input_config(*parsers),
+        encoding=dialect.encoding, line_terminator=terminator, keep_null=dice.random() < 0.5,
+        include_lines=tuple(dice.sample(PATTERNS, dice.choice([0, 0, 2]))),
+        exclude_lines=tuple(dice.sample(PATTERNS, dice.choice([0, 0, 1]))),
+    )  # fmt: skip
+    content = random_content(dice, dialect, TERMINATORS[terminator])
+    return Case(content, config, dice.choice([1, 7, 40, 70, 10_000, 10_000]))
+
+
+def random_content(dice: random.Random, dialect: Dialect, end: str) -> bytes:
+    damage = dice.choice([0, 0, 0.1])
+    texts = dice.sample(TEXTS, dice.choice([3, 8, len(TEXTS)]))
+    content = b""
+    for _ in range(dice.randrange(60)):
+        ending = dice.choice([end, end, end, "\r" + end, ""])
+        content += (dice.choice(texts) + ending).encode(dialect.codec, "ignore")
+        if dice.random() < damage:
+            content += dice.choice([*DAMAGE, dice.randbytes(5), codecs.BOM_UTF16_BE])
+    return content
+
+
+def random_sizes(dice: random.Random) -> Iterator[int]:
+    most = dice.choice([1, 3, 20, 300, 3000])
+    return iter(lambda: dice.randint(1, most), 0)
+
+
+def read_growing(dice: random.Random, case: Case, log: LogOnDisk, metrics: Metrics) -> tuple[list[Messages], list[int]]:
+    """The runs of a reading while the file is written, and where it ended a message by time."""
+    log.write(b"")
+    reader = case.read(log, metrics, sizes=random_sizes(dice))
+    runs: list[Messages] = []
+    cuts: list[int] = []
+    often = dice.choice([0, 0.05, 0.5])
+    written = 0
+    while written < len(case.content):
+        size = dice.randrange(1, dice.choice([20, 200, 5000]))
+        log.append(case.content[written : written + size])
+        written += size
+        runs += drain(reader)
+        if dice.random() < often and (ended := reader.finish()) is not None:
+            runs.append(ended)
+            cuts.append(ended.end)
+    return runs, cuts
+
+
+def counted(metrics: Metrics) -> int:
+    return metrics.events_filtered
+
+
+@pytest.mark.parametrize("seed", seeds(300))
+def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, log: LogOnDisk) -> None:
+    dice = random.Random(seed)
+    case = random_case(dice)
+    growing, at_once = Metrics(), Metrics()
+    runs, cuts = read_growing(dice, case, log, growing)
+    found: list[Row] = rows(runs)
+    assert all(not run.knots or run.start <= run.knots[0][0] for run in runs)
+    whole = drain(case.read(log, at_once, cuts=tuple(cuts)))
+    assert rows(whole) == found
+    assert (whole[-1].end if whole else 0) == (runs[-1].end if runs else 0)
+    assert counted(at_once) == counted(growing)
+    places = sorted({0, *(run.end for run in runs), *(run.end for run in whole)})
+    for position in dice.sample(places, min(len(places), 6)):
+        again = drain(case.read(log, Metrics(), position, tuple(cuts), random_sizes(dice)))
+        assert rows(again, position) == [row for row in found if row[1] >= position], position

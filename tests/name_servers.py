@@ -1,0 +1,96 @@
+"""Name servers that a test drives: one without threads and network, and a real one on localhost."""
+
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import dns.message
+import dns.rcode
+import dns.rrset
+
+from config.processors.dns import DnsConfig
+from shipper.processor.base import Surroundings
+from shipper.processor.metadata.dns import Dns
+from shipper.processor.metadata.lookups import Lookups
+from shipper.processor.metadata.resolver import FAILURE, Answer
+
+
+@dataclass
+class FakeNames:
+    """`known` has the answers. A look-up waits until the test lets it be answered; `asked` has their names."""
+
+    known: dict[str, Answer] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    woken: int = 0
+    down: bool = False
+    _started: list[Callable[[], None]] = field(default_factory=list)
+
+    def resolve(self, name: str) -> Answer:
+        self.asked.append(name)
+        return Answer(silence="it is down") if self.down else self.known.get(name, FAILURE)
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def answer(self, which: int | None = None) -> None:
+        """All look-ups that are under way, or the one of this number."""
+        chosen = range(len(self._started)) if which is None else [which]
+        works = [self._started[index] for index in chosen]
+        self._started[:] = [work for work in self._started if work not in works]
+        for work in works:
+            work()
+
+    @property
+    def under_way(self) -> int:
+        return len(self._started)
+
+    def step(self, config: DnsConfig, around: Surroundings, servers: int = 1) -> Dns:
+        lookups = Lookups(config, self.resolve, self._started.append, servers, around.clock, self.wake)
+        return Dns(config, lookups, around)
+
+
+class NameServer:
+    """Answers over UDP on localhost, once it is told to; `records` are lines of a zone file by name and type."""
+
+    def __init__(self, records: dict[tuple[str, str], Sequence[str]], *, silent: bool = False) -> None:
+        self.records = records
+        self.may_answer = threading.Event()
+        if not silent:
+            self.may_answer.set()
+        self.asked: list[str] = []
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def _serve(self) -> None:
+        while True:
+            wire, client = self._socket.recvfrom(4096)
+            if not wire:
+                return
+            self.may_answer.wait()
+            self._socket.sendto(self._reply(dns.message.from_wire(wire)).to_wire(), client)
+
+    def _reply(self, query: dns.message.Message) -> dns.message.Message:
+        question = query.question[0]
+        name, kind = question.name.to_text(), question.rdtype.name
+        self.asked.append(name)
+        reply = dns.message.make_response(query)
+        values = self.records.get((name, kind))
+        if values is None:
+            reply.set_rcode(dns.rcode.NXDOMAIN)
+        elif values:
+            reply.answer.append(dns.rrset.from_text(name, 300, "IN", kind, *values))
+        return reply
+
+    def close(self) -> None:
+        self.may_answer.set()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"", self._socket.getsockname())
+        self._thread.join()
+        self._socket.close()

@@ -1,0 +1,69 @@
+"""Short ways for tests of processors: from YAML to a chain, from an event's members to its record."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from config.load import load
+from config.processors import PROCESSORS, AnyProcessor
+from shipper.clock import Clock
+from shipper.event import Batch, Doc
+from shipper.metrics import Metrics
+from shipper.processor import chain
+from shipper.processor.base import Surroundings
+from shipper.processor.fields import copied
+from shipper.testing import ManualClock
+from tests.builders import AGENT, encoder, messages, nothing, source
+
+NOISE = ("@timestamp", "log", "input", "host", "agent", "ecs")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A configuration that has nothing but processors."""
+
+    processors: tuple[AnyProcessor, ...] = field(default=(), metadata={"read_as": PROCESSORS})
+
+
+def section(text: str) -> Section:
+    """`text`: the list below `processors:`. Raises ConfigError."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "shipper.yml"
+        lines = "\n".join(f"  {line}" for line in text.strip("\n").splitlines())
+        file.write_text(f"processors:\n{lines}\n")
+        return load(file, Section, (), {})
+
+
+def chain_of(text: str, metrics: Metrics | None = None, clock: Clock | None = None) -> Any:
+    around = Surroundings(AGENT, Path(), metrics or Metrics(), clock or ManualClock())
+    return chain.build(section(text).processors, around)
+
+
+def batch_of(docs: Sequence[Doc], static: Doc | None = None, time: float = 0.0) -> Batch:
+    """One event for each document; `message` in it is the text. None has a document where none needs one."""
+    texts = [doc["message"] if isinstance(doc.get("message"), str) else "" for doc in docs]
+    own = [copied(doc) for doc in docs]
+    for text, doc in zip(texts, own, strict=True):
+        if text:
+            del doc["message"]
+    run = messages(texts)
+    run.docs = own if any(own) else None
+    return Batch(source(static=static), run, time, nothing)
+
+
+def records(batch: Batch) -> list[Doc]:
+    return [json.loads(record) for record in encoder().encode(batch)]
+
+
+def without_noise(record: Doc) -> Doc:
+    return {name: value for name, value in record.items() if name not in NOISE}
+
+
+def processed(text: str, *docs: Doc, static: Doc | None = None) -> list[Doc]:
+    """What becomes of events with these members, without what every record has."""
+    batch = batch_of(docs, static)
+    chain_of(text)(batch)
+    return [without_noise(record) for record in records(batch)]

@@ -1,0 +1,167 @@
+"""Inputs in files of their own."""
+
+import os
+from itertools import pairwise
+
+import pytest
+
+from config.included import ConfigInputs
+from config.load import load
+from config.model import ShipperConfig
+
+MAIN = """\
+filebeat.inputs:
+  - {id: app, type: filestream, paths: [/var/log/app.log]}
+filebeat.config.inputs: {path: "inputs.d/*.yml"}
+output.console: {}
+"""
+WEB = "- type: filestream\n  id: web\n  paths: [/var/log/web.log]\n"
+
+
+@pytest.fixture
+def write(lab):
+    def write(name, text):
+        file = lab.file.parent / "inputs.d" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        return file
+
+    return write
+
+
+def ids(config):
+    return [each.id for each in config.inputs]
+
+
+def test_they_come_after_the_others_in_the_order_of_the_files_names(lab, write):
+    write("b.yml", WEB)
+    write("a.yml", "- {id: db, type: filestream, paths: [x]}\n- {id: db2, type: filestream, paths: [x]}\n")
+    write("c.yml.disabled", "not yaml: [")
+    assert ids(lab.load(MAIN)) == ["app", "db", "db2", "web"]
+
+
+@pytest.mark.parametrize("key", ["filebeat.config.inputs", "shipper.config.inputs"])
+@pytest.mark.parametrize("inputs", ["filebeat.inputs", "shipper.inputs", ""])
+def test_no_other_inputs_are_needed_and_both_prefixes_are_known(lab, write, key, inputs):
+    write("a.yml", WEB)
+    own = f"{inputs}: [{{id: app, paths: [x]}}]\n" if inputs else ""
+    config = lab.load(f"{own}{key}.path: inputs.d/*.yml\noutput.console: {{}}\n")
+    assert ids(config) == (["app", "web"] if inputs else ["web"])
+    assert config.config_inputs == ConfigInputs(path=f"{lab.file.parent}/inputs.d/*.yml")
+
+
+def test_the_path_is_below_path_config_where_that_is_given(lab, write, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "a.yml").write_text(WEB)
+    config = lab.load(MAIN.replace("inputs.d/", ""), overrides=[f"path.config={elsewhere}"])
+    assert ids(config) == ["app", "web"]
+    assert ids(lab.load(MAIN.replace("inputs.d/", f"{elsewhere}/"))) == ["app", "web"]
+    assert ids(lab.load(MAIN.replace("inputs.d/", "${path.config}/inputs.d/"))) == ["app"]
+
+
+def test_they_are_left_alone_where_they_are_not_enabled(lab, write):
+    write("a.yml", "not: [yaml")
+    assert ids(lab.load(MAIN, overrides=["filebeat.config.inputs.enabled=false"])) == ["app"]
+
+
+def test_variables_stand_for_the_same_as_in_the_configuration(lab, write):
+    write("a.yml", "- {id: '${ID}', type: filestream, paths: ['${path.config}/x', '${path.data}/y']}\n")
+    config = lab.load(MAIN + "path.data: /data\n", env={"ID": "web"})
+    assert ids(config) == ["app", "web"]
+    assert config.inputs[1].paths == (f"{lab.file.parent}/x", "/data/y")
+
+
+def test_an_override_by_index_is_of_an_input_of_the_configuration(lab, write):
+    write("a.yml", WEB)
+    config = lab.load(MAIN, overrides=["filebeat.inputs.0.id=new", "filebeat.inputs[0].paths[1]=/more"])
+    assert ids(config) == ["new", "web"]
+    assert config.inputs[0].paths == ("/var/log/app.log", "/more")
+
+
+def told(lab, *more):
+    return lab.problems(MAIN, overrides=more)
+
+
+def test_a_mistake_is_named_with_its_own_file_line_and_path(lab, write):
+    write("a.yml", WEB.replace("paths", "path"))
+    assert told(lab) == [
+        "inputs.d/a.yml:1: [0].paths: missing",
+        "inputs.d/a.yml:3: [0].path: unknown option; did you mean 'paths'?",
+    ]
+
+
+def test_ids_are_unique_over_all_files(lab, write):
+    write("a.yml", WEB)
+    write("b.yml", WEB.replace("web", "app"))
+    assert told(lab) == [
+        "shipper.yml:2: filebeat.inputs[0].id: 'app' is the id of 2 inputs; each needs its own",
+        "inputs.d/b.yml:2: [0].id: 'app' is the id of 2 inputs; each needs its own",
+    ]
+
+
+def test_an_input_that_would_read_what_the_shipper_writes_is_named_where_it_stands(lab, write):
+    write("a.yml", WEB.replace("/var/log/web.log", "/data/*"))
+    (problem,) = told(lab, "path.data=/data")
+    assert problem.startswith("inputs.d/a.yml:3: [0].paths[0]: matches /data/")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("type: log\n", "must hold a list of inputs, each beginning with '- type:', and nothing else"),
+        ("filebeat.inputs: []\n", "must hold a list of inputs, each beginning with '- type:', and nothing else"),
+        ("- [\n", "is not YAML"),
+    ],
+)
+def test_a_file_that_is_no_list_is_named_beside_all_else(lab, write, text, message):
+    write("a.yml", text)
+    write("b.yml", WEB.replace("web", ""))
+    first, second = told(lab)
+    assert first.startswith("inputs.d/a.yml:")
+    assert message in first
+    assert (
+        second == "inputs.d/b.yml:2: [0].id: missing; every filestream input needs an id of its own, as in 'id: nginx'"
+    )
+
+
+def test_a_file_that_cannot_be_read_is_named(lab, write):
+    write("a.yml", WEB).unlink()
+    os.mkdir(lab.file.parent / "inputs.d" / "a.yml")
+    assert told(lab) == ["inputs.d/a.yml: cannot be read: Is a directory"]
+
+
+def test_where_none_is_there_yet_the_shipper_waits_for_them_if_it_may(lab):
+    text = "filebeat.config.inputs: {path: inputs.d/*.yml}\noutput.console: {}\n"
+    assert lab.problems(text) == [
+        "shipper.yml:1: filebeat.inputs: no input is enabled; at least one must be, here or in inputs.d/*.yml"
+    ]
+    assert ids(lab.load(text, overrides=["filebeat.config.inputs.reload.enabled=true"])) == []
+
+
+def test_a_change_is_seen_by_what_is_in_the_files_and_who_may_write_them(lab, write):
+    rules = lab.load(MAIN).config_inputs
+    seen = [rules.contents()]
+    file = write("a.yml", WEB)
+    seen.append(rules.contents())
+    file.write_text(WEB.replace("web", "www"))
+    seen.append(rules.contents())
+    file.chmod(0o600)
+    seen.append(rules.contents())
+    file.unlink()
+    assert all(before != after for before, after in pairwise(seen))
+    assert rules.contents() == seen[0] == {}
+
+
+def test_files_to_look_at_again_need_a_name(lab):
+    assert lab.problems_with("filebeat.config.inputs.reload.enabled: true\n") == [
+        "shipper.yml:5: filebeat.config.inputs.path: missing; name the files to look at, as in 'path: inputs.d/*.yml'"
+    ]
+
+
+def test_several_configurations_have_one_set_of_files(lab, write, tmp_path):
+    write("a.yml", WEB)
+    (tmp_path / "more").mkdir()
+    more = tmp_path / "more" / "more.yml"
+    more.write_text("filebeat.config.inputs.path: inputs.d/a.yml\n")
+    lab.load(MAIN)
+    assert ids(load([lab.file, more], ShipperConfig, (), {})) == ["app", "web"]

@@ -1,0 +1,78 @@
+"""What the loader takes, the schema for editors takes; and it marks the mistakes that a schema can tell."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+import config
+from config.json_schema import schema
+
+FOLDER = Path(__file__).parent / "filebeat"
+DOCS = Path(config.__file__).parents[1] / "docs"
+VALIDATOR = Draft202012Validator(schema())
+WHOLE = """\
+filebeat.inputs:
+  - {type: filestream, id: app, paths: [/var/log/app.log], fields.env: prod}
+output.console.pretty: false
+"""
+
+
+def refusals(text):
+    return [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(text))]
+
+
+def test_it_is_a_schema():
+    Draft202012Validator.check_schema(schema())
+
+
+def test_the_one_in_the_docs_is_the_one_that_the_code_writes():
+    written = json.loads((DOCS / "shipper.schema.json").read_text())
+    assert written == schema(), "write it anew: python -m config.json_schema > docs/shipper.schema.json"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "logging.level: debug",
+        "logging: {level: debug}",
+        "queue: {mem.events: 10}",
+        "queue.mem: {bytes: 10MiB, events: '${EVENTS:5}'}",
+        "fields: {any: [thing, {at: all}]}",
+        "fields.deep.er: 1",
+        "setup.kibana.host: x",
+        "setup: {kibana: {host: x}}",
+        "processors: [{add_fields: {fields: {env: prod}, when.equals.a: 1}}]",
+        "processors: [{add_fields.fields.env: prod}]",
+        "processors: [{if: {not: {has_fields: [x]}}, then: [{drop_event: ~}], else: {drop_event: ~}}]",
+        "path: ~",
+    ],
+)
+def test_what_the_loader_takes_it_takes(more, lab):
+    lab.load(WHOLE + more)
+    assert refusals(WHOLE + more) == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "loging.level: debug",
+        "logging.level: shout",
+        "logging: {level: debug, levle: info}",
+        "queue.mem.events: many",
+        "processors: [{add_feilds: {fields: {env: prod}}}]",
+        "processors: [{add_fields: {feilds: {env: prod}}}]",
+        "fields: 5",
+    ],
+)
+def test_what_is_a_mistake_by_itself_it_marks(more, lab):
+    assert lab.problems(WHOLE + more)
+    assert refusals(WHOLE + more)
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.yml")), ids=lambda file: file.stem)
+def test_it_takes_the_files_of_real_life(file):
+    assert refusals(file.read_text()) == []

@@ -1,0 +1,197 @@
+"""Batches that wait for an answer: order, room, and who is held up by whom."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from shipper.event import Batch, Part, Process
+from shipper.pipeline.processing import Processing
+from shipper.pipeline.queue import EVENT_OVERHEAD, MemoryQueue
+from tests.builders import batch, source
+
+
+@dataclass
+class Open:
+    """A part that the test finishes by `answered`."""
+
+    batch: Batch
+    keeps_order: bool = True
+    due: float = 5.0
+    done: bool = False
+    answered: bool = False
+    parted: list[Part] = field(default_factory=list)
+
+    def go_on(self) -> Sequence[Part]:
+        self.done = self.answered
+        parted, self.parted = self.parted, []
+        return parted
+
+
+def waiting(texts: Sequence[str], file_id: str, *parts: Part | Callable[[Batch], Part]) -> Batch:
+    """A batch of which processing gives these parts; none of them: it is done at once."""
+
+    def process(made: Batch) -> Sequence[Part] | None:
+        return [part(made) if callable(part) else part for part in parts] or None
+
+    return of(process, texts, file_id)
+
+
+def of(process: Process | None, texts: Sequence[str], file_id: str = "f1") -> Batch:
+    made = batch(texts, file_id)
+    where = source(file_id)
+    object.__setattr__(where, "process", process)
+    made.source = where
+    return made
+
+
+def texts(queue: MemoryQueue) -> list[list[str]]:
+    return [each.messages.texts for each in iter(queue.get, None)]
+
+
+def test_a_batch_that_nothing_works_on_goes_straight_to_the_queue() -> None:
+    queue = MemoryQueue(10, 10_000)
+    processing = Processing(queue)
+    processing.put(of(None, ["a"]))
+    assert texts(queue) == [["a"]]
+    assert processing.empty
+
+
+def test_a_batch_of_which_nothing_is_left_is_resolved_and_takes_no_room() -> None:
+    queue, resolved = MemoryQueue(10, 10_000), []
+    made = batch([], resolve=lambda: resolved.append("yes"))
+    Processing(queue).put(made)
+    assert resolved == ["yes"]
+    assert queue.empty
+
+
+def test_later_batches_of_the_file_stand_in_line_and_other_files_go_on() -> None:
+    queue = MemoryQueue(10, 10_000)
+    processing = Processing(queue)
+    first, second = batch(["a"]), batch(["b"])
+    slow, quick = Open(first), Open(second)
+    processing.put(waiting(["a"], "f1", slow))
+    processing.put(waiting(["b"], "f1", quick))
+    processing.put(waiting(["c"], "f1"))
+    processing.put(waiting(["x"], "f2"))
+    assert texts(queue) == [["x"]]
+    quick.answered = True
+    processing.step()
+    assert texts(queue) == []
+    slow.answered = True
+    processing.step()
+    assert texts(queue) == [["a"], ["b"], ["c"]]
+    assert processing.empty
+
+
+def test_where_order_is_free_nothing_stands_in_line() -> None:
+    queue = MemoryQueue(10, 10_000)
+    processing = Processing(queue)
+    slow = Open(batch(["a"]), keeps_order=False)
+    processing.put(waiting(["a", "b"], "f1", slow, Open(batch(["b"]), keeps_order=False, done=True)))
+    processing.put(waiting(["c"], "f1"))
+    assert texts(queue) == [["b"], ["c"]]
+    assert not processing.empty
+    slow.answered = True
+    processing.step()
+    assert texts(queue) == [["a"]]
+    assert processing.empty
+
+
+def test_what_is_parted_later_goes_on_by_itself() -> None:
+    queue = MemoryQueue(10, 100_000)
+    processing = Processing(queue)
+    slow = Open(batch(["a"]), keeps_order=False)
+    other = Open(batch(["b"]), keeps_order=False)
+    processing.put(waiting(["a", "b", "c"], "f1", slow))
+    slow.parted = [other, Open(batch(["c"]), keeps_order=False, done=True)]
+    processing.step()
+    assert texts(queue) == [["c"]]
+    other.answered = True
+    processing.step()
+    assert texts(queue) == [["b"]]
+    slow.answered = True
+    processing.step()
+    assert texts(queue) == [["a"]]
+    assert queue.events == 3
+
+
+def test_what_waits_takes_room_as_it_is_now() -> None:
+    queue = MemoryQueue(3, 100_000)
+    processing = Processing(queue)
+    made = batch(["a", "b", "c"])
+    slow = Open(made)
+    processing.put(waiting(["a", "b", "c"], "f1", lambda same: use(slow, same)))
+    assert (queue.events, queue.has_room) == (3, False)
+    slow.batch.messages.select([0])
+    slow.answered = True
+    processing.step()
+    assert queue.events == 1
+    taken = queue.get()
+    assert taken is not None
+    queue.release(taken)
+    assert (queue.events, queue.bytes) == (0, 0)
+
+
+def use(part: Open, made: Batch) -> Open:
+    part.batch = made
+    return part
+
+
+def test_a_part_that_has_become_smaller_takes_less_room() -> None:
+    queue = MemoryQueue(10, 100_000)
+    processing = Processing(queue)
+    slow = Open(batch(["a", "b"]), keeps_order=False)
+    processing.put(waiting(["a", "b"], "f1", slow))
+    slow.batch, slow.parted = batch(["a"]), [Open(batch(["b"]), keeps_order=False, done=True)]
+    processing.step()
+    assert (queue.events, queue.bytes) == (2, 4 + 2 * EVENT_OVERHEAD)
+
+
+def test_it_tells_when_it_is_due() -> None:
+    processing = Processing(MemoryQueue(10, 10_000))
+    assert processing.next_step == float("inf")
+    processing.put(waiting(["a"], "f1", Open(batch(["a"]), due=7.0)))
+    processing.put(waiting(["b"], "f1"))
+    processing.put(waiting(["c"], "f2", Open(batch(["c"]), due=6.0, keeps_order=False)))
+    assert processing.next_step == 6.0
+
+
+@pytest.mark.parametrize(
+    ("waits", "asked_for", "expected"),
+    [
+        ({}, "f1", True),
+        ({"f1": 1}, "f1", True),
+        ({"f1": 2}, "f1", False),
+        ({"f1": 2}, "f2", True),
+        ({"f1": 2, "f2": 1}, "f2", True),
+        ({"f1": 4, "f2": 4}, "f3", False),
+        ({"f1": 4, "f2": 4}, "plain", True),
+    ],
+)
+def test_what_waits_may_not_take_the_whole_queue(waits: dict[str, int], asked_for: str, expected: bool) -> None:
+    processing = Processing(MemoryQueue(16, 1_000_000))
+    sources = {file_id: of(process, [], file_id).source for file_id in ("f1", "f2", "f3")}
+    sources["plain"] = of(None, []).source
+    for file_id, events in waits.items():
+        made = batch(["x"] * events)
+        made.source = sources[file_id]
+        processing.put(made)
+    assert processing.takes_more(sources[asked_for]) is expected
+
+
+def process(made: Batch) -> Sequence[Part]:
+    return [Open(made)]
+
+
+def test_what_has_gone_on_takes_nothing() -> None:
+    processing = Processing(MemoryQueue(1, 1_000_000))
+    made = of(process, ["a"])
+    processing.put(made)
+    assert not processing.takes_more(made.source)
+    (parked,) = processing._lines["f1"]
+    assert isinstance(parked.part, Open)
+    parked.part.answered = True
+    processing.put(of(process, ["b"], "f2"))  # so that it is not empty
+    processing.step()
+    assert made.source not in processing._events

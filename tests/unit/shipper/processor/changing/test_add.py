@@ -1,0 +1,94 @@
+"""add_id and add_locale; the others are in test_tables.py."""
+
+import time
+
+import pytest
+
+from config.processors.adding import AddLocaleConfig
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.processor.chain import Chain
+from shipper.processor.changing.add import AddLocale
+from shipper.testing import ManualClock
+from tests.builders import batch, messages, nothing, source
+from tests.processing import chain_of, records
+
+
+def ids(of: Batch, config: str = "{}") -> list[str]:
+    chain_of(f"- add_id: {config}")(of)
+    return [record["@metadata"]["_id"] for record in records(of)]
+
+
+def test_an_event_that_is_sent_again_has_the_same_id():
+    whole = ids(batch(["a", "b", "c"], start=7))
+    again = ids(batch(["b", "c"], start=9))
+    assert whole[1:] == again
+    assert len(set(whole)) == 3
+
+
+def test_events_of_other_files_have_other_ids():
+    assert ids(batch(["a"], "f1")) != ids(batch(["a"], "f2"))
+
+
+def test_an_id_looks_like_one_of_elasticsearch():
+    (made,) = ids(batch(["a"]))
+    assert len(made) == 20
+    assert made.replace("-", "").replace("_", "").isalnum()
+
+
+def test_the_id_goes_where_it_is_wanted():
+    of = batch(["a", "b"])
+    chain_of("- add_id: {target_field: event.id}")(of)
+    first, second = (record["event"]["id"] for record in records(of))
+    assert first != second
+    assert "@metadata" not in records(of)[0]
+
+
+class Wall:
+    """Local time with a zone that a test chooses."""
+
+    def __init__(self, seconds: int, name: str) -> None:
+        self.seconds = seconds
+        self.name = name
+
+    def __call__(self, moment: float) -> time.struct_time:
+        named = {"tm_gmtoff": self.seconds, "tm_zone": self.name}
+        return time.struct_time((*time.gmtime(moment)[:9], self.name, self.seconds), named)
+
+
+def timezones(locale: AddLocale, of: Batch) -> list[str]:
+    Chain([locale], Metrics())(of)
+    return [record["event"]["timezone"] for record in records(of)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "offset"), [(0, "+00:00"), (7200, "+02:00"), (-34200, "-09:30"), (20700, "+05:45"), (-3600, "-01:00")]
+)
+def test_the_zone_is_told_as_offset_or_by_its_name(seconds, offset):
+    of = batch(["a", "b"])
+    assert timezones(AddLocale(AddLocaleConfig(), ManualClock(), Wall(seconds, "XST")), of) == [offset, offset]
+    assert of.messages.docs is None
+    named = AddLocaleConfig(format="abbreviation")
+    assert timezones(AddLocale(named, ManualClock(), Wall(seconds, "XST")), batch(["a"])) == ["XST"]
+
+
+def test_summer_ends_while_a_file_is_open():
+    of, wall = source(), Wall(7200, "CEST")
+    locale = AddLocale(AddLocaleConfig(), ManualClock(), wall)
+    assert timezones(locale, Batch(of, messages(["a"]), 0.0, nothing)) == ["+02:00"]
+    wall.seconds = 3600
+    assert timezones(locale, Batch(of, messages(["b"]), 0.0, nothing)) == ["+01:00"]
+
+
+def test_an_event_keeps_what_else_it_knows_of_itself():
+    of = batch(["a", "b"])
+    of.messages.documents()[1]["event"] = {"kind": "x"}
+    locale = AddLocale(AddLocaleConfig(), ManualClock(), Wall(0, "UTC"))
+    assert timezones(locale, of) == ["+00:00", "+00:00"]
+    assert records(of)[1]["event"] == {"kind": "x", "timezone": "+00:00"}
+
+
+def test_the_machine_has_a_zone():
+    of = batch(["a"])
+    chain_of("- add_locale:")(of)
+    assert records(of)[0]["event"]["timezone"][0] in "+-"

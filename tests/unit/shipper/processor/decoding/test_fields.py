@@ -1,0 +1,181 @@
+"""decode_base64_field, decompress_gzip_field, decode_duration."""
+
+import base64
+import gzip
+import json
+import time
+import tracemalloc
+
+import pytest
+
+from shipper.processor.decoding.fields import duration
+from tests.processing import batch_of, chain_of, processed
+
+NOT_TEXT = b"\xff\x00\x80"
+
+
+def base64_of(data):
+    return base64.b64encode(data if isinstance(data, bytes) else data.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("encoded", "decoded"),
+    [
+        ("Y29ycmVjdA==", "correct"),
+        ("Y29ycmVjdA", "correct"),
+        ("w6TDtg==", "äö"),
+        ("Y29y\r\ncmVj\ndA==", "correct"),
+        ("", ""),
+    ],
+)
+def test_base64_becomes_text(encoded, decoded):
+    chain = "- decode_base64_field: {field: {from: a, to: b.c}}\n- decode_base64_field: {field: {from: a}}"
+    (record,) = processed(chain, {"message": "x", "a": encoded})
+    assert record == {"message": "x", "a": decoded, "b": {"c": decoded}}
+
+
+@pytest.mark.parametrize(
+    "value", ["bad data", "Y29ycmVjdA=x", "a", "-_-_", "ä", "Y" * 1_000_001, 7, None, ["Y29ycmVjdA=="]]
+)
+def test_what_is_no_base64_stays_and_is_marked(value):
+    (record,) = processed("- decode_base64_field: {field: {from: a, to: b}}", {"message": "x", "a": value})
+    error = record.pop("error")
+    assert error["type"] == "decode_base64_field"
+    assert error["message"].startswith("field a cannot be decoded: it is no ")
+    assert len(error["message"]) < 200
+    assert record == {"message": "x", "a": value}
+
+
+@pytest.mark.parametrize("processor", ["decode_base64_field", "decompress_gzip_field"])
+@pytest.mark.parametrize(
+    ("options", "doc", "marked"),
+    [
+        ("", {}, True),
+        (", ignore_missing: true", {}, False),
+        (", fail_on_error: false", {}, False),
+        (", fail_on_error: false", {"a": "!"}, False),
+        (", ignore_missing: true", {"a": "!"}, True),
+    ],
+)
+def test_errors_are_told_as_asked_for(processor, options, doc, marked):
+    (record,) = processed(f"- {processor}: {{field: {{from: a}}{options}}}", {"message": "x", **doc})
+    assert ("error" in record) == marked
+    assert record.get("a") == doc.get("a")
+
+
+def test_bytes_that_are_no_text_reach_the_next_processor_as_they_are():
+    chain = """
+- decode_base64_field: {field: {from: a}}
+- decompress_gzip_field: {field: {from: a, to: b}}
+- decode_base64_field: {field: {from: message}}
+- decompress_gzip_field: {field: {from: message}}
+"""
+    packed = base64_of(gzip.compress(b"plain"))
+    batch = batch_of([{"message": packed, "a": packed}])
+    chain_of(chain)(batch)
+    assert batch.messages.texts == ["plain"]
+    (doc,) = batch.messages.docs
+    assert doc["b"] == "plain"
+    assert isinstance(doc["a"], bytes)
+
+
+def unpacked(data, options=""):
+    batch = batch_of([{"message": "x", "a": data}])
+    chain_of(f"- decompress_gzip_field: {{field: {{from: a}}{options}}}")(batch)
+    doc = batch.messages.docs[0]
+    return doc["a"], doc.get("error", {}).get("message", "")
+
+
+@pytest.mark.parametrize(
+    ("data", "result"),
+    [
+        (gzip.compress(b"one"), "one"),
+        (gzip.compress(b"one ") + gzip.compress(b"two"), "one two"),
+        (gzip.compress(b""), ""),
+        (gzip.compress(NOT_TEXT), NOT_TEXT),
+        (gzip.compress(b"x" * 100), "x" * 100),
+    ],
+)
+def test_gzip_is_decompressed(data, result):
+    assert unpacked(data, ", max_bytes: 100") == (result, "")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"no gzip", "it is no gzip"),
+        ("text", "it is no gzip"),
+        (b"", "its end is missing"),
+        (gzip.compress(b"one")[:-1], "its end is missing"),
+        (gzip.compress(b"one") + b"rest", "it is no gzip"),
+        (gzip.compress(b"x" * 101), "more than 100 bytes"),
+        (gzip.compress(b"x" * 60) * 2, "more than 100 bytes"),
+        (gzip.compress(b"") * 50 + gzip.compress(b"x" * 101), "more than 100 bytes"),
+    ],
+)
+def test_what_cannot_be_decompressed_stays_and_is_marked(data, words):
+    left, message = unpacked(data, ", max_bytes: 100")
+    assert left == data
+    assert words in message
+
+
+def test_a_gzip_bomb_costs_neither_memory_nor_time():
+    bomb = gzip.compress(bytes(200_000_000), 1)
+    tracemalloc.start()
+    begun = time.process_time()
+    left, message = unpacked(bomb, ", max_bytes: 1MiB")
+    spent = time.process_time() - begun
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "more than 1048576 bytes" in message
+    assert left == bomb
+    assert peak < 4 * len(bomb) + 10_000_000
+    assert spent < 2
+
+
+def test_a_million_empty_members_take_linear_time():
+    begun = time.process_time()
+    unpacked(gzip.compress(b"") * 20_000)
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("1s", 10**9),
+        ("1m30s", 90 * 10**9),
+        ("-1.5h", -5400 * 10**9),
+        ("+.5ms", 500_000),
+        ("1.ms", 10**6),
+        ("1h2m3s4ms5us6ns", 3723004005006),
+        ("7µs", 7000),
+        ("7μs", 7000),
+        ("0", 0),
+        ("1.0000000001s", 10**9),
+        ("2562047h", 2562047 * 3600 * 10**9),
+    ],
+)
+def test_durations_are_read_as_go_writes_them(text, nanoseconds):
+    assert duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "s", "1 s", "1x", "1s2", "--1s", ".s", "1e3s", "2562048h", "9" * 1_000_000 + "s"]
+)
+def test_what_is_no_duration_is_none(text):
+    assert duration(text) is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "number"), [("milliseconds", 90500.0), ("seconds", 90.5), ("minutes", 90.5 / 60), ("hours", 90.5 / 3600)]
+)
+def test_a_duration_becomes_a_number(unit, number):
+    (record,) = processed(f"- decode_duration: {{field: a.b, format: {unit}}}", {"message": "x", "a": {"b": "1m30.5s"}})
+    assert record["a"]["b"] == pytest.approx(number)
+
+
+@pytest.mark.parametrize("doc", [{}, {"a": "soon"}, {"a": 7}, {"a": None}])
+def test_what_is_no_duration_stays_without_a_mark(doc):
+    (record,) = processed("- decode_duration: {field: a}", {"message": "x", **doc})
+    assert record == {"message": "x", **doc}
+    assert json.dumps(record)

@@ -1,0 +1,295 @@
+"""The dns processor in a chain: what it writes, what it asks, and how long events wait."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.conditions import ConditionConfig
+from config.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
+from shipper.event import Batch, Doc
+from shipper.metrics import Metrics
+from shipper.processor import conditions
+from shipper.processor.base import Processor, Surroundings
+from shipper.processor.events import Events
+from shipper.processor.metadata.resolver import Answer
+from shipper.processor.waiting import Asking, BatchPart, WaitingChain
+from shipper.testing import ManualClock
+from tests.builders import AGENT, batch
+from tests.name_servers import FakeNames
+
+WEB, DB = Answer(("web.example",), 300.0), Answer(("db.example",), 10.0)
+NAMES = {"10.0.0.1": WEB, "10.0.0.2": DB}
+
+
+class Upper:
+    """A step behind dns, to see when it works."""
+
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        for index in at:
+            events.texts[index] = events.texts[index].upper()
+
+
+class DropsB:
+    def run(self, events: Events, at: Sequence[int]) -> None:
+        for index in at:
+            if events.texts[index] == "b":
+                events.drop(index)
+
+
+class Bench:
+    """One chain with one dns, its names and its clock."""
+
+    def __init__(
+        self, *, when: ConditionConfig | None = None, before: Sequence[Processor] = (), **options: Any
+    ) -> None:
+        self.names = FakeNames(dict(NAMES))
+        self.clock = ManualClock()
+        self.metrics = Metrics()
+        around = Surroundings(AGENT, Path(), self.metrics, self.clock, self.names.wake)
+        config = DnsConfig(**{"kind": "PTR", "fields": {"ip": "name"}, "timeout": 0.5, **options})
+        asking = Asking(self.names.step(config, around, servers=2), conditions.build(when) if when else None)
+        self.chain = WaitingChain([*before, asking, Upper()], self.metrics, self.clock)
+
+    def take(self, *docs: Doc, made: Batch | None = None) -> list[BatchPart]:
+        """The parts that it makes of a batch of events with these members, named a, b, c ..."""
+        self.batch = made or batch([chr(ord("a") + index) for index in range(len(docs))])
+        self.batch.messages.docs = list(docs)
+        return list(self.chain(self.batch) or ())
+
+    def after(self, *docs: Doc) -> list[Doc]:
+        """What becomes of them when the name servers answer."""
+        parts = self.take(*docs)
+        self.names.answer()
+        for part in parts:
+            part.go_on()
+            assert part.done
+        return self.batch.messages.documents()
+
+
+@pytest.mark.parametrize(
+    ("options", "doc", "expected"),
+    [
+        ({}, {"ip": "10.0.0.1"}, {"name": "web.example"}),
+        ({}, {"ip": "10.0.0.1", "name": "old"}, {"name": ["old", "web.example"]}),
+        ({}, {"ip": "10.0.0.1", "name": ["x", "y"]}, {"name": ["x", "y", "web.example"]}),
+        ({}, {"ip": "10.0.0.1", "name": 7}, {"name": "web.example"}),
+        ({"action": "replace"}, {"ip": "10.0.0.1", "name": "old"}, {"name": "web.example"}),
+        ({"fields": {"ip": "a.b"}}, {"ip": "10.0.0.1"}, {"a": {"b": "web.example"}}),
+        ({"kind": "A"}, {"ip": "10.0.0.1"}, {"name": ["web.example"]}),
+        ({"kind": "A"}, {"ip": "10.0.0.1", "name": "old"}, {"name": ["old", "web.example"]}),
+        ({}, {}, {}),
+        ({}, {"ip": 4}, {}),
+        ({}, {"ip": ["10.0.0.1"]}, {}),
+        ({}, {"ip": "10.9.9.9"}, {}),
+        ({"tag_on_failure": ("_bad",)}, {"ip": "10.9.9.9"}, {"tags": ["_bad"]}),
+        ({"tag_on_failure": ("_bad",)}, {"ip": "10.9.9.9", "tags": ["x"]}, {"tags": ["x", "_bad"]}),
+        ({"tag_on_failure": ("_bad",)}, {}, {}),
+        (
+            {"tag_on_failure": ("_bad",), "fields": {"ip": "name", "to": "other"}},
+            {"ip": "10.9.9.9", "to": "10.9.9.8"},
+            {"tags": ["_bad"]},
+        ),
+        ({"tag_on_failure": ("_bad",), "fields": {"ip": "ip.name"}}, {"ip": "10.0.0.1"}, {"tags": ["_bad"]}),
+    ],
+)
+def test_the_answer_is_written_as_the_options_say(options: dict[str, Any], doc: Doc, expected: Doc) -> None:
+    assert Bench(**options).after(dict(doc)) == [{**doc, **expected}]
+
+
+def test_a_name_is_asked_once_for_all_events_and_remembered() -> None:
+    bench = Bench()
+    bench.after({"ip": "10.0.0.1"}, {"ip": "10.0.0.1"})
+    assert bench.take({"ip": "10.0.0.1"}) == []
+    assert bench.batch.messages.documents()[0]["name"] == "web.example"
+    assert bench.names.asked == ["10.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "ip", "seconds", "again"),
+    [
+        ({}, "10.0.0.1", 299, False),
+        ({}, "10.0.0.1", 301, True),
+        ({}, "10.0.0.2", 59, False),  # min_ttl
+        ({}, "10.0.0.2", 61, True),
+        ({"success_cache": SuccessCacheConfig(min_ttl=5.0)}, "10.0.0.2", 11, True),
+        ({"success_cache": SuccessCacheConfig(enabled=False)}, "10.0.0.1", 0, True),
+        ({}, "10.9.9.9", 59, False),
+        ({}, "10.9.9.9", 61, True),
+        ({"failure_cache": FailureCacheConfig(ttl=5.0)}, "10.9.9.9", 6, True),
+        ({"failure_cache": FailureCacheConfig(enabled=False)}, "10.9.9.9", 0, True),
+    ],
+)
+def test_an_answer_is_remembered_for_its_time(options: dict[str, Any], ip: str, seconds: float, again: bool) -> None:
+    bench = Bench(**options)
+    bench.after({"ip": ip})
+    bench.clock.advance(seconds)
+    bench.take({"ip": ip})
+    assert bench.names.under_way == again
+
+
+def test_the_oldest_answer_makes_room() -> None:
+    bench = Bench(success_cache=SuccessCacheConfig(capacity=1))
+    bench.after({"ip": "10.0.0.1"})
+    bench.after({"ip": "10.0.0.2"})
+    assert bench.take({"ip": "10.0.0.2"}) == []
+    assert bench.take({"ip": "10.0.0.1"}) != []
+
+
+def test_the_loop_is_woken_by_an_answer() -> None:
+    bench = Bench()
+    bench.take({"ip": "10.0.0.1"})
+    assert bench.names.woken == 0
+    bench.names.answer()
+    assert bench.names.woken == 1
+
+
+def test_steps_behind_it_wait_with_it() -> None:
+    bench = Bench()
+    (part,) = bench.take({"ip": "10.0.0.1"}, {})
+    part.go_on()
+    assert (part.done, bench.batch.messages.texts) == (False, ["a", "b"])
+    bench.names.answer()
+    part.go_on()
+    assert (part.done, bench.batch.messages.texts) == (True, ["A", "B"])
+
+
+def test_without_any_answer_the_events_go_on_after_the_timeout_of_all_name_servers() -> None:
+    bench = Bench(tag_on_failure=("_bad",))
+    (part,) = bench.take({"ip": "10.0.0.1"}, {})
+    assert part.due == bench.clock.monotonic() + 1.0
+    bench.clock.advance(0.99)
+    part.go_on()
+    assert not part.done
+    bench.clock.advance(0.02)
+    part.go_on()
+    assert part.done
+    assert bench.batch.messages.documents() == [{"ip": "10.0.0.1", "tags": ["_bad"]}, {}]
+
+
+def test_what_was_given_up_is_not_asked_any_more_and_nobody_else_waits_for_it() -> None:
+    bench = Bench()
+    (part,) = bench.take({"ip": "10.0.0.1"})
+    bench.clock.advance(1.1)
+    part.go_on()
+    assert bench.take({"ip": "10.0.0.1"}) == []
+    bench.names.answer()
+    assert bench.names.asked == []
+
+
+def test_while_answers_come_in_it_waits_for_all_of_them() -> None:
+    bench = Bench()
+    (part,) = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
+    bench.clock.advance(0.9)
+    bench.names.answer(0)
+    part.go_on()
+    bench.clock.advance(0.9)
+    part.go_on()
+    assert not part.done
+    bench.clock.advance(0.2)
+    part.go_on()
+    assert part.done
+    assert [doc.get("name") for doc in bench.batch.messages.documents()] == ["web.example", None]
+
+
+def test_a_name_server_that_is_down_does_not_prolong_the_wait() -> None:
+    bench = Bench()
+    bench.names.down = True
+    (part,) = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
+    due = part.due
+    bench.clock.advance(0.9)
+    bench.names.answer(0)
+    part.go_on()
+    assert part.due == due
+
+
+def test_silent_name_servers_are_told_of_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench(nameservers=("192.0.2.1",), failure_cache=FailureCacheConfig(enabled=False))
+    bench.names.down = True
+    for seconds in (0, 1, 60):
+        bench.clock.advance(seconds)
+        bench.after({"ip": "10.0.0.1"})
+    bench.clock.advance(60)
+    (part,) = bench.take({"ip": "10.0.0.2"})
+    bench.clock.advance(2)
+    part.go_on()
+    told = [record.getMessage().partition(". Events")[0] for record in caplog.records]
+    assert told == [
+        *["dns: no answer for '10.0.0.1' from the name servers (192.0.2.1): it is down"] * 2,
+        "dns: no answer for '10.0.0.2' from the name servers (192.0.2.1): none of them has answered anything for 1s",
+    ]
+
+
+def test_where_order_is_free_events_without_a_question_go_on_at_once() -> None:
+    bench, resolved = Bench(order="free"), []
+    made = batch(["a", "b", "cc"], resolve=lambda: resolved.append("yes"))
+    slow, quick = bench.take({"ip": "10.0.0.1"}, {}, {"ip": "10.0.0.1"}, made=made)
+    assert (quick.done, quick.batch.messages.texts) == (True, ["B"])
+    assert (slow.done, slow.keeps_order) == (False, False)
+    assert slow.batch.size + quick.batch.size == made.size
+    quick.batch.resolve()
+    quick.batch.resolve()
+    assert resolved == []
+    bench.names.answer()
+    slow.go_on()
+    assert [doc["name"] for doc in slow.batch.messages.documents()] == ["web.example"] * 2
+    assert slow.batch.messages.texts == ["A", "CC"]
+    assert slow.batch.messages.offsets == [0, 4]
+    slow.batch.resolve()
+    assert resolved == ["yes"]
+
+
+def test_where_order_is_free_and_all_events_wait_they_stay_together() -> None:
+    (part,) = Bench(order="free").take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
+    assert part.batch.events == 2
+
+
+def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
+    bench = Bench(order="free")
+    around = Surroundings(AGENT, Path(), bench.metrics, bench.clock)
+    kept = Asking(FakeNames().step(DnsConfig(kind="A", fields={"x": "y"}), around), None)
+    chain = WaitingChain([*bench.chain.steps, kept], bench.metrics, bench.clock)
+    made = batch(["a", "b"])
+    made.messages.docs = [{"ip": "10.0.0.1"}, {}]
+    (part,) = chain(made) or ()
+    assert (part.keeps_order, part.batch.events) == (True, 2)
+
+
+def test_two_of_them_wait_one_after_the_other_and_part_what_is_ready() -> None:
+    bench = Bench(order="free")
+    around = Surroundings(AGENT, Path(), bench.metrics, bench.clock)
+    later = FakeNames({"x": Answer(("192.0.2.1",), 60)})
+    second = Asking(later.step(DnsConfig(kind="A", fields={"host": "ip"}, order="free"), around), None)
+    chain = WaitingChain([bench.chain.steps[0], second], bench.metrics, bench.clock)
+    made = batch(["a", "b", "c"])
+    made.messages.docs = [{"ip": "10.0.0.1"}, {}, {"ip": "10.0.0.1", "host": "x"}]
+    slow, quick = chain(made) or ()
+    assert quick.done
+    bench.names.answer()
+    (parted,) = slow.go_on()
+    assert (parted.done, parted.batch.messages.texts, slow.done) == (True, ["a"], False)
+    later.answer()
+    slow.go_on()
+    assert (slow.done, slow.batch.messages.texts) == (True, ["c"])
+    assert slow.batch.size + parted.batch.size + quick.batch.size == 6
+
+
+def test_what_was_dropped_before_is_counted_once_and_asks_nothing() -> None:
+    bench = Bench(order="free", before=[DropsB()])
+    slow, quick = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {})
+    bench.names.answer()
+    slow.go_on()
+    assert bench.names.asked == ["10.0.0.1"]
+    assert (slow.batch.messages.texts, quick.batch.messages.texts) == (["A"], ["C"])
+    assert bench.metrics.events_filtered == 1
+
+
+def test_only_events_that_meet_its_condition_are_looked_up() -> None:
+    bench = Bench(when=ConditionConfig(has_fields=("public",)))
+    assert bench.after({"ip": "10.0.0.1"}, {"ip": "10.0.0.1", "public": 1})[0] == {"ip": "10.0.0.1"}
+    assert bench.batch.messages.documents()[1]["name"] == "web.example"
+
+
+def test_an_empty_batch_is_done() -> None:
+    assert Bench().chain(batch([])) is None

@@ -1,0 +1,94 @@
+"""The resolver asks real name servers: over UDP, on this machine."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from config.processors.dns import DnsConfig
+from shipper.processor.metadata.resolver import FAILURE, Answer, Resolver, Workers
+from tests.name_servers import NameServer
+
+ZONE = {
+    ("4.3.2.1.in-addr.arpa.", "PTR"): ["web.example."],
+    ("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa.", "PTR"): ["six.example."],
+    ("web.example.", "A"): ["192.0.2.1", "192.0.2.2"],
+    ("web.example.", "AAAA"): ["2001:db8::1"],
+    ("web.example.", "TXT"): ['"v=spf1" "-all"'],
+    ("alias.example.", "A"): [],
+}
+
+
+@pytest.fixture
+def server() -> Iterator[NameServer]:
+    server = NameServer(ZONE)
+    yield server
+    server.close()
+
+
+def resolver(kind: str, *addresses: str, timeout: float = 5.0) -> Resolver:
+    return Resolver(DnsConfig(kind=kind, fields={"a": "b"}, nameservers=addresses, timeout=timeout))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        ("PTR", "1.2.3.4", Answer(("web.example",), 300)),
+        ("PTR", "2001:db8::1", Answer(("six.example",), 300)),
+        ("PTR", "1.2.3.5", FAILURE),  # NXDOMAIN
+        ("PTR", "no address", FAILURE),
+        ("A", "web.example", Answer(("192.0.2.1", "192.0.2.2"), 300)),
+        ("A", "a..b", FAILURE),
+        ("A", "alias.example", FAILURE),  # no record of this type
+        ("AAAA", "web.example.", Answer(("2001:db8::1",), 300)),
+        ("TXT", "web.example", Answer(("v=spf1", "-all"), 300)),
+    ],
+)
+def test_a_name_server_answers(server: NameServer, kind: str, name: str, expected: Answer) -> None:
+    found = resolver(kind, server.address).resolve(name)
+    # A server may give them in any order.
+    assert (sorted(found.values), found.ttl, found.silence) == (sorted(expected.values), expected.ttl, "")
+
+
+def test_the_next_name_server_is_asked_when_one_does_not_answer(server: NameServer) -> None:
+    silent = NameServer({}, silent=True)
+    assert resolver("A", silent.address, server.address, timeout=0.5).resolve("web.example").values != ()
+    silent.close()
+
+
+def test_what_a_name_server_says_counts_and_the_next_one_is_not_asked(server: NameServer) -> None:
+    other = NameServer({})
+    assert resolver("A", other.address, server.address).resolve("web.example") == FAILURE
+    assert server.asked == []
+    other.close()
+
+
+def test_a_silent_name_server_costs_the_timeout() -> None:
+    silent = NameServer({}, silent=True)
+    assert resolver("A", silent.address, timeout=0.02).resolve("web.example").silence.startswith("127.0.0.1: ")
+    silent.close()
+
+
+def test_threads_end_with_their_owner() -> None:
+    workers, done = Workers(2), threading.Event()
+    workers.start(done.set)
+    workers.start(done.set)
+    threads = list(workers._threads)
+    assert done.wait(10)
+    assert len(threads) == 2
+    del workers
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_work_goes_on_after_a_thread_has_died() -> None:
+    workers, done = Workers(1), threading.Event()
+    hook, threading.excepthook = threading.excepthook, lambda _: None
+    try:
+        workers.start(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+        workers._threads[0].join(10)
+    finally:
+        threading.excepthook = hook
+    workers.start(done.set)
+    assert done.wait(10)

@@ -1,0 +1,76 @@
+"""include_lines, exclude_lines and include_message."""
+
+import pytest
+
+from shipper.event import MULTILINE, Messages
+from shipper.metrics import Metrics
+from shipper.reader.select import NotEmptyReader, SelectReader
+from tests.builders import messages
+from tests.given_runs import GivenRuns
+
+LINES = ["ERR disk", "DBG disk", "WARN net", "", "ERR net"]
+
+
+def select(run: Messages, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> tuple[Messages, int]:
+    metrics = Metrics()
+    kept = SelectReader(GivenRuns(run), include, exclude, metrics).next()
+    assert kept is not None
+    return kept, metrics.events_filtered
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "kept", "filtered"),
+    [
+        (("^ERR",), (), ["ERR disk", "ERR net"], 2),
+        (("^ERR", "^WARN"), (), ["ERR disk", "WARN net", "ERR net"], 1),
+        ((), ("^DBG",), ["ERR disk", "WARN net", "", "ERR net"], 1),
+        ((), ("^DBG", "net$"), ["ERR disk", ""], 3),
+        (("disk",), ("^DBG",), ["ERR disk"], 3),
+        (("nowhere",), ("^DBG",), [], 4),
+        (("",), ("",), [], 4),
+        (("",), (), LINES, 0),
+    ],
+)
+def test_a_message_stays_if_it_is_included_and_not_excluded(
+    include: tuple[str, ...], exclude: tuple[str, ...], kept: list[str], filtered: int
+) -> None:
+    """A message that is empty is no event, and not counted as one that was dropped."""
+    run, counted = select(messages(LINES), include, exclude)
+    assert (run.texts, counted) == (kept, filtered)
+
+
+def test_what_stays_keeps_its_columns_and_the_run_its_bytes() -> None:
+    run = messages(["a", "x", "bc"], start=10)
+    run.flags = {2: (MULTILINE,)}
+    run.docs = [{}, {"n": 1}, {"n": 2}]
+    run.cut = True
+    kept, _ = select(run, exclude=("x",))
+    assert (kept.start, kept.end, kept.offsets, kept.lengths) == (10, 17, [10, 14], [2, 3])
+    assert (kept.flags, kept.docs, kept.cut) == ({1: (MULTILINE,)}, [{}, {"n": 2}], True)
+
+
+def test_an_event_without_a_message_is_asked_about_the_empty_text() -> None:
+    run = messages(["", ""])
+    run.docs = [{"a": 1}, {}]
+    assert select(run, include=("a",)) == (Messages(0, 2, docs=[]), 1)
+
+
+def test_empty_messages_go_but_not_those_that_have_members() -> None:
+    run = messages(["", "a", "", ""])
+    run.docs = [{}, {}, {"b": 1}, {}]
+    kept = NotEmptyReader(GivenRuns(run)).next()
+    assert kept is not None
+    assert (kept.texts, kept.docs, kept.offsets, kept.end) == (["a", ""], [{}, {"b": 1}], [1, 3], 5)
+
+
+@pytest.mark.parametrize("reader", [SelectReader(GivenRuns(), ("a",), (), Metrics()), NotEmptyReader(GivenRuns())])
+def test_nothing_read_is_nothing_left(reader: SelectReader | NotEmptyReader) -> None:
+    assert reader.next() is None
+    assert reader.finish() is None
+
+
+def test_a_message_that_ends_by_time_is_asked_too() -> None:
+    reader = NotEmptyReader(SelectReader(GivenRuns(ending=messages(["a", "b", ""])), ("[ab]|^$",), ("a",), Metrics()))
+    ended = reader.finish()
+    assert ended is not None
+    assert (ended.texts, ended.end) == (["b"], 5)

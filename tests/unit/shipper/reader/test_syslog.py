@@ -1,0 +1,87 @@
+import logging
+from typing import Any
+
+import pytest
+
+from config.syslog_parser import SyslogConfig
+from shipper.event import Messages
+from shipper.reader import chain
+from shipper.reader.syslog import SyslogReader
+from shipper.testing import ManualClock
+from tests.builders import input_config, messages
+from tests.short_reads import LogOnDisk
+from tests.unit.shipper.reader.test_limit import OneRun
+
+LINE = "<13>Oct 11 22:14:15 web-1 su[1024]: this is the message"
+SYSLOG: dict[str, Any] = {
+    "priority": 13,
+    "facility": {"code": 1, "name": "user-level"},
+    "severity": {"code": 5, "name": "Notice"},
+    "hostname": "web-1",
+    "appname": "su",
+    "procid": "1024",
+}
+SHARED = {"log": {"file": {"path": "/var/log/messages"}}}
+
+
+def read(run: Messages, config: SyslogConfig | None = None) -> Messages:
+    config = config or SyslogConfig(timezone="UTC")
+    read = SyslogReader(OneRun(run), config, SHARED, ManualClock()).next()
+    assert read is not None
+    return read
+
+
+def test_a_message_of_syslog_becomes_its_text_with_what_it_says_of_itself() -> None:
+    run = read(messages([LINE]))
+    assert run.texts == ["this is the message"]
+    assert run.docs == [{"log": {"syslog": SYSLOG}, "@timestamp": "2025-10-11T22:14:15.000Z"}]
+    assert run.lengths == [len(LINE) + 1]
+
+
+def test_the_zone_is_that_of_the_configuration() -> None:
+    run = read(messages([LINE]), SyslogConfig(timezone="+02:00"))
+    assert run.documents()[0]["@timestamp"] == "2025-10-11T20:14:15.000Z"
+
+
+def test_what_an_earlier_parser_found_stays() -> None:
+    run = messages([LINE])
+    run.docs = [{"stream": "stdout", "log": {"level": "info"}}]
+    assert read(run).docs == [
+        {"stream": "stdout", "log": {"level": "info", "syslog": SYSLOG}, "@timestamp": "2025-10-11T22:14:15.000Z"}
+    ]
+
+
+def test_what_is_not_of_syslog_stays_as_it_is_and_says_why() -> None:
+    run = read(messages(["Not of syslog.", LINE, ""]))
+    assert run.texts == ["Not of syslog.", "this is the message", ""]
+    docs = run.documents()
+    assert docs[0]["error"]["message"].startswith("Error parsing syslog message: no timestamp")
+    assert docs[0].keys() == {"error"}
+    assert docs[2] == {}
+
+
+def test_it_does_not_say_why_where_that_is_not_wanted() -> None:
+    assert read(messages(["Not of syslog."]), SyslogConfig(add_error_key=False)).docs == [{}]
+
+
+def test_a_log_line_tells_of_it_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        read(messages(["Not of syslog."]))
+        assert caplog.messages == []
+        read(messages(["Not of syslog." + "x" * 10_000]), SyslogConfig(log_errors=True))
+    (line,) = caplog.messages
+    assert line.startswith("/var/log/messages: not a message of syslog, and shipped as it is: no timestamp")
+    assert "Not of syslog." in line
+    assert len(line) < 400
+
+
+def test_a_message_without_text_is_an_event_all_the_same(log: LogOnDisk) -> None:
+    log.write(b"<13>1 - - - - - -\n\n")
+    run = chain.build(input_config(SyslogConfig()), log.open(), 1000, ManualClock()).next()
+    assert run is not None
+    assert run.texts == [""]
+    assert run.documents()[0]["log"]["syslog"]["version"] == "1"
+
+
+def test_what_is_pending_below_is_passed_on() -> None:
+    assert SyslogReader(OneRun(messages([])), SyslogConfig(), SHARED, ManualClock()).pending_since == 7.0

@@ -1,0 +1,91 @@
+from pathlib import Path
+
+import pytest
+
+from config.load import load
+from config.model import ShipperConfig
+from shipper.explain import explain
+
+CONFIG = """\
+filebeat.inputs:
+  - type: filestream
+    id: app
+    paths: [{folder}/*.log, {folder}/a.*]
+    encoding: latin1
+    parsers:
+      - multiline: {{pattern: '^\\s', match: after, max_lines: 7}}
+      - ndjson: ~
+    message_max_bytes: 1536
+    include_lines: [ERR, "it's"]
+    exclude_lines: ['^DBG']
+    processors:
+      - add_fields: {{target: project, fields: {{name: x, on: true}}}}
+      - drop_event.when.not.has_fields: [a.b]
+  - type: stdin
+    enabled: false
+processors:
+  - if: {{or: [{{contains.message: ERR}}, {{equals.level: 3}}]}}
+    then: [{{add_tags.tags: [error]}}]
+    else: [{{add_tags.tags: [ok]}}, {{add_locale: ~}}]
+output.kafka: {{hosts: [a, b], topic: logs}}
+"""
+
+
+@pytest.fixture
+def explained(tmp_path):
+    def explained(text):
+        file = tmp_path / "shipper.yml"
+        file.write_text(text)
+        return list(explain(load(file, ShipperConfig, env={})))
+
+    return explained
+
+
+def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: Path, explained):
+    for name, size in (("a.log", 2048), ("b.log", 1024), ("a.txt", 0)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert explained(CONFIG.format(folder=tmp_path)) == [
+        "input app (type filestream)",
+        f"  files       {tmp_path}/*.log: 2 files, 3 KiB now",
+        f"              {tmp_path}/a.*: 2 files, 2 KiB now",
+        "              together 3 files",
+        "  lines       encoding latin1, line_terminator auto",
+        "  parsers     multiline pattern: '^\\s', max_lines: 7",
+        "              ndjson",
+        "  limit       1.5 KiB a message",
+        "  filters     include_lines 'ERR' or 'it''s'",
+        "              exclude_lines '^DBG'",
+        "  processors   1  add_fields fields: {name: 'x', on: true}, target: 'project'",
+        "               2  drop_event when not has_fields ['a.b']",
+        "               3  if (contains {message: 'ERR'} or equals {level: 3})",
+        "                    add_tags tags: ['error']",
+        "                  else",
+        "                    add_tags tags: ['ok']",
+        "                    add_locale",
+        "input stdin (type stdin, not enabled)",
+        "  lines       encoding utf-8, line_terminator auto",
+        "  limit       10 MiB a message",
+        "  processors   1  if (contains {message: 'ERR'} or equals {level: 3})",
+        "                    add_tags tags: ['error']",
+        "                  else",
+        "                    add_tags tags: ['ok']",
+        "                    add_locale",
+        "output kafka, topic logs at a, b",
+    ]
+
+
+def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path, explained):
+    (tmp_path / "dangling.log").symlink_to(tmp_path / "nowhere")
+    text = f"filebeat.inputs: [{{type: log, paths: ['{tmp_path}/none*']}}]\noutput.console: ~"
+    assert f"  files       {tmp_path}/none*: 0 files now" in explained(text)
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("output.console: ~", "output console"),
+        ("output.file: {path: /var/tmp, filename: out}", "output file /var/tmp/out"),
+    ],
+)
+def test_it_names_the_output(output, said, explained):
+    assert explained(f"filebeat.inputs: [{{type: stdin}}]\n{output}")[-1] == said

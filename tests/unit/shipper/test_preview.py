@@ -1,0 +1,91 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from config.load import load
+from config.model import ShipperConfig
+from shipper.clock import SystemClock
+from shipper.metrics import Metrics
+from shipper.preview import Preview
+from shipper.processor.base import Surroundings
+from tests.builders import AGENT
+
+
+@pytest.fixture
+def preview(tmp_path):
+    def preview(input, content, processors="[]", path="-", *, whole=False):
+        file = tmp_path / "shipper.yml"
+        file.write_text(
+            f"filebeat.inputs: [{{type: filestream, id: a, paths: [/x], {input}}}]\n"
+            f"processors: {processors}\noutput.console: ~"
+        )
+        config = load(file, ShipperConfig, env={})
+        around = Surroundings(AGENT, Path(tmp_path), Metrics(), SystemClock())
+        return list(Preview(config, config.inputs[0], around, path, whole=whole).of(content))
+
+    return preview
+
+
+def shown(lines):
+    """The lines as they are; of an event its message, offset and length."""
+    for line in lines:
+        head, arrow, record = line.partition("-> ")
+        event = json.loads(record) if arrow else {}
+        yield (event["message"], event["log"]["offset"], event["log"]["length"]) if event else head.strip()
+
+
+MULTILINE = r"parsers: [{multiline: {pattern: '^\s', match: after}}]"
+
+
+def test_each_message_stands_below_the_lines_that_it_is_made_of(preview):
+    assert list(shown(preview(MULTILINE, b"one\n  two\n\nthree\nlast"))) == [
+        "1 | one",
+        "2 |   two",
+        ("one\n  two", 0, 10),
+        "3 |",
+        "-- no event: an empty line",
+        "4 | three",
+        ("three", 11, 6),
+        "5 | last",
+        ("last", 17, 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "processors", "why"),
+    [
+        ("include_lines: [x]", "[]", "none of include_lines is found in it"),
+        ("exclude_lines: [DBG]", "[]", "exclude_lines leaves it out"),
+        ("parsers: [{include_message.patterns: [x]}]", "[]", "parser 1, include_message, left it out"),
+        ("processors: [{add_locale: ~}, {drop_event: ~}]", "[]", "processor 2, drop_event, dropped it"),
+        ("processors: [{add_locale: ~}]", "[{drop_event: ~}]", "processor 2, drop_event, dropped it"),
+        ("", "[{if: {contains.message: DBG}, then: [{drop_event: ~}]}]", "processor 1, if, dropped it"),
+    ],
+)
+def test_of_a_line_without_an_event_it_says_who_left_it_out(options, processors, why, preview):
+    assert preview(options, b"DBG\n", processors) == ["     1 | DBG", f"       -- no event: {why}"]
+
+
+def test_processors_are_at_work_and_what_is_the_same_for_all_is_shown_on_demand(preview):
+    (_, line) = preview("processors: [{add_fields: {target: '', fields: {n: 1}}}]", b"one\n")
+    assert json.loads(line.partition("-> ")[2]).keys() == {"@timestamp", "message", "log", "n"}
+    (_, line) = preview("", b"one\n", whole=True, path="/var/log/x.log")
+    event = json.loads(line.partition("-> ")[2])
+    assert event["agent"]["id"] == AGENT.id
+    assert event["log"]["file"]["path"] == "/var/log/x.log"
+
+
+def test_the_path_is_what_conditions_see(preview):
+    drop = "processors: [{drop_event.when.contains.log.file.path: nginx}]"
+    assert "no event" in preview(drop, b"x\n", path="/var/log/nginx.log")[-1]
+    assert "no event" not in preview(drop, b"x\n", path="/var/log/app.log")[-1]
+
+
+def test_lines_are_read_in_the_encoding_of_the_input(preview):
+    lines = preview("encoding: utf-16le", "é\nz\n".encode("utf-16-le"))
+    assert list(shown(lines)) == ["1 | é", ("é", 0, 4), "2 | z", ("z", 4, 4)]
+
+
+def test_nothing_gives_nothing(preview):
+    assert preview("", b"") == []

@@ -1,0 +1,56 @@
+"""What is told of a reload; what it does to files is told in tests/model/test_reload.py."""
+
+import logging
+from typing import cast
+
+import pytest
+
+from config.model import ConsoleOutput, InputConfig, OutputConfig, ShipperConfig
+from shipper.inputs import Inputs
+from shipper.reload import Reading, Reloader, difference
+from shipper.source.input import Input
+from shipper.testing import ManualClock
+from tests.builders import AGENT, input_config
+
+
+def an_input(name: str) -> Input:
+    return Input(InputConfig(id=name, paths=("x",)), AGENT, {}, 1000, ManualClock(), print)
+
+
+A, B, C = map(an_input, "abc")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ([A], [A, B], "1 input added, 1 unchanged"),
+        ([], [A, B], "2 inputs added"),
+        ([A, B, C], [C, an_input("b"), an_input("d")], "1 input added, 1 removed, 1 changed, 1 unchanged"),
+        ([A, B], [], "2 inputs removed"),
+        ([A, B], [B, A], "2 inputs unchanged"),
+        ([], [], "0 inputs left"),
+    ],
+)
+def test_the_difference_is_told_in_numbers(before: list[Input], after: list[Input], words: str) -> None:
+    assert difference(before, after) == words
+
+
+class Made:
+    """The `Inputs` of a test: one, whatever the configuration."""
+
+    def of(self, config: ShipperConfig) -> list[Input]:
+        return [A]
+
+
+def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCaptureFixture) -> None:
+    def read() -> ShipperConfig:
+        raise AssertionError("it is not asked for")
+
+    config = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutput()))
+    asked = iter([False, True])
+    reloader = Reloader(config, Reading(read, lambda: next(asked)), cast("Inputs", Made()), None, ManualClock())
+    caplog.set_level(logging.INFO)
+    reloader.step()
+    assert caplog.messages == []
+    reloader.step()
+    assert caplog.messages == ["the configuration is not read again: standard input is read, which ends with the agent"]

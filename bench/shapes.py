@@ -57,9 +57,11 @@ def objects(count: int) -> Iterator[str]:
 
 
 def container_lines(count: int) -> Iterator[str]:
-    """As containerd writes them."""
+    """As containerd writes them, a thousand in a second."""
     for number in range(count):
-        yield f"2026-11-21T09:{number // 60 % 60:02d}:{number % 60:02d}.{number:09d}Z stdout F {line(number)}"
+        second = number // 1000
+        time = f"09:{second // 60 % 60:02d}:{second % 60:02d}.{number % 1000:03d}123456"
+        yield f"2026-11-21T{time}Z stdout F {line(number)}"
 
 
 def access_lines(count: int) -> Iterator[str]:

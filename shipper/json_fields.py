@@ -150,7 +150,7 @@ def _time(text: str) -> str | None:
     return rfc3339(f"{text[:-2]}:{text[-2:]}" if text[-5:-4] in ("+", "-") else text)
 
 
-def merge(into: Doc, values: Doc, *, overwrite: bool) -> None:
+def merge(into: Doc, values: Doc, *, overwrite: bool = True) -> None:
     """Write the values into the object, object by object; what is no object on both sides is replaced, or kept."""
     for name, value in values.items():
         here = into.get(name)
@@ -179,6 +179,7 @@ def add_error(doc: Doc, message: str) -> None:
 
 def copied(value: Any) -> Any:
     """The same value, with containers of its own."""
-    if isinstance(value, dict):
+    kind = type(value)
+    if kind is dict:
         return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if isinstance(value, list | tuple) else value
+    return [copied(each) for each in value] if kind is list or kind is tuple else value

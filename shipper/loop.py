@@ -20,7 +20,10 @@ from shipper.source.harvester import Harvester
 from shipper.source.scheduler import Scheduler
 from shipper.wake import Wake
 
-READS_A_STEP = 4  # so that acknowledgements are taken in between, and the queue's bound is looked at
+# So that acknowledgements are taken in between, and the queue's bound is looked at. Small reads are many files' news;
+# a large one alone makes the others wait long enough, the more so if processors work on it.
+READS_A_STEP = 4
+BYTES_A_STEP = 128 * 1024
 LONGEST_WAIT = 1.0
 # How late an acknowledgement is taken in while nothing waits for it: the client sends on its own, and each wake-up
 # costs more than the report.
@@ -95,8 +98,10 @@ class Loop:
         for harvester in self._scheduler.overdue():
             # Not ended before another look: while the queue was full, its next line may have come unread.
             self._scheduler.wake(harvester)
+        enough = self._metrics.bytes_read + BYTES_A_STEP
         for _ in range(READS_A_STEP):
-            ready = self._scheduler.next_ready() if self._queue.has_room else None
+            has_read = self._metrics.bytes_read >= enough
+            ready = self._scheduler.next_ready() if self._queue.has_room and not has_read else None
             if ready is None:
                 return
             self._read_one(ready)

@@ -11,10 +11,10 @@ from config.load import load
 from config.processors import PROCESSORS, AnyProcessor
 from shipper.clock import Clock
 from shipper.event import Batch, Doc
+from shipper.json_fields import copied
 from shipper.metrics import Metrics
 from shipper.processor import chain
 from shipper.processor.base import Surroundings
-from shipper.processor.fields import copied
 from shipper.testing import ManualClock
 from tests.builders import AGENT, encoder, messages, nothing, source
 

@@ -1,22 +1,17 @@
-"""The chain of processors of an input, from its configuration. This page is the one place that knows all of them."""
+"""The chain of processors of an input, from its configuration: how they are run, one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from config.processors import AnyProcessor, Branch
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.processor import conditions
 from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorError, Surroundings
-from shipper.processor.changing import table as changing
-from shipper.processor.decoding import table as decoding
 from shipper.processor.events import Event, Events, all_of
-from shipper.processor.metadata import table as metadata
-from shipper.processor.parsing import table as parsing
 from shipper.processor.waiting import Asking, WaitingChain
-
-FAMILIES = (changing.TABLE, parsing.TABLE, decoding.TABLE, metadata.TABLE)
 
 
 class Chain:
@@ -94,17 +89,27 @@ class Conditional:
 
 def build(configs: Sequence[AnyProcessor], around: Surroundings) -> Chain | WaitingChain | None:
     """The chain of these processors; None for none of them. Raises StartError for what cannot work here."""
+    if not configs:
+        return None
     outer = [_outer(config, around) for config in configs]
     plain = [step for step in outer if not isinstance(step, Asking)]
     if len(plain) < len(outer):
         return WaitingChain(outer, around.metrics, around.clock)
-    return Chain(plain, around.metrics) if plain else None
+    return Chain(plain, around.metrics)
+
+
+def _families() -> ModuleType:
+    # Not at the top: they and their libraries are a third of the agent's start, and it may have no processors.
+    from shipper.processor import families
+
+    return families
 
 
 def _outer(config: AnyProcessor, around: Surroundings) -> Processor | Asking:
     """A step that may wait is no part of another one (config/processors checks that), so a batch can go on after it."""
-    if not isinstance(config, Branch) and type(config) in metadata.ASKING:
-        asks = metadata.ASKING[type(config)](config, around)
+    asking = _families().ASKING
+    if not isinstance(config, Branch) and type(config) in asking:
+        asks = asking[type(config)](config, around)
         return Asking(asks, None if config.when is None else conditions.build(config.when))
     return _step(config, around)
 
@@ -117,7 +122,6 @@ def _step(config: AnyProcessor, around: Surroundings) -> Processor:
     if isinstance(config, Branch):
         condition = conditions.build(config.condition)
         return Conditional(condition, _steps(config.then, around), _steps(config.otherwise, around))
-    make = next(family[type(config)] for family in FAMILIES if type(config) in family)
-    made = make(config, around)
+    made = _families().TABLE[type(config)](config, around)
     step = Each(config.name, made, around.metrics) if isinstance(made, EventProcessor) else made
     return step if config.when is None else Conditional(conditions.build(config.when), [step])

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shipper.event import GONE, Batch, Constants, Doc, Messages, Source, add_flag
-from shipper.processor.fields import MISSING, ROOTS_OF_EVENTS, FieldError, Path, copied, find, remove, store
+from shipper.json_fields import copied
+from shipper.processor.fields import MISSING, ROOTS_OF_EVENTS, FieldError, Path, find, remove, store
 from shipper.processor.log_member import delete_log, get_log, is_kept, put_log
 from shipper.record import timestamp
 from shipper.times import rfc3339

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shipper.event import Doc
+from shipper.json_fields import copied
 from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, Path, ProcessorError, copied, dotted, roots
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, roots
 
 Step = Callable[[Event], None]
 

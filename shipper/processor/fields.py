@@ -89,21 +89,3 @@ def remove(node: Any, path: Path) -> bool:
     if holder is not None:
         del holder[key]
     return holder is not None
-
-
-def copied(value: Any) -> Any:
-    """The same value, with containers of its own."""
-    kind = type(value)
-    if kind is dict:
-        return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if kind is list or kind is tuple else value
-
-
-def merge(into: dict[str, Any], values: dict[str, Any], *, overwrite: bool = True) -> None:
-    """Write the values into the object, object by object; what is no object on both sides is replaced, or kept."""
-    for name, value in values.items():
-        here = into.get(name, MISSING)
-        if isinstance(here, dict) and isinstance(value, dict):
-            merge(here, value, overwrite=overwrite)
-        elif here is MISSING or overwrite:
-            into[name] = value

@@ -7,7 +7,8 @@ readers know (`log.file`) is shared, and anything else is in the event's own doc
 from typing import Any
 
 from shipper.event import Doc, Messages
-from shipper.processor.fields import MISSING, FieldError, Path, copied, find, remove, store
+from shipper.json_fields import copied
+from shipper.processor.fields import MISSING, FieldError, Path, find, remove, store
 
 _COLUMNS = frozenset({"offset", "length", "flags"})
 _PLACES = (("offset",), ("length",))

@@ -8,8 +8,9 @@ from typing import Any
 
 from config.processors.adding import AddFieldsConfig, AddIdConfig, AddLabelsConfig, AddLocaleConfig, AddTagsConfig
 from shipper.clock import Clock
+from shipper.json_fields import copied
 from shipper.processor.events import Event, Events, all_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, copied, dotted, path_of, root_of, roots
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
 
 _TIMEZONE = ("event", "timezone")
 _ID_BYTES = 15  # what Elasticsearch makes ids of

@@ -6,8 +6,9 @@ from typing import Any
 
 from config.patterns import searcher
 from config.processors.moving import DropFieldsConfig, IncludeFieldsConfig, pattern_of
+from shipper.json_fields import copied
 from shipper.processor.events import Event, Events, all_of
-from shipper.processor.fields import MISSING, Path, copied, dotted, find, path_of, roots, store
+from shipper.processor.fields import MISSING, Path, dotted, find, path_of, roots, store
 
 _STAYING = frozenset({"@timestamp", "type"})
 _METADATA = "@metadata"

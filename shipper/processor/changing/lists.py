@@ -5,9 +5,10 @@ from typing import Any
 from config.conditions import flat
 from config.processors.adding import AppendConfig
 from config.processors.values import ExtractArrayConfig
+from shipper.json_fields import copied
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Step, value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, copied, dotted, path_of
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
 
 
 def append(config: AppendConfig) -> FieldByField:

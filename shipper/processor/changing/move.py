@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from config.processors.moving import CopyFieldsConfig, FromToConfig, MoveFieldsConfig, RenameConfig
+from shipper.json_fields import copied
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Saved, Step, value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, copied, dotted, find, path_of, roots
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, find, path_of, roots
 
 _STAYING = frozenset({"@timestamp", "@metadata"})
 

@@ -16,9 +16,10 @@ from config.processors.values import (
     UrlFieldConfig,
 )
 from shipper.event import TRUNCATED
+from shipper.json_fields import copied
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Step, value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, copied, path_of
+from shipper.processor.fields import MISSING, Path, ProcessorError, path_of
 from shipper.processor.numbers import CONVERSIONS
 
 # $name or ${name}: a name is as long as it can be, so $1x is the group "1x", which there is none of.

@@ -6,9 +6,10 @@ from typing import Any
 
 from config.processors.runtime_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
+from shipper.json_fields import copied
 from shipper.processor.base import Surroundings
 from shipper.processor.events import Event, Events
-from shipper.processor.fields import Path, copied, path_of
+from shipper.processor.fields import Path, path_of
 from shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
 from shipper.processor.metadata.proc import container_of, last_group
 from shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles, labelled

@@ -10,9 +10,10 @@ import psutil
 
 from config.processors.host_metadata import AddHostMetadataConfig
 from shipper.event import Doc
+from shipper.json_fields import copied
 from shipper.processor.base import Surroundings
 from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING, copied
+from shipper.processor.fields import MISSING
 from shipper.processor.metadata.facts import Facts, Sharing, leaves
 
 FAMILIES = {

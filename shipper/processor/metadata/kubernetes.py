@@ -7,9 +7,10 @@ from typing import Any
 
 from config.processors.runtime_metadata import AddKubernetesMetadataConfig
 from shipper.event import Doc
+from shipper.json_fields import copied
 from shipper.processor.base import Surroundings
 from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING, Path, copied
+from shipper.processor.fields import MISSING, Path
 from shipper.processor.metadata.facts import Facts, Sharing, leaves
 from shipper.processor.metadata.pod_paths import PodPlace, pod_on_disk
 from shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles, labelled

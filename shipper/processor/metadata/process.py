@@ -5,9 +5,10 @@ from pathlib import Path as FilePath
 
 from config.processors.host_metadata import AddProcessMetadataConfig
 from shipper.event import Doc
+from shipper.json_fields import copied
 from shipper.processor.base import ProcessorError, Surroundings
 from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING, Path, copied, find, path_of
+from shipper.processor.fields import MISSING, Path, find, path_of
 from shipper.processor.metadata.facts import Sharing, all_lack
 from shipper.processor.metadata.proc import CONTAINER_ID, container_of, describe, last_group
 

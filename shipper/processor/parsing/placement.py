@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from shipper.event import Doc
+from shipper.json_fields import copied
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import Saved
-from shipper.processor.fields import MISSING, Path, ProcessorError, copied, dotted
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted
 
 _MESSAGE: Path = ("message",)
 # What is not, or not only, kept in the event's document.

@@ -4,9 +4,10 @@ from config.processors.times import SyslogProcessorConfig
 from config.timezones import zone_of
 from shipper import syslog_format
 from shipper.clock import Clock
+from shipper.json_fields import copied, merge
 from shipper.processor.base import ProcessorError
 from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, copied, merge, path_of, roots
+from shipper.processor.fields import MISSING, path_of, roots
 from shipper.syslog_format import SyslogError, SyslogMessage
 
 _MESSAGE, _TIME, _SYSLOG = ("message",), ("@timestamp",), ("log", "syslog")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from config.processors.dns import DnsConfig
+from shipper.loop import BYTES_A_STEP
+from shipper.reader.log_file import READ_SIZE
 from shipper.source.scheduler import HOT_INTERVAL
 from tests.lab import CHECK_INTERVAL, LONG, Lab
 from tests.name_servers import NameServer
@@ -40,6 +42,19 @@ def test_an_acknowledgement_is_taken_in_also_while_files_are_read(lab: Lab) -> N
     lab.append("a.log", "two\n" * 100_000)
     lab.step()
     assert lab.running.metrics.events_acked > 0
+
+
+def test_a_step_ends_after_one_large_read_so_that_others_get_their_turn(lab: Lab) -> None:
+    for name in ("a.log", "b.log", "c.log"):
+        lab.append(name, (b"x" * 99 + b"\n") * 20_000)
+    lab.start()
+    steps: list[int] = []
+    while sum(steps) < 6_000_000 and len(steps) < 1000:
+        before = lab.running.metrics.bytes_read
+        lab.step()
+        steps.append(lab.running.metrics.bytes_read - before)
+    assert sum(steps) == 6_000_000
+    assert max(steps) < BYTES_A_STEP + READ_SIZE
 
 
 @pytest.fixture

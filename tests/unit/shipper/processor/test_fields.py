@@ -1,6 +1,7 @@
 import pytest
 
-from shipper.processor.fields import MISSING, FieldError, copied, find, merge, path_of, remove, roots, store
+from shipper.json_fields import copied, merge
+from shipper.processor.fields import MISSING, FieldError, find, path_of, remove, roots, store
 
 NESTED = {"a": {"b": {"c": 1}, "n": None}, "d.e": 2, "f": {"g.h": 3}, "text": "x"}
 

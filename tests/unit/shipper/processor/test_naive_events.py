@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from shipper.event import Batch, Doc
+from shipper.json_fields import copied
 from shipper.metrics import Metrics
 from shipper.processor.chain import Each, run
 from shipper.processor.events import Event, Events
-from shipper.processor.fields import MISSING, Path, ProcessorError, copied, path_of, roots
+from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 from tests.builders import messages, nothing, source
 from tests.processing import records
 

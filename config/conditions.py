@@ -98,7 +98,7 @@ def _regexp(name: str, value: Any) -> Iterator[str]:
 
 def _range(name: str, value: Any) -> Iterator[str]:
     if not name.endswith(tuple(f".{each}" for each in BOUNDS)):
-        yield f"must be a bound of a field, as in '{name}.gte: 400'; bounds are {', '.join(BOUNDS)}"
+        yield f"must be a bound of a field, as in 'http.response.code.gte: 400'; bounds are {', '.join(BOUNDS)}"
     elif bound(value) is None:
         yield f"{value!r} must be a number"
 

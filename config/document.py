@@ -105,6 +105,8 @@ def _line(error: yaml.MarkedYAMLError) -> int:
 def _reason(error: yaml.MarkedYAMLError) -> str:
     if error.problem and r"'\t'" in error.problem:
         return "is not YAML: a tab cannot indent; use spaces"
+    if error.problem == "mapping values are not allowed here":
+        return f"is not YAML: {error.problem}: the line above may lack its colon, or a text with ': ' its quotes"
     return "is not YAML: " + " ".join(part for part in (error.context, error.problem) if part)
 
 

@@ -91,9 +91,11 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
     ),
     "the shipper reads files and standard input",
 ) | {"docker": "it is type: container"}
+_INDEX = "there is no index here; output.kafka.topic names where records go"
+_PIPELINE = "ingest pipelines are Elasticsearch's; processors such as grok and dissect do that work here"
 INPUT_NOT_YET = {
-    "pipeline": "",
-    "index": "",
+    "pipeline": _PIPELINE,
+    "index": _INDEX,
     "take_over": "'shipper registry import filebeat' takes over positions",
     "include_file_owner_name": "",
     "include_file_owner_group_name": "",
@@ -110,10 +112,7 @@ INPUT_IGNORED = {
     "rotation": "a rotated file is recognised by device, inode and content",
 }
 SCANNER_NOT_YET = {"resend_on_touch": "a file that was touched and holds the same is not sent again"}
-FLAT_NOT_YET = {
-    "pipeline": "",
-    "index": "",
-}
+FLAT_NOT_YET = {"pipeline": _PIPELINE, "index": _INDEX}
 FLAT_IGNORED = {
     "buffer_size": _READS,
     "harvester_buffer_size": _READS,
@@ -143,18 +142,19 @@ FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
     "json": "'- ndjson:' below parsers",
 }
 STDIN_NAMES = {name: FLAT_NAMES[name] for name in ("message_max_bytes", "parsers")}
+_DOWNSTREAM = "leave it out, and let what reads the topic do it"
 _NO_DIRECTORY = "it asks Windows, or a directory service"
 PROCESSOR_NOT_YET = {
     "script": "left out on purpose: a program in the configuration has no bounds; see if/then/else and grok",
-    "decode_xml": "",
+    "decode_xml": _DOWNSTREAM,
     "decode_xml_wineventlog": _NO_DIRECTORY,
     "decode_cef": "see dissect and grok",
-    "cache": "",
-    "now": "",
-    "lowercase": "",
-    "uppercase": "",
+    "cache": _DOWNSTREAM,
+    "now": _DOWNSTREAM,
+    "lowercase": _DOWNSTREAM,
+    "uppercase": _DOWNSTREAM,
     "add_formatted_index": "there is no index; output.kafka.topic names where records go",
-    "add_network_direction": "",
+    "add_network_direction": _DOWNSTREAM,
     "translate_sid": _NO_DIRECTORY,
     "translate_ldap_attribute": _NO_DIRECTORY,
     "parse_aws_vpc_flow_log": "see dissect",

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from config import filebeat
 from config.checks import Finding, not_blank, without_blanks
+from config.container_parser import ContainerConfig
 from config.encodings import Encoding, LineTerminator, check_terminator
 from config.identity import FileIdentityConfig, FileIdentitySection
 from config.parsers import PARSERS, ParserConfig
@@ -204,6 +205,8 @@ class InputConfig:
         interval = "prospector.scanner.check_interval"
         yield from cleaning(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
         yield from check_terminator(self.encoding, self.line_terminator)
+        if sum(isinstance(parser, ContainerConfig) for parser in self.parsers) > 1:
+            yield "parsers", "have container twice; a line has one runtime's frame, and the second finds none"
         if self.file_identity.name == "fingerprint" and not scanner.fingerprint.enabled:
             yield "prospector.scanner.fingerprint.enabled", "must be true; file_identity.fingerprint needs it"
         if self.delete.enabled and not (self.close.reader.on_eof or self.close.on_state_change.inactive):

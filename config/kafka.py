@@ -82,7 +82,7 @@ class KafkaOutput:
         default=1_000_000,
         metadata={"doc": "The largest record; a larger event is cut to fit and flagged.", "min": 1000},
     )
-    username: str | None = field(default=None, metadata={"doc": "Turns SASL on."})
+    username: str | None = field(default=None, metadata={"doc": "Turns SASL on, unless it is empty."})
     password: str | None = field(default=None, repr=False, metadata={"doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
@@ -115,7 +115,7 @@ class KafkaOutput:
     queue: QueueConfig | None = field(default=None, metadata=_unused("the queue is the one at the top: queue.mem"))
 
     def check(self) -> Iterator[Finding]:
-        if self.username is not None and self.password is None:
+        if self.username and not self.password:
             yield "password", "missing; username needs it"
-        if self.password is not None and self.username is None:
+        if self.password and not self.username:
             yield "username", "missing; password needs it"

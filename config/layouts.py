@@ -14,6 +14,7 @@ from config.go_layouts import MONTHS, compile_layout
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST = 100  # of times that are remembered: blanks may make one as long as a line
+TELLING = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
 BEYOND = "it is beyond the years 1 to 9999"
 
 # A value, and the wall clock, which gives the year where the value has none -> the time in UTC. Raises ValueError.
@@ -38,6 +39,11 @@ def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
         raise ValueError("; ".join(causes))
 
     return read
+
+
+def is_layout(text: str) -> bool:
+    """Whether a time written so says a day or an hour. Other tools' layouts (yyyy-MM-dd, %Y-%m-%d, ISO8601) do not."""
+    return text in ("UNIX", "UNIX_MS") or not TELLING.isdisjoint(compile_layout(text).kinds)
 
 
 def _reader(layout: str, zone: tzinfo | None) -> ReadTime:

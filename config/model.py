@@ -31,6 +31,7 @@ from config.multiline import MultilineConfig
 from config.outputs import BackoffConfig, ConsoleOutput, FileOutput, KafkaOutput, OutputConfig, SaslConfig, SslConfig
 from config.parsers import ParserConfig
 from config.processors import PROCESSORS, AnyProcessor
+from config.processors.moving import DropEventConfig
 from config.queues import MemQueue, QueueConfig
 from config.schema import Kinds
 from config.units import Duration
@@ -122,6 +123,7 @@ class ShipperConfig:
         metadata={
             "key": ("shipper.inputs", "filebeat.inputs"),
             "doc": "What is read.",
+            "missing": "say what is read, below filebeat.inputs; of modules nothing is read",
             "check": inputs_agree,
             "read_as": INPUT_KINDS,
         }
@@ -179,6 +181,12 @@ class ShipperConfig:
             where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
             yield "inputs", f"no input is enabled; at least one must be{where}"
         yield from ((f"inputs{below}", message) for below, message in feeds_itself(self.inputs, self.written()))
+
+    def remarks(self) -> Iterator[Finding]:
+        lists = {f"inputs[{index}].processors": each.processors for index, each in enumerate(self.inputs)}
+        for where, processors in (lists | {"processors": self.processors}).items():
+            if any(isinstance(each, DropEventConfig) and each.when is None for each in processors):
+                yield where, "drop_event without a 'when' drops every event"
 
     def written(self) -> dict[str, str]:
         """Every file that the shipper itself writes -> the option that says where."""

@@ -35,11 +35,22 @@ def parse_pattern(text: str) -> str:
         _compiled(text)
     except re2.error as error:
         why = error.args[0].decode("utf-8", "replace")
-        lacks = _LACKS if why.rpartition(": ")[2].startswith(_LACKING) else ""
-        raise ValueError(f"{text!r} is not a regular expression as RE2 has it: {why}{lacks}") from error
+        lacks = _LACKS if why.rpartition(": ")[2].startswith(_LACKING) else _no_glob(text)
+        raise ValueError(f"{_quoted(text)} is not a regular expression as RE2 has it: {why}{lacks}") from error
     except UnicodeEncodeError as error:
         raise ValueError(f"{text!r} is not a regular expression: it holds half a character") from error
     return text
+
+
+def _quoted(text: str) -> str:
+    """As it was written: of what was copied from here, no backslash is doubled."""
+    return f"'{text}'" if text.isprintable() else repr(text)
+
+
+def _no_glob(text: str) -> str:
+    ending = text.lstrip("*")
+    hint = f"; it is no glob: for what ends in {ending} write '{re2.escape(ending)}$'"
+    return hint if text.startswith("*") and ending else ""
 
 
 # The loader calls the second argument with the scalar's text.

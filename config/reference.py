@@ -8,6 +8,7 @@ import inspect
 import sys
 import types
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from config.conditions import ConditionConfig
@@ -16,20 +17,22 @@ from config.model import INPUT_KINDS, ShipperConfig
 from config.parsers import PARSERS
 from config.patterns import parse_pattern
 from config.processors import PROCESSORS
+from config.processors.host_metadata import parse_ttl
 from config.report import dotted
 from config.schema import Kinds, Named, Option, options
 from config.sink import SinkConfig
-from config.units import Duration, DurationOrNever, Size, parse_duration, parse_duration_or_never, parse_size
+from config.units import Size, parse_duration, parse_duration_or_never, parse_size
 
 FIRST_RELEASE = "0.1"
 _TYPES: dict[Any, str] = {
     parse_size: "size",
     parse_duration: "duration",
     parse_duration_or_never: "duration",
+    parse_ttl: "duration",
     parse_pattern: "pattern",
     parse_encoding: "encoding",
 }
-_UNITS = {parse_size: "bytes", parse_duration: "seconds", parse_duration_or_never: "seconds"}
+_UNITS = {parse_size: "bytes", parse_duration: "seconds", parse_duration_or_never: "seconds", parse_ttl: "seconds"}
 Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since, meaning
 
 _TITLE = "| option | type | default | unit | since | |\n|---|---|---|---|---|---|\n"
@@ -37,9 +40,9 @@ _INTRODUCTION = """# Configuration
 
 Every option, from the code (`python -m config.reference`). `a.b: 1` and `a: {b: 1}` mean the same everywhere. A size is
 a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units (`100ms`,
-`1m30s`, `24h`); a pattern is a regular expression as RE2 has it, which is what Filebeat's are. A list of one may be
-written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are taken from the environment, and
-`-E key=value` overrides. For editors there is a JSON schema: `docs/shipper.schema.json`.
+`1m30s`, `24h`); a pattern is a regular expression as RE2 has it, which is what Filebeat's are. A list of one text,
+number, parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are taken
+from the environment, and `-E key=value` overrides. For editors there is a JSON schema: `docs/shipper.schema.json`.
 """
 _INPUTS = "Each item of `shipper.inputs` (or `filebeat.inputs`). What belongs to some types only, says so."
 _PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they work in the order given."
@@ -69,7 +72,8 @@ def _chapters(named: Named) -> Iterator[str]:
     for name, model in sorted(named.models.items()):
         words = (inspect.getdoc(model) or "").partition("\n\n")[0]
         generated = words.startswith(f"{model.__name__}(")  # what dataclasses write where there is none
-        yield f"### {name}\n\n" + (f"{words}\n\n" if words and not generated else "") + table(model)
+        listed = table(model) if any(_rows(model, "")) else "It has no options of its own.\n"
+        yield f"### {name}\n\n" + (f"{words}\n\n" if words and not generated else "") + listed
 
 
 def table(model: Any) -> str:
@@ -78,17 +82,18 @@ def table(model: Any) -> str:
     return _TITLE + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _rows(model: Any, above: str) -> Iterator[Row]:
-    since = getattr(model, "since", FIRST_RELEASE)
+def _rows(model: Any, above: str, before: str = FIRST_RELEASE) -> Iterator[Row]:
+    """`before` is the release that brought the section."""
+    since = getattr(model, "since", before)
     for option in options(model):
         if option.name == "when":
             continue  # told once for all
         path = dotted(above, option.keys[0])
+        brought = option.about.get("since", since)
         if not option.section or "doc" in option.about:
-            brought = option.about.get("since", since)
             yield f"`{path}`", _type(option.hint), _default(option), _unit(option), brought, _meaning(option, above)
         if option.kinds is None and option.named is None and option.section and not option.about.get("recursive"):
-            yield from _rows(option.section, path + "[]" if option.many else path)
+            yield from _rows(option.section, path + "[]" if option.many else path, brought)
 
 
 def _rows_of_kinds(kinds: Kinds, above: str) -> Iterator[Row]:
@@ -132,7 +137,7 @@ def _unit(option: Option) -> str:
 def _default(option: Option) -> str:
     if option.required:
         return "required"
-    if option.default in (None, (), {}, ""):
+    if option.default in (None, (), {}, "") or is_dataclass(option.default):
         return ""
     return f"`{_text(option.hint, option.default)}`"
 
@@ -142,7 +147,7 @@ def _text(hint: Any, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ", ".join(str(each) for each in value)
-    if hint in (Duration, DurationOrNever):
+    if get_origin(hint) is Annotated and _UNITS.get(get_args(hint)[1]) == "seconds":
         return f"{value:g}s"
     if hint == Size:
         return f"{value // 1024**2}MiB" if value and value % 1024**2 == 0 else str(value)

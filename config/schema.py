@@ -25,7 +25,7 @@ before it is read, and `folders(file) -> {name: text}`, variables that are there
 import dataclasses
 import difflib
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -72,6 +72,22 @@ class Named:
     whole: Mapping[str, Any] = field(default_factory=dict)
     not_yet: Mapping[str, str] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
+
+    def misshapen(self, keys: Sequence[str] | None = None) -> str:
+        """The message for an item with these keys (None: with none at all), and not one name."""
+        example = f"each item is one {self.what}, as in '- {next(iter(self.models), 'name')}: {{...}}'"
+        if keys is None:
+            return example
+        ours = [key for key in keys if key in self.models]
+        others = [key for key in keys if key not in self.models]
+        indent = f"; indent {', '.join(others)} further to make it part of {ours[0]}" if len(ours) == 1 else ""
+        return f"{example}; here are {len(keys)}: {', '.join(keys) or 'none'}{indent}"
+
+    def without_colon(self, text: str) -> str:
+        """The message for an item that is a text."""
+        if text in self.models:
+            return f"{text!r} lacks its colon: '- {text}:', with its options below, indented further"
+        return f"{text!r} is no {self.what}; {self.misshapen()}"
 
     def unknown(self, name: str) -> str:
         """The message for a name that is none of these."""
@@ -133,6 +149,12 @@ def options(model: Any) -> tuple[Option, ...]:
         for each in dataclasses.fields(model)
         if each.metadata.get("key", "") is not None
     )
+
+
+def beginning(model: Any) -> str:
+    """How a section begins, with an option that it must have if there is one."""
+    given = sorted(options(model), key=lambda option: not option.required)
+    return f"{given[0].keys[0]}: ..." if given else "{}"
 
 
 def _option(of: "dataclasses.Field[Any]", hint: Any) -> Option:

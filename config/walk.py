@@ -11,7 +11,7 @@ from config import scalars
 from config.expand import is_variable
 from config.raw import RawMaps
 from config.report import FAILED, LEFT_OUT, Report, Spot, dotted
-from config.schema import Kinds, Named, Names, Option, options
+from config.schema import Kinds, Named, Names, Option, beginning, options
 from config.tree import Listing, Node, Scalar, Table, as_listing, is_null
 
 Found = dict[str, tuple[Node, Spot]]  # by field name
@@ -35,9 +35,9 @@ class Walk:
             example = getattr(model, "as_in", "")
             return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
         found: Found = {}
-        self._match(Names.of(model, kinds), node, "", spot, found)
+        misspelt = self._match(Names.of(model, kinds), node, "", spot, found)
         values = {option.name: self._option(option, found.get(option.name), spot) for option in options(model)}
-        if FAILED in values.values():
+        if misspelt or FAILED in values.values():
             return FAILED
         return self._checked(model(**values), spot)
 
@@ -63,25 +63,30 @@ class Walk:
 
     def _named(self, named: Named, node: Node, spot: Spot) -> Any:
         """One section under its name."""
-        example = f"each item is one {named.what}, as in '- {next(iter(named.models), 'name')}: {{...}}'"
+        if isinstance(node, Scalar) and not is_null(node):
+            return self._report.fail(spot, named.without_colon(node.text))
         if not isinstance(node, Table):
-            return self._report.fail(spot, example)
+            return self._report.fail(spot, named.misshapen())
         children = node.children(self._report.clash(spot.path))
         for key, model in named.whole.items():
             if key in children:
                 return self.section(model, node, spot)
         if len(children) != 1:
-            return self._report.fail(spot, f"{example}; here are {len(children)}: {', '.join(children) or 'none'}")
+            return self._report.fail(spot, named.misshapen(list(children)))
         ((name, child),) = children.items()
         if name in named.ignored:
             self._report.note(spot.name(name, child), named.ignored[name])
             return LEFT_OUT
         if name not in named.models:
             return self._report.fail(spot.name(name, child), named.unknown(name))
+        if not isinstance(child, Table) and not is_null(child):
+            return self._report.fail(spot.name(name, child), f"{_NO_SECTION}, as in {beginning(named.models[name])!r}")
         return self.section(named.models[name], child, spot.name(name, child))
 
-    def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> None:
-        """Sorts what is written into `found`; what is none of ours becomes a problem or a note."""
+    def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> bool:
+        """Sorts what is written into `found`; what is none of ours becomes a problem or a note. Whether a name is
+        unknown: then it may be the very one that a check would miss."""
+        misspelt = False
         for key, node in table.children(self._report.clash(dotted(spot.path, prefix))).items():
             name = dotted(prefix, key)
             option = names.options.get(name)
@@ -91,10 +96,12 @@ class Walk:
                 self._foreign(names, name, node, spot.name(name, node))
             elif not names.beneath(name):
                 self._report.fail(spot.name(name, node), names.unknown(name))
+                misspelt = True
             elif isinstance(node, Table):
-                self._match(names, node, name, spot, found)
+                misspelt |= self._match(names, node, name, spot, found)
             elif not is_null(node):
                 self._report.fail(spot.name(name, node), _NO_SECTION)
+        return misspelt
 
     def _take(self, option: Option, node: Node, spot: Spot, found: Found) -> None:
         if option.name in found:

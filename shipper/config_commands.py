@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TextIO
 
 from config.export import export
-from config.model import InputConfig, ShipperConfig
+from config.model import ShipperConfig
 from shipper import app
 from shipper.clock import SystemClock
 from shipper.errors import StartError
 from shipper.explain import explain
 from shipper.metrics import Metrics
-from shipper.preview import Preview
+from shipper.preview import Preview, chosen
 from shipper.processor.base import Surroundings
 from shipper.record import Agent
 
@@ -35,8 +35,10 @@ class ConfigCommands:
         )
         add_common(config, self._test_config)
         pipeline = tests.add_parser("pipeline", help="show what becomes of the lines of standard input")
-        pipeline.add_argument("--input", metavar="ID", help="whose readers and processors (default: the first)")
-        pipeline.add_argument("--path", default="-", help="what the events have in log.file.path")
+        pipeline.add_argument(
+            "--input", metavar="ID", help="whose readers and processors (default: by --path, or the first)"
+        )
+        pipeline.add_argument("--path", default="-", help="what the events have in log.file.path; chooses the input")
         pipeline.add_argument("--whole", action="store_true", help="show whole records, host and agent included")
         add_common(pipeline, self._test_pipeline)
 
@@ -56,9 +58,14 @@ class ConfigCommands:
         config = self._checked(options, sys.stderr)
         name = config.name or socket.gethostname()
         around = Surroundings(Agent(name, name, "preview", "preview"), Path(config.path.data), Metrics(), SystemClock())
-        preview = Preview(config, _chosen(config, options.input), around, options.path, whole=options.whole)
         if sys.stdin is None:
             raise StartError("test pipeline: standard input is closed; give it lines, as in: < app.log")
+        of, why = chosen(config, options.input, options.path)
+        if why:
+            sys.stderr.write(f"{why}\n")
+        if sys.stdin.isatty():
+            sys.stderr.write("give it lines, and then Ctrl-D; or a file, as in: < app.log\n")
+        preview = Preview(config, of, around, options.path, whole=options.whole)
         for line in preview.of(sys.stdin.buffer.read()):
             print(line)  # noqa: T201
         return 0
@@ -74,12 +81,3 @@ class ConfigCommands:
         for note in config.notes:
             print(note, file=to)
         return config
-
-
-def _chosen(config: ShipperConfig, wanted: str | None) -> InputConfig:
-    """Raises StartError when there is no such input."""
-    for each in config.inputs:
-        if each.id == wanted or (wanted is None and each.enabled):
-            return each
-    there = ", ".join(each.id for each in config.inputs)
-    raise StartError(f"no input has the id {wanted!r}; there are: {there}")

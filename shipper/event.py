@@ -78,7 +78,7 @@ class Messages:
                 piece.flags = {i - begin: self.flags[i] for i in range(begin, end) if i in self.flags}
             if self.docs is not None:
                 piece.docs = self.docs[begin:end]
-            piece.knots = tuple(knot for knot in self.knots if start <= knot[0] < place)
+            piece.knots = self.knots[bisect_left(self.knots, (start,)) : bisect_left(self.knots, (place,))]
             piece.cut = self.cut and place == self.end
             yield piece
             begin, start = end, place

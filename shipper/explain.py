@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
-from config.conditions import ConditionConfig
+from config.conditions import ConditionConfig, flat
 from config.model import ConsoleOutput, FileOutput, InputConfig, KafkaOutput, ShipperConfig
 from config.parsers import PARSERS
 from config.processors import AnyProcessor, Branch
 from config.schema import options
+from config.units import readable_duration
 from shipper.record import readable_path
 from shipper.source.discover import FileKey, Scanner, ScanOptions
 
@@ -28,6 +29,10 @@ def explain(config: ShipperConfig) -> Iterator[str]:
         yield from _rows("limit", [f"{_size(each.message_max_bytes)} a message"])
         yield from _rows("filters", _filters(each))
         yield from _rows("processors", _numbered((*each.processors, *config.processors)))
+    included = config.config_inputs
+    if included.enabled and included.path:
+        looked = f", looked at every {readable_duration(included.reload.period)}" if included.reload.enabled else ""
+        yield f"inputs from {included.path}: {_count(len(included.files()), 'file')} now{looked}"
     yield f"output {_output(config)}"
 
 
@@ -83,7 +88,7 @@ def _condition(condition: ConditionConfig) -> str:
         case "not":
             return f"not {_condition(value)}"
         case name:
-            return f"{name} {_text(value)}"
+            return f"{name} {_text(dict(flat(value)) if isinstance(value, dict) else value)}"
 
 
 def name_of(parser: Any) -> str:

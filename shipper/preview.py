@@ -6,6 +6,7 @@ found by asking the first of them alone, then the first two, and so on: none of 
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import time
@@ -19,6 +20,7 @@ import orjson
 from config.model import InputConfig, ShipperConfig
 from config.processors import AnyProcessor, Branch
 from registry.state import FileState
+from shipper.errors import StartError
 from shipper.event import Batch, Messages
 from shipper.explain import name_of
 from shipper.inputs import UNLIMITED, message_limit, static
@@ -30,10 +32,13 @@ from shipper.processor.base import Surroundings
 from shipper.reader import line
 from shipper.reader.log_file import LogFile
 from shipper.source.content import Plain
+from shipper.source.glob_pattern import matches, parse
 from shipper.source.input import Input
 
 # What is the same for every event of the file, and says nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")
+# What would make a terminal do something.
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(10, 32), *range(127, 160))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +74,18 @@ class Preview:
     def of(self, content: bytes) -> Iterator[str]:
         """The lines to print. Raises StartError for processors that cannot work here."""
         stages = list(self._stages())
-        found = [self._run(stage, content) for stage in stages]
+        found = {len(stages) - 1: self._run(stages[-1], content)}
         lines = self._lines(content)
-        events = {event.offset: event for event in found[-1]}
+        events = {event.offset: event for event in found[len(stages) - 1]}
         at = 0
         while at < len(lines.texts):
             event = events.get(lines.offsets[at])
             upto = at + 1
             if event:
                 upto = max(bisect_left(lines.offsets, event.offset + event.length), upto)
-            yield from (f"{number + 1:>6} | {lines.texts[number]}" for number in range(at, upto))
-            yield f"       {self._shown(event.record) if event else self._reason(stages, found, lines.offsets[at])}"
+            yield from (f"{number + 1:>6} | {lines.texts[number].translate(CONTROLS)}" for number in range(at, upto))
+            shown = self._shown(event.record) if event else self._reason(stages, found, content, lines.offsets[at])
+            yield f"       {shown}"
             at = upto
 
     def _stages(self) -> Iterator[_Stage]:
@@ -127,8 +133,13 @@ class Preview:
                 lines.offsets += run.offsets
         return lines
 
-    def _reason(self, stages: list[_Stage], found: list[list[_Event]], offset: int) -> str:
-        for stage, events in zip(stages, found, strict=True):
+    def _reason(self, stages: Sequence[_Stage], found: dict[int, list[_Event]], content: bytes, offset: int) -> str:
+        """`found`: the events of stages that were run, by number; others are run as they are needed."""
+        for number, stage in enumerate(stages):
+            if number not in found:
+                with _quietly():  # what a reader warns of, it has warned of
+                    found[number] = self._run(stage, content)
+            events = found[number]
             at = bisect_right(events, offset, key=lambda event: event.offset) - 1
             if at < 0 or offset >= events[at].offset + events[at].length:
                 return f"-- no event: {stage.words}"
@@ -142,6 +153,15 @@ class Preview:
             document.pop(name, None)
         document["log"].pop("file", None)
         return f"-> {orjson.dumps(document).decode()}"
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 @contextmanager
@@ -169,3 +189,22 @@ def _events(batch: Batch) -> Iterator[_Event]:
         messages.offsets, messages.lengths, Encoder(UNLIMITED).encode(batch), strict=True
     ):
         yield _Event(offset, length, record)
+
+
+def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputConfig, str]:
+    """And why, where somebody might think of another one. Raises StartError when there is none."""
+    named = [each for each in config.inputs if each.id == wanted]
+    enabled = [each for each in config.inputs if each.enabled]
+    if wanted is not None or not enabled:
+        if named:
+            return named[0], ""
+        there = ", ".join(each.id for each in config.inputs)
+        raise StartError(f"no input has the id {wanted!r}; there are: {there}" if there else "there is no input")
+    if len(enabled) == 1:
+        return enabled[0], ""
+    for each in enabled if path != "-" else ():
+        if any(
+            matches(parse(pattern, recursive=each.prospector.scanner.recursive_glob), path) for pattern in each.paths
+        ):
+            return each, f"input {each.id}, whose paths match {path}"
+    return enabled[0], f"input {enabled[0].id}, the first of {len(enabled)}; --input ID or --path PATH takes another"

@@ -118,10 +118,9 @@ class Lab:
                 InputConfig(
                     id="app",
                     paths=self.paths,
-                    parsers=self.parsers,
                     prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=CHECK_INTERVAL, **self.scanner)),
                     close=CloseConfig(on_state_change=StateChangeConfig(inactive=CLOSE_INACTIVE)),
-                    **self.input,
+                    **{"parsers": self.parsers, **self.input},
                 ),
             ),
             output=OutputConfig(console=ConsoleOutput()),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from config.checks import Finding, not_blank, without_blanks
-from config.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from config.conditions import flat
+from config.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, KEPT_FIELDS, ProcessorConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,14 @@ class AddFieldsConfig(ProcessorConfig):
     target: str = field(
         default="fields", metadata={"doc": "The object that the fields go into; '' for the event itself."}
     )
+
+    def remarks(self) -> Iterator[Finding]:
+        if isinstance(self.fields.get("when"), dict):
+            yield "fields", "when is taken for a field; a condition stands beside fields, not below it"
+        below = f"{self.target}." if self.target else ""
+        for name in (f"{below}{name}" for name, _ in flat(self.fields)):
+            if name in KEPT_FIELDS:
+                yield "fields", f"{name} will stay as it is: repeats of an event are told by it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,9 +74,9 @@ class _Expansion:
             raise ValueError(f"becomes longer than {_LONGEST} characters; look at how the definitions use each other")
         done, at = [], 0
         for found in _SPLIT.finditer(pattern):
-            done += [pattern[at : found.start()], self._piece(found, within)]
+            done += [_plain(pattern[at : found.start()]), self._piece(found, within)]
             at = found.end()
-        return "".join([*done, pattern[at:]])
+        return "".join([*done, _plain(pattern[at:])])
 
     def _piece(self, found: re.Match[str], within: tuple[str, ...]) -> str:
         if found["use"] is not None:
@@ -106,6 +106,12 @@ class _Expansion:
     def _unknown(self, name: str) -> str:
         close = difflib.get_close_matches(name, self._definitions, n=1, cutoff=0.6)
         return f"there is no pattern {name}" + (f"; did you mean {close[0]}?" if close else "; define it")
+
+
+def _plain(text: str) -> str:
+    if "%{" in text:
+        raise ValueError(f"{text[text.index('%{') :]!r} has no closing brace; write %{{PATTERN:field:type}}")
+    return text
 
 
 def _path(field: str) -> tuple[str, ...]:

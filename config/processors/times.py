@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from config.checks import Finding, not_blank, without_blanks
-from config.layouts import time_reader
+from config.layouts import is_layout, time_reader
 from config.processors.base import IGNORE_MISSING, ProcessorConfig
 from config.syslog_parser import SyslogFormat
 from config.timezones import LOCAL, Timezone, zone_of
 
 _ZONE = "Where times without a zone are from: a name, an offset such as +02:00, or Local."
+_NO_LAYOUT = "holds no part of a time; a layout is how Go would write Mon Jan 2 15:04:05 2006, as '2006-01-02 15:04:05'"
 _IGNORE_FAILURE = {"doc": "Whether an event that it cannot work on is no error."}
 
 
@@ -39,6 +40,7 @@ class TimestampConfig(ProcessorConfig):
     id: str = field(default="", metadata={"doc": "A name for this processor, which its errors give."})
 
     def check(self) -> Iterator[Finding]:
+        yield from ((f"layouts[{index}]", _NO_LAYOUT) for index, each in enumerate(self.layouts) if not is_layout(each))
         read = time_reader(self.layouts, zone_of(self.timezone))
         for index, text in enumerate(self.test):
             try:

@@ -43,6 +43,8 @@ def parse_tokenizer(text: str) -> tuple[Key, ...]:
     literals, written = pieces[0::2], pieces[1::2]
     if not written:
         raise ValueError(f"{text!r} has no key; write what is to be taken as %{{name}}")
+    if "%{" in literals[-1]:
+        raise ValueError(f"{literals[-1][literals[-1].index('%{') :]!r} has no closing brace; write %{{name}}")
     last = len(written) - 1
     keys = tuple(
         _key(raw, literals[at], literals[at + 1], last=at == last and not literals[at + 1])

@@ -85,13 +85,13 @@ def _same_as(value: Setting) -> tuple[str, ...]:
 
 def _security(config: KafkaOutput) -> dict[str, Setting]:
     made: dict[str, Setting] = {}
-    if config.username is not None:
+    if config.username:
         made["sasl.mechanism"] = config.sasl.mechanism
         made["sasl.username"] = config.username
         made["sasl.password"] = config.password or ""
     if config.ssl.enabled:
         made |= _tls(config)
-    protocol = ("SASL_" if config.username is not None else "") + ("SSL" if config.ssl.enabled else "PLAINTEXT")
+    protocol = ("SASL_" if config.username else "") + ("SSL" if config.ssl.enabled else "PLAINTEXT")
     return made | {"security.protocol": protocol}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from shipper.event import Messages
 from shipper.reader.base import Reader
+from shipper.reader.line import BYTE_ORDER_MARK
 from shipper.reader.log_file import LogFile
 
 
@@ -20,13 +21,16 @@ class LineByLineReader:
     pending_since: float | None = None
 
     def next(self) -> Messages | None:
-        if not self._file.goes_on:
+        start = self._file.goes_on_at
+        if start is None:
             return self._reader.next()
         line = next(self._waiting, None)
         if line is None:
             lines = self._reader.next()
             if lines is None:
                 return None
+            if lines.offsets[:1] == [start]:  # each file has a byte order mark of its own
+                lines.texts[0] = lines.texts[0].removeprefix(BYTE_ORDER_MARK)
             self._waiting = lines.pieces(lines.offsets[1:])
             line = next(self._waiting)
         return line

@@ -31,7 +31,7 @@ class LogFile:
         self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._pread = pread
         self._read_size = FIRST_READ
-        self.goes_on = False  # in another file
+        self.goes_on_at: int | None = None  # the offset at which another file begins, where it goes on
         self._base = 0  # the offset at which the file behind `fd` begins
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 
@@ -59,8 +59,7 @@ class LogFile:
     def go_on_in(self, fd: int) -> None:
         """What follows is the content of another file from its start; offsets count on."""
         self.fd = fd
-        self.goes_on = True
-        self._base = self.offset
+        self.goes_on_at = self._base = self.offset
         self._tail = b""
 
     @property

@@ -13,7 +13,7 @@ from config.multiline import MultilineConfig
 from shipper.clock import Clock
 from shipper.event import MULTILINE, Messages
 from shipper.reader.base import Reader
-from shipper.reader.knots import last_place
+from shipper.reader.knots import last_place, widened
 from shipper.reader.multiline_open import Limits, Open
 from shipper.reader.multiline_rules import Rule, rule_of
 
@@ -75,23 +75,33 @@ class MultilineReader:
         joined, self._held = self._held, None
         if joined is None:
             joined = Messages(self._open.start if self._open.lines else lines.start, lines.end)
-        if not lines.knots:
+        if not lines.knots and not joined.knots:
             self._join(lines, joined)
             return joined
+        settled: list[tuple[int, int]] = []
         for piece in lines.pieces([end for _, end in lines.knots]):
             self._join(piece, joined)
             joined.knots += piece.knots
-            # What is held back is bounded; counted where a knot ends, so that it does not depend on the reads.
-            if piece.knots and self._open.lines:
-                place = last_place(joined, self._open.start)
-                if place < self._open.start and piece.end - place > self._limits.waiting:
-                    self._close(joined)
+            settled += self._settled(joined, piece)
+        joined.knots = (*settled, *joined.knots)
         return joined
+
+    def _settled(self, joined: Messages, piece: Messages) -> list[tuple[int, int]]:
+        """Leave those knots in `joined` in which the message under way begins; the ones before are returned."""
+        end = self._open.start if self._open.lines else piece.end
+        joined.knots = tuple(knot for knot in widened(joined) if knot[0] < end)  # the others lie within that message
+        place = last_place(joined, end)
+        # What waits for that message is bounded; it is counted where a knot ends, whatever the reads were.
+        if place < end and piece.knots and piece.end - place > self._limits.waiting:
+            self._close(joined)
+            return self._settled(joined, piece)
+        settled = [knot for knot in joined.knots if knot[1] <= place]
+        joined.knots = joined.knots[len(settled) :]
+        return settled
 
     def _hold_back(self, joined: Messages) -> Messages:
         """Where the message under way begins within a knot, no reading may begin there: what lies in the knot is handed
         over together with that message."""
-        joined.knots = tuple(knot for knot in joined.knots if knot[0] < joined.end)  # not those of that message itself
         place = last_place(joined, joined.end)
         if place == joined.end:
             return joined

@@ -135,9 +135,8 @@ class Entries:
         taken = self._taken(known, opened)
         if not opened.content.compressed and opened.size < taken.position:
             taken = replace(taken, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))
-        logger.info(
-            "%s goes on where %s was (file id %s, offset %d)", opened.found.path, known.path, known.id, taken.position
-        )
+        where = "it was left" if opened.found.path == known.path else f"{known.path} was"
+        logger.info("%s goes on where %s (file id %s, offset %d)", opened.found.path, where, known.id, taken.position)
         return Claim(taken, known.path, (known.device, known.inode))
 
     def make(self, opened: Opened) -> Claim:

@@ -68,6 +68,26 @@ def parse(text: str, *, recursive: bool) -> PathPattern:
     return PathPattern(path, "/" + "/".join(names[:fixed]), tuple(middle), last)
 
 
+def matches(pattern: PathPattern, path: str) -> bool:
+    """Whether a file of this path, which need not be there, would be found."""
+    above = pattern.root.rstrip("/") + "/"
+    path = os.path.abspath(path)
+    return path.startswith(above) and _match([*pattern.middle, pattern.last], path[len(above) :].split("/"))
+
+
+def _match(segments: list[Segment], names: list[str]) -> bool:
+    if not segments or not names:
+        return not segments and not names
+    match segments[0]:
+        case AnyDepth():
+            return any(_match(segments[1:], names[at:]) for at in range(len(names) + 1))
+        case Plain(name):
+            fits = name == names[0]
+        case Wild(regex=regex):
+            fits = regex.fullmatch(names[0]) is not None
+    return fits and _match(segments[1:], names[1:])
+
+
 def _segments(names: list[str], recursive: bool) -> list[Segment]:
     segments: list[Segment] = []
     for name in names:

@@ -9,6 +9,7 @@ is the first file's; the successor is read by its own readers from where the mes
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from shipper.errors import Truncated
@@ -37,7 +38,20 @@ class Seam:
         beyond = next((offset for offset in messages.offsets if offset >= self.end), messages.end)
         messages.end = first_place(messages, beyond)
         messages.select([index for index, offset in enumerate(messages.offsets) if offset < messages.end])
+        self._name_by_own_bytes(messages)
         return messages.end - self.end
+
+    def _name_by_own_bytes(self, messages: Messages) -> None:
+        """What began behind the seam, entangled with what began before it, gets the last offsets of the first file:
+        should more be written to that file, behind its end other messages will have theirs."""
+        own, count = bisect_left(messages.offsets, self.end), len(messages.offsets)
+        first = self.end - (count - own)
+        if own == count or first <= (messages.offsets[own - 1] if own else messages.start):
+            return  # none, or more than there are bytes
+        messages.offsets[own:] = range(first, self.end)
+        ends = [*messages.offsets[1:], messages.end]
+        for index in range(max(own - 1, 0), count):
+            messages.lengths[index] = ends[index] - messages.offsets[index]
 
     def check(self, offset: int) -> None:
         """Raises Truncated where the successor was, before anything of it was read: what it holds is not what

@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.lab import Lab
 from tests.model.lives import Life, Lives
 from tests.model.program import GENERATIONS, LINES
+from tests.model.readings import Reading
 
 HEADER = b"#Fields: date time status\n"
 
@@ -16,9 +17,10 @@ HEADER = b"#Fields: date time status\n"
 class Disk:
     """`logs` and `logs/sub` are what the input's globs name; `outside` and `targets` are not."""
 
-    def __init__(self, lab: Lab, *, header: bool = False) -> None:
+    def __init__(self, lab: Lab, reading: Reading, *, header: bool = False) -> None:
         self.lives = Lives()
         self._lab = lab
+        self._reading = reading
         self._logs = lab.logs
         self._outside = lab.logs.parent / "outside"
         self._targets = lab.logs.parent / "targets"
@@ -68,13 +70,13 @@ class Disk:
     def _lines(self, kinds: tuple[int, ...]) -> bytes:
         first, *rest = kinds
         lines = [LINES[0 if LINES[first] == "\n" else first], *(LINES[kind] for kind in rest)]
-        return "".join(line.format(n=next(self._serial)) for line in lines).encode()
+        return b"".join(self._reading.raw(line.format(n=next(self._serial))) for line in lines)
 
     def write(self, name: str, kinds: tuple[int, ...]) -> None:
         self._append(self._logs / name, self._lines(kinds))
 
     def write_partly(self, name: str, kind: int) -> None:
-        self._append(self._logs / name, self._lines((kind,)).rstrip(b"\n"))
+        self._append(self._logs / name, self._reading.raw(LINES[kind].format(n=next(self._serial)).rstrip("\n")))
 
     def write_much(self, name: str, lines: int) -> None:
         self.write(name, (7,) * lines)

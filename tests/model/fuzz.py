@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from tests.model.play import play
@@ -74,7 +75,7 @@ def shrink(program: Program, tries: int) -> Program:
         start = 0
         while start < len(program.actions):
             rest = program.actions[:start] + program.actions[start + size :]
-            shorter = Program(program.seed, program.options, rest)
+            shorter = replace(program, actions=rest)
             if fails(shorter):
                 program = shorter
             else:

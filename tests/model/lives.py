@@ -38,9 +38,6 @@ class Life:
     def __str__(self) -> str:
         return f"{self.path} (inodes {sorted(self.inodes)}, {len(self.content)} bytes)"
 
-    def holds(self, offset: int, length: int, text: str) -> bool:
-        return text_of(bytes(self.content[offset : offset + length])) == text
-
     def went(self, *, is_open: bool) -> None:
         """No path leads to it any more."""
         if self.owed is None:
@@ -55,10 +52,6 @@ class Life:
         if self.owed is not None:
             self.owed = min(self.owed, self.handed)
             self.held = False
-
-
-def text_of(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n")
 
 
 class Lives:

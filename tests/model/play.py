@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from registry.load import read
-from tests.builders import multiline
 from tests.lab import Lab
 from tests.model.disk import HEADER, Disk
 from tests.model.lives import Life
@@ -62,11 +61,11 @@ class Player:
         self._program = program
         self._said = said
         options = program.options
-        self._disk = Disk(lab, header=options["header"])
-        self._verdict = Verdict(lab, self._disk.lives, HEADER if options["header"] else b"")
+        reading = program.reading
+        self._disk = Disk(lab, reading, header=options["header"])
+        self._verdict = Verdict(lab, self._disk.lives, reading, HEADER if options["header"] else b"")
         self._known: dict[str, int] = {}  # by file id: bytes that the registry knew of
-        if options["multiline"]:
-            lab.parsers = (multiline(r"^\s"),)
+        lab.input |= reading.options
         if options["symlinks"]:
             lab.scanner["symlinks"] = True
         if options["gzip"]:
@@ -163,7 +162,7 @@ class Player:
                 continue
             known = min(self._known.get(file_id, 0), len(life.content))
             end = max((stop for _, stop in self._verdict.spans(life)), default=0)
-            if unshipped := life.content[end:known].lstrip(b"\r\n"):  # an empty line is no event
+            if unshipped := self._verdict.rest(life, end, known):
                 lost += len(unshipped)
                 if not any(file_id in line for line in self._said.lines):
                     silent.append(f"{life}: bytes {end} to {known} (file id {file_id})")

@@ -9,11 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.model import readings
+from tests.model.readings import READINGS, Reading
+
 # What lines are like; {n} is another number each time, so that no two files are equal unless one is a copy.
 LINES = [
     "{n} one\n", "{n} a second line\n", " {n} indented\n", "\t{n} more\n", "\n", "{n} zwölf €\n", "{n} last\r\n",
     "{n} " + "x" * 300 + "\n",
 ]  # fmt: skip
+OTHERWISE = 1_000_000
 NAMES = ["a.log", "b.log"]
 GENERATIONS = 5
 PAUSES = [0, 0.001, 0.005, 0.1, 3, 11, 90]
@@ -23,26 +27,36 @@ Action = tuple[Any, ...]  # its name, and arguments
 
 @dataclass(frozen=True)
 class Program:
-    """`options` say how agent and files are set up; `actions` then happen in turn."""
+    """`options` say how agent and files are set up; `actions` then happen in turn. `read_as`: one of READINGS; without
+    one, lines are messages, or are joined with option `multiline`."""
 
     seed: object
     options: dict[str, bool]
     actions: list[Action]
+    read_as: str | None = None
+
+    @property
+    def reading(self) -> Reading:
+        plain = readings.MULTILINE if self.options["multiline"] else readings.LINES
+        return plain if self.read_as is None else READINGS[self.read_as]
 
     def __str__(self) -> str:
-        lines = [f"Program({self.seed!r}, {self.options}, [", *(f"    {action}," for action in self.actions), "])"]
+        last = "])" if self.read_as is None else f"], {self.read_as!r})"
+        lines = [f"Program({self.seed!r}, {self.options}, [", *(f"    {action}," for action in self.actions), last]
         return "\n".join(lines)
 
 
 def generate(seed: int) -> Program:
+    """From `OTHERWISE` on, its lines are read in another way than as they are."""
     dice = random.Random(f"files {seed}")
     options = {name: dice.random() < 0.5 for name in ("multiline", "symlinks", "gzip", "header", "flush_at_once")}
     # A header longer than the fingerprint cannot be told from another's; one that may be sent alone neither.
-    options["header"] &= not options["multiline"]
+    options["header"] &= not options["multiline"] and seed < OTHERWISE
     actions: list[Action] = []
     for _ in range(dice.randrange(5, 50)):
         actions += _burst(dice, options)
-    return Program(seed, options, actions)
+    read_as = dice.choice(list(READINGS)) if seed >= OTHERWISE else None
+    return Program(seed, options, actions, read_as)
 
 
 def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:

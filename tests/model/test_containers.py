@@ -16,6 +16,9 @@ from shipper.reader.base import Reader
 from shipper.reader.container import ContainerReader, longest_line
 from shipper.reader.line import LineReader
 from shipper.reader.log_file import LogFile
+from shipper.reader.multiline import MultilineReader
+from shipper.reader.multiline_open import Limits
+from shipper.reader.multiline_rules import after
 from shipper.reader.select import NotEmptyReader
 from shipper.testing import ManualClock
 from tests.builders import input_config, multiline
@@ -142,6 +145,28 @@ def test_a_reading_to_the_files_size_leaves_no_part_of_a_line_behind(seed: int, 
     runs = drain(readers(log.open(0, cuts, random_sizes(dice)), config, waiting))
     assert flatten(runs) == expected(content, config, waiting, cuts)
     assert runs[-1].end == len(content)
+
+
+@pytest.mark.parametrize("seed", seeds(150))
+def test_what_waits_for_a_message_of_entangled_lines_is_bounded_whatever_the_reads_are(
+    seed: int, log: LogOnDisk
+) -> None:
+    dice = random.Random(seed)
+    content, waiting = random_content(dice), dice.choice([0, 100, 400, 1000])
+
+    def reader(position: int, cuts: tuple[int, ...]) -> Reader:
+        lines = LineReader(log.open(position, cuts, random_sizes(dice)), 10**6)
+        entangled = ContainerReader(lines, ContainerConfig(), 10**6, ManualClock(), Metrics(), 3000)
+        limits = Limits(500, 10**6, "\n", waiting)
+        rule = after(lambda texts: [text[:1] in " xP" for text in texts], False)
+        return NotEmptyReader(MultilineReader(entangled, rule, limits, ManualClock()))
+
+    log.write(content)
+    runs = drain(reader(0, ()))
+    check_runs(runs, 0)
+    first = flatten(runs)
+    for position in dice.sample([0, *(run.end for run in runs)], min(len(runs) + 1, 5)):
+        assert flatten(drain(reader(position, ()))) == [row for row in first if row[1] >= position]
 
 
 @pytest.mark.parametrize("seed", seeds(150))

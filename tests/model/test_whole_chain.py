@@ -16,6 +16,7 @@ from config.syslog_parser import SyslogConfig
 from shipper.event import Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain
+from shipper.reader.base import Reader
 from shipper.testing import ManualClock
 from tests.builders import input_config, source
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect
@@ -24,9 +25,7 @@ from tests.model.test_encodings import DAMAGE
 from tests.model.test_parsers import LINES, Row, drain, rows
 from tests.short_reads import LogOnDisk
 
-TEXTS = [
-    *(line.decode("utf-8", "replace") for line in LINES),
-    "", " ", "\t", "\r", "\n", "end\\", "日本語", "\U0001f600 x", "\ufeff", "\x00", "x" * 200, "{" * 40, "[" * 3000,
+CONTAINERS = [
     *(f"2026-01-01T00:00:00.{n}Z {stream} {tag} {text}"
       for n, (stream, tag, text) in enumerate([
           ("stdout", "P", "a"), ("stderr", "P", " b"), ("stdout", "F", " c"), ("stderr", "F", "[d"),
@@ -35,6 +34,10 @@ TEXTS = [
     '{"log":"part","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
     '{"log":" rest\\n","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
     '{"log":"{\\"message\\": \\"m\\"}\\n","stream":"stderr","time":"2026-01-01T00:00:00Z","attrs":{"a":"b"}}',
+]  # fmt: skip
+TEXTS = [
+    *(line.decode("utf-8", "replace") for line in LINES), *CONTAINERS,
+    "", " ", "\t", "\r", "\n", "end\\", "日本語", "\U0001f600 x", "\ufeff", "\x00", "x" * 200, "{" * 40, "[" * 3000,
 ]  # fmt: skip
 PATTERNS = [r"^\s", r"^\[", r"\\$", "^$", "x$", r"^\{", "[ac]", "€|d$", "^"]
 ENCODINGS = [dialect for dialect in DIALECTS if dialect.codec]
@@ -78,30 +81,35 @@ class Case:
     max_bytes: int
 
     def read(
-        self, log: LogOnDisk, metrics: Metrics, position: int = 0, cuts: tuple[int, ...] = (), sizes: Iterator[int] = iter(())
-    ) -> "chain.Reader":
+        self, log: LogOnDisk, metrics: Metrics, position: int = 0, cuts: tuple[int, ...] = (), **sizes: Iterator[int]
+    ) -> Reader:
         shared = source(static={"tags": ["a"]}).constants.members
-        file = log.open(position, tuple(cut for cut in cuts if cut > position), sizes)
+        file = log.open(position, tuple(cut for cut in cuts if cut > position), **sizes)
         return chain.build(self.config, file, self.max_bytes, ManualClock(), shared, metrics)
 
 
 def random_case(dice: random.Random) -> Case:
     dialect = dice.choice([DIALECTS[0], DIALECTS[2], *ENCODINGS])
     terminator = dice.choice(["auto", *dialect.terminators])
+    contained = dice.random() < 0.3  # parts of lines that come interleaved are rare by chance
     parsers = tuple(random_parser(dice) for _ in range(dice.choice([0, 1, 2, 2, 3, 4])))
+    if contained:
+        parsers = (ContainerConfig(), _random_multiline(dice), *parsers[:2])
+    first = next((parser for parser in parsers if isinstance(parser, ContainerConfig)), None)
+    parsers = tuple(parser for parser in parsers if parser is first or not isinstance(parser, ContainerConfig))
     config = replace(
         input_config(*parsers),
         encoding=dialect.encoding, line_terminator=terminator, keep_null=dice.random() < 0.5,
         include_lines=tuple(dice.sample(PATTERNS, dice.choice([0, 0, 2]))),
         exclude_lines=tuple(dice.sample(PATTERNS, dice.choice([0, 0, 1]))),
     )  # fmt: skip
-    content = random_content(dice, dialect, TERMINATORS[terminator])
+    content = random_content(dice, dialect, TERMINATORS[terminator], CONTAINERS if contained else TEXTS)
     return Case(content, config, dice.choice([1, 7, 40, 70, 10_000, 10_000]))
 
 
-def random_content(dice: random.Random, dialect: Dialect, end: str) -> bytes:
+def random_content(dice: random.Random, dialect: Dialect, end: str, known: list[str]) -> bytes:
     damage = dice.choice([0, 0, 0.1])
-    texts = dice.sample(TEXTS, dice.choice([3, 8, len(TEXTS)]))
+    texts = dice.sample(known, dice.choice([3, 8, len(known)]))
     content = b""
     for _ in range(dice.randrange(60)):
         ending = dice.choice([end, end, end, "\r" + end, ""])
@@ -153,5 +161,24 @@ def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, lo
     assert counted(at_once) == counted(growing)
     places = sorted({0, *(run.end for run in runs), *(run.end for run in whole)})
     for position in dice.sample(places, min(len(places), 6)):
-        again = drain(case.read(log, Metrics(), position, tuple(cuts), random_sizes(dice)))
+        again = drain(case.read(log, Metrics(), position, tuple(cuts), sizes=random_sizes(dice)))
         assert rows(again, position) == [row for row in found if row[1] >= position], position
+
+
+@pytest.mark.parametrize("seed", seeds(100))
+def test_every_reading_that_ends_messages_anywhere_gives_the_same_and_leaves_no_byte_out(
+    seed: int, log: LogOnDisk
+) -> None:
+    """As `--once` ends them where the file ends: in the middle of a line, or of a character."""
+    dice = random.Random(f"once {seed}")
+    case = random_case(dice)
+    log.write(case.content)
+    places = range(1, len(case.content))
+    cuts = (*sorted(dice.sample(places, min(len(places), dice.choice([0, 1, 3])))), len(case.content))
+    whole = drain(case.read(log, Metrics(), cuts=cuts))
+    expected = rows(whole)
+    assert (whole[-1].end if whole else 0) == len(case.content)
+    assert {run.end for run in whole} >= set(cuts) - {0}
+    for position in dice.sample([0, *(run.end for run in whole)], min(len(whole) + 1, 5)):
+        again = drain(case.read(log, Metrics(), position, cuts, sizes=random_sizes(dice)))
+        assert rows(again, position) == [row for row in expected if row[1] >= position], position

@@ -14,7 +14,8 @@ from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.identity import HEAD_SIZE
 from tests.arrivals import Arrived
 from tests.lab import Lab
-from tests.model.lives import Life, Lives, text_of
+from tests.model.lives import Life, Lives
+from tests.model.readings import Reading
 
 
 class Wrong(AssertionError):
@@ -32,10 +33,11 @@ class Told:
 
 
 class Verdict:
-    def __init__(self, lab: Lab, lives: Lives, header: bytes = b"") -> None:
+    def __init__(self, lab: Lab, lives: Lives, reading: Reading, header: bytes = b"") -> None:
         self.ids: dict[str, Told] = {}
         self._lab = lab
         self._lives = lives
+        self._reading = reading
         self._header = header
         self._seen = 0
         self._joined: dict[Life, tuple[int, Life]] = {}  # bytes of its head that are the end of a message, and whose
@@ -147,13 +149,13 @@ class Verdict:
 
     def _fits(self, life: Life, offset: int, length: int, text: str) -> bool:
         """A message that a rotation has split has its own bytes first, and then the first lines of the next file."""
-        if life.holds(offset, length, text):
+        if self._reading.text(bytes(life.content[offset : offset + length])) == text:
             return True
         own, beyond = bytes(life.content[offset:]), offset + length - len(life.content)
         if not own or beyond <= 0:
             return False
         for following in self._lives.all:
-            if len(following.content) >= beyond and text_of(own + following.content[:beyond]) == text:
+            if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text:
                 self._joined[following] = beyond, life
                 return True
         return False
@@ -166,15 +168,22 @@ class Verdict:
         content = bytes(life.content)
         owed = content if life.owed is None else content[: life.owed]
         whole = unfinished_too and life.owed is None
-        end = max(len(content) if whole else owed.rfind(b"\n") + 1, life.arrived)
+        end = max(len(content) if whole else self._reading.line_end(owed), life.arrived)
         position = 0
         for start, stop in sorted(self.spans(life)):
-            if start > position and content[position:start].strip(b"\r\n"):
+            if start > position and self._reading.rest(content[position:start], at_start=not position):
                 break
             position = max(position, stop)
-        if content[position:end].strip(b"\r\n"):
+        if self.rest(life, position, end):
             return f"{life}: missing from {position} on: {content[position:end][:60]!r}"
         return ""
+
+    def rest(self, life: Life, start: int, end: int) -> bytes:
+        """What of these bytes would have given an event. The last message may go on in another file, and be dropped for
+        what it has there."""
+        rest = self._reading.rest(bytes(life.content[start:end]), at_start=not start)
+        heads = {self._reading.head(bytes(each.content)) for each in self._lives.all} if rest else set()
+        return b"" if any(not self._reading.rest(rest + head) for head in heads) else rest
 
     def spans(self, life: Life) -> list[tuple[int, int]]:
         """What arrived of a life, and what arrived of a copy of it."""

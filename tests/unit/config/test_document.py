@@ -53,7 +53,10 @@ def test_broken_yaml_is_named_with_its_line():
 
 
 def test_yaml_that_says_no_more_than_its_problem_is_named_so():
-    assert refused("a: b: c\n") == "a.yml:1: is not YAML: mapping values are not allowed here"
+    assert refused("a: b: c\n") == (
+        "a.yml:1: is not YAML: mapping values are not allowed here: "
+        "the line above may lack its colon, or a text with ': ' its quotes"
+    )
 
 
 def test_a_character_that_yaml_forbids_is_named_with_its_line():

@@ -226,6 +226,6 @@ def test_a_mistake_beside_inputs_and_output_is_named(lab, line, where, message):
 
 def test_an_empty_file_is_told_all_that_it_lacks(lab):
     assert lab.problems("") == [
-        "shipper.yml:1: shipper.inputs: missing",
+        "shipper.yml:1: shipper.inputs: missing; say what is read, below filebeat.inputs; of modules nothing is read",
         "shipper.yml:1: output: no output is enabled; exactly one of output.kafka, output.console, output.file must be",
     ]

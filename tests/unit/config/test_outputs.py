@@ -94,6 +94,7 @@ def test_a_user_needs_a_password_and_a_password_a_user(lab):
     assert lab.problems(f"{KAFKA}  password: p\n") == [
         "shipper.yml:2: output.kafka.username: missing; password needs it"
     ]
+    assert not lab.load(f"{KAFKA}  username: ''\n  password: ''\n").output.kafka.username
 
 
 def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab):

@@ -30,9 +30,14 @@ def test_a_valid_pattern_stays_as_it_is_written(pattern):
 )
 def test_what_re2_refuses_is_told_with_its_reason(pattern, why):
     with pytest.raises(
-        ValueError, match=f"^{re.escape(f'{pattern!r} is not a regular expression as RE2 has it: {why}')}$"
+        ValueError, match="^" + re.escape(f"'{pattern}' is not a regular expression as RE2 has it: {why}") + "$"
     ):
         parse_pattern(pattern)
+
+
+def test_of_a_glob_it_is_told_what_it_is_as_a_regular_expression():
+    with pytest.raises(ValueError, match=re.escape("it is no glob: for what ends in .log.gz write '\\.log\\.gz$'")):
+        parse_pattern("*.log.gz")
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b", "(?>a)", r"(a)\1"])

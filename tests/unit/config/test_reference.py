@@ -25,7 +25,8 @@ class Part:
 class Whole:
     name: str = field(metadata={"doc": "Name.", "key": ("a.name", "b.name")})
     part: Part = field(default_factory=Part)
-    parts: tuple[Part, ...] = field(default=(), metadata={"doc": "Parts."})
+    told: Part = field(default_factory=Part, metadata={"doc": "Told."})
+    parts: tuple[Part, ...] = field(default=(), metadata={"doc": "Parts.", "since": "0.3"})
     side: Literal["left", "right"] = field(default="left", metadata={"doc": "Side."})
     many: int | None = field(default=None, metadata={"doc": "Many.", "unit": "wheels"})
     on: bool = field(default=True, metadata={"doc": "On."})
@@ -38,9 +39,12 @@ def test_the_table_tells_name_type_default_unit_release_and_meaning():
         "| `a.name` | text | required |  | 0.1 | Name. Also `b.name`. |",
         "| `part.wait` | duration | `90s` | seconds | 0.1 | Waits. |",
         "| `part.room` | size | `2MiB` | bytes | 0.1 | Room. |",
-        "| `parts` | list of section |  |  | 0.1 | Parts. |",
-        "| `parts[].wait` | duration | `90s` | seconds | 0.1 | Waits. |",
-        "| `parts[].room` | size | `2MiB` | bytes | 0.1 | Room. |",
+        "| `told` | section |  |  | 0.1 | Told. |",
+        "| `told.wait` | duration | `90s` | seconds | 0.1 | Waits. |",
+        "| `told.room` | size | `2MiB` | bytes | 0.1 | Room. |",
+        "| `parts` | list of section |  |  | 0.3 | Parts. |",
+        "| `parts[].wait` | duration | `90s` | seconds | 0.3 | Waits. |",
+        "| `parts[].room` | size | `2MiB` | bytes | 0.3 | Room. |",
         "| `side` | `left`, `right` | `left` |  | 0.1 | Side. |",
         "| `many` | number |  | wheels | 0.1 | Many. |",
         "| `on` | true or false | `true` |  | 0.1 | On. |",

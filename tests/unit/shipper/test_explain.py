@@ -24,7 +24,7 @@ filebeat.inputs:
   - type: stdin
     enabled: false
 processors:
-  - if: {{or: [{{contains.message: ERR}}, {{equals.level: 3}}]}}
+  - if: {{or: [{{contains.message: ERR}}, {{equals.http.code: 3}}]}}
     then: [{{add_tags.tags: [error]}}]
     else: [{{add_tags.tags: [ok]}}, {{add_locale: ~}}]
 output.kafka: {{hosts: [a, b], topic: logs}}
@@ -57,7 +57,7 @@ def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: P
         "              exclude_lines '^DBG'",
         "  processors   1  add_fields fields: {name: 'x', on: true}, target: 'project'",
         "               2  drop_event when not has_fields ['a.b']",
-        "               3  if (contains {message: 'ERR'} or equals {level: 3})",
+        "               3  if (contains {message: 'ERR'} or equals {http.code: 3})",
         "                    add_tags tags: ['error']",
         "                  else",
         "                    add_tags tags: ['ok']",
@@ -65,7 +65,7 @@ def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: P
         "input stdin (type stdin, not enabled)",
         "  lines       encoding utf-8, line_terminator auto",
         "  limit       10 MiB a message",
-        "  processors   1  if (contains {message: 'ERR'} or equals {level: 3})",
+        "  processors   1  if (contains {message: 'ERR'} or equals {http.code: 3})",
         "                    add_tags tags: ['error']",
         "                  else",
         "                    add_tags tags: ['ok']",
@@ -89,3 +89,10 @@ def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path
 )
 def test_it_names_the_output(output, said, explained):
     assert explained(f"filebeat.inputs: [{{type: stdin}}]\n{output}")[-1] == said
+
+
+def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained):
+    (tmp_path / "a.yml").write_text("- {type: log, paths: [/x], enabled: false}\n")
+    rules = "path: a*.yml, reload: {enabled: true, period: 90s}"
+    lines = explained(f"filebeat.config.inputs: {{{rules}}}\noutput.console: ~\n")
+    assert lines[-2:] == [f"inputs from {tmp_path}/a*.yml: 1 file now, looked at every 1m30s", "output console"]

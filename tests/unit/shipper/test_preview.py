@@ -6,8 +6,9 @@ import pytest
 from config.load import load
 from config.model import ShipperConfig
 from shipper.clock import SystemClock
+from shipper.errors import StartError
 from shipper.metrics import Metrics
-from shipper.preview import Preview
+from shipper.preview import Preview, chosen
 from shipper.processor.base import Surroundings
 from tests.builders import AGENT
 
@@ -89,3 +90,37 @@ def test_lines_are_read_in_the_encoding_of_the_input(preview):
 
 def test_nothing_gives_nothing(preview):
     assert preview("", b"") == []
+
+
+def test_what_would_make_a_terminal_do_something_is_spelt_out(preview):
+    assert preview("", "a\0b\x1b[31m\tü\n".encode())[0] == "     1 | a\\x00b\\x1b[31m\tü"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "path", "id", "why"),
+    [
+        ("b", "-", "b", ""),
+        ("off", "/var/log/nginx/access.log", "off", ""),
+        (None, "-", "a", "input a, the first of 3; --input ID or --path PATH takes another"),
+        (None, "/var/log/nginx/access.log", "b", "input b, whose paths match /var/log/nginx/access.log"),
+        (None, "/srv/x/y/z/app.log", "c", "input c, whose paths match /srv/x/y/z/app.log"),
+        (None, "/srv/app.txt", "a", "input a, the first of 3; --input ID or --path PATH takes another"),
+    ],
+)
+def test_the_input_is_that_of_the_id_or_of_the_path_or_the_first(tmp_path, wanted, path, id, why):
+    inputs = {"off": "/var/log/nginx/*.log", "a": "/var/log/app.log", "b": "/var/log/*/*.log", "c": "/srv/**/*.log"}
+    items = ", ".join(f"{{id: {id}, paths: ['{path}'], enabled: {id != 'off'}}}" for id, path in inputs.items())
+    (file := tmp_path / "shipper.yml").write_text(f"filebeat.inputs: [{items}]\noutput.console: ~")
+    found, told = chosen(load(file, ShipperConfig, env={}), wanted, path)
+    assert (found.id, told) == (id, why)
+
+
+def test_an_input_that_is_not_there_is_told_with_those_that_are(tmp_path):
+    (file := tmp_path / "shipper.yml").write_text("filebeat.inputs: [{id: a, paths: [/x]}]\noutput.console: ~")
+    with pytest.raises(StartError, match="no input has the id 'b'; there are: a"):
+        chosen(load(file, ShipperConfig, env={}), "b", "-")
+
+
+def test_a_warning_is_given_once(preview, caplog):
+    preview("parsers: [{ndjson: ~}], include_lines: [x]", b"no JSON\n", "[{add_locale: ~}]")
+    assert len(caplog.messages) == 1

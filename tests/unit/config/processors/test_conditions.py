@@ -3,6 +3,7 @@ import pytest
 from config.errors import ConfigError
 from tests.processing import section
 
+NO_BOUND = "must be a bound of a field, as in 'http.response.code.gte: 400'; bounds are lt, lte, gt, gte"
 NETWORKS = (
     "loopback, global_unicast, unicast, link_local_unicast, interface_local_multicast, link_local_multicast, multicast,"
     " unspecified, private, public"
@@ -54,10 +55,9 @@ def test_dotted_and_nested_fields_are_the_same():
         ("{regexp.a: 5}", "regexp.a: must be a text; put it in quotes"),
         ("{range.a.gte: x}", "range.a.gte: 'x' must be a number"),
         ("{range.a.gte: true}", "range.a.gte: True must be a number"),
-        ("{range.a: 5}", "range.a: must be a bound of a field, as in 'a.gte: 400'; bounds are lt, lte, gt, gte"),
-        ("{range.a.eq: 5}",
-         "range.a.eq: must be a bound of a field, as in 'a.eq.gte: 400'; bounds are lt, lte, gt, gte"),
-        ("{range.gte: 5}", "range.gte: must be a bound of a field, as in 'gte.gte: 400'; bounds are lt, lte, gt, gte"),
+        ("{range.a: 5}", f"range.a: {NO_BOUND}"),
+        ("{range.a.eq: 5}", f"range.a.eq: {NO_BOUND}"),
+        ("{range.gte: 5}", f"range.gte: {NO_BOUND}"),
         ("{network.a: []}", "network.a: must not be empty"),
         *(
             (f"{{network.a: '{each}'}}",

@@ -63,6 +63,7 @@ def test_a_tokenizer_that_makes_no_sense_is_told(tokenizer, words):
         ("(", "'(' is not a regular expression as RE2 has it"),
         ("(?=x)", "RE2 has no look-around"),
         ("%{GREEDYDATA:a}(?<!x)", "RE2 has no look-around"),
+        ("%{WORD:a} %{IP:b", "'%{IP:b' has no closing brace"),
         ("%{BAD}", "is not a regular expression"),
     ],
 )

@@ -42,6 +42,7 @@ def test_a_raw_setting_that_says_the_same_is_accepted(name: str, value: object) 
     [
         ({}, "PLAINTEXT"),
         ({"username": "u", "password": "p"}, "SASL_PLAINTEXT"),
+        ({"username": "", "password": ""}, "PLAINTEXT"),
         ({"ssl": SslConfig(enabled=True)}, "SSL"),
         ({"username": "u", "password": "p", "ssl": SslConfig(enabled=True)}, "SASL_SSL"),
     ],

@@ -1,5 +1,6 @@
 import gzip
 import os
+import re
 from collections.abc import Callable
 
 import pytest
@@ -168,6 +169,18 @@ def test_a_line_without_end_before_the_seam_is_kept_when_time_ends_the_message(m
     assert acknowledged(read_all(pair.old)) == ["last\n"]
 
 
+def test_what_is_entangled_with_a_message_across_has_a_name_in_the_first_file(make_room: MakeRoom) -> None:
+    first, second = cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("f", "three"), ("F", " ++"), ("F", "four"))
+    pair = Pair(make_room(parsers=(ContainerConfig(),)), first, second)
+    whole = pair.read().messages
+    assert whole.texts == ["one ++", "two", "three"]
+    assert whole.offsets == [len(first) // 2 + 1, len(first) - 2, len(first) - 1]
+    assert [offset + length for offset, length in zip(whole.offsets, whole.lengths, strict=True)] == [
+        *whole.offsets[1:],
+        whole.end,
+    ]
+
+
 CRI = b"2026-01-01T00:00:00.%dZ %s %s %s\n"
 
 
@@ -213,6 +226,14 @@ ACROSS = {
         {"parsers": (multiline(r"^\s"), multiline("^a"))},
         b"one\ntwo\n +\n", b" ++\nab\nthree\nfour\nfive\n", ["one", "two\n +\n ++\nab"], ["three"],
     ),
+    "the next file has a byte order mark": (
+        {"parsers": (multiline(r"^\[", negate=True),)},
+        b"[1]\n+\n", b"\xef\xbb\xbf[2]\n+\n[3]\n", ["[1]\n+"], ["[2]\n+"],
+    ),
+    "the next file has one in utf-16, and its first line belongs to the last one's message": (
+        {"parsers": (multiline(r"^\s"),), "encoding": "utf-16le-bom"},
+        "\ufeffone\n".encode("utf-16-le"), "\ufeff +\ntwo\nthree\n".encode("utf-16-le"), ["one\n +"], ["two"],
+    ),
     "parts of a container's line, with others between": (
         {"parsers": (ContainerConfig(),)},
         cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("F", " ++"), ("F", "three")),
@@ -235,7 +256,7 @@ ACROSS = {
 @pytest.mark.parametrize("grows", [False, True])
 def test_what_lies_across_is_read_once_whatever_becomes_of_it(case: str, grows: bool, make_room: MakeRoom) -> None:
     options, first, second, of_first, of_second = ACROSS[case]
-    lines = second.splitlines(keepends=True) if grows else [second]
+    lines = re.findall(rb"[^\n]*\n\0?|[^\n]+", second) if grows else [second]
     pair = Pair(make_room(**options), first, lines.pop(0))
     found = [*pair.before, *read_all(pair.old)]
     for line in lines:

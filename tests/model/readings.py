@@ -1,0 +1,154 @@
+"""How the files of a program are read, and what is expected of it: parsers, an encoding, filters, processors; how the
+program's lines are written in the file, and which text a stretch of raw bytes must give as a message.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from config.conditions import ConditionConfig
+from config.container_parser import ContainerConfig
+from config.model import MultilineConfig
+from config.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.processors.adding import AddFieldsConfig
+from config.processors.moving import DropEventConfig
+from tests.builders import multiline
+
+Parts = tuple[str, bool]  # the text of a line, and whether the message's next line follows without a newline
+CRI = "2026-01-01T00:00:00.5Z "
+SECOND = "a second line"  # what is in each line of one kind
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`options` of the input. `write`: what the file has of a line; `read`: the text that a line of the file stands
+    for. `dropped`: messages go no further that have this in them. `joins`: lines that begin with a blank may belong to
+    the one before. `squeezes`: two parsers join, so what begins with an empty line may be inside of a message.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    codec: str = "utf-8"
+    write: Callable[[str], str] = str
+    read: Callable[[str], Parts] = lambda line: (line, False)
+    dropped: str | None = None
+    joins: bool = False
+    squeezes: bool = False
+
+    def raw(self, line: str) -> bytes:
+        """A line of a program, which may have lost its newline, as the file has it."""
+        text = line.rstrip("\r\n")
+        return (self.write(text) + line[len(text) :]).encode(self.codec)
+
+    def text(self, raw: bytes) -> str:
+        """The message that consists of these bytes, whole lines but for the last one perhaps."""
+        text = ""
+        for line in self._lines(raw):
+            part, goes_on = self._part(line)
+            text += part + ("" if goes_on else "\n")
+        if self.squeezes:
+            text = re.sub("\n+", "\n", text)
+        return text.removesuffix("\n").lstrip("\n")  # empty lines at the beginning leave nothing
+
+    def line_end(self, raw: bytes) -> int:
+        """Where the last whole line ends."""
+        newline = "\n".encode(self.codec)
+        return raw.rfind(newline) + len(newline) if newline in raw else 0
+
+    def rest(self, raw: bytes, *, at_start: bool = False) -> bytes:
+        """Without the messages at the beginning that give no event. `at_start` of a file, lines that go on may belong
+        to one that was dropped."""
+        groups: list[list[str]] = [[]] if at_start and self.dropped is not None else []
+        for line in self._lines(raw):
+            if groups and self.joins and self._part(line)[0][:1] in (" ", "\t"):
+                groups[-1].append(line)
+            else:
+                groups.append([line])
+        position = 0
+        for number, group in enumerate(groups):
+            text = "".join(self._part(line)[0] for line in group)
+            is_dropped = self.dropped is not None and (self.dropped in text or (at_start and not number))
+            if text and not is_dropped:
+                break
+            position += sum(len(line.encode(self.codec)) for line in group)
+        return raw[position:]
+
+    def head(self, raw: bytes) -> bytes:
+        """The lines at the beginning of a file that may belong to a message that began in another one."""
+        head = []
+        for line in self._lines(raw) if self.joins else ():
+            if self._part(line)[0][:1] not in (" ", "\t"):
+                break
+            head.append(line)
+        return "".join(head).encode(self.codec)
+
+    def _part(self, line: str) -> Parts:
+        return self.read(line.removesuffix("\n").removesuffix("\r"))
+
+    def _lines(self, raw: bytes) -> list[str]:
+        return re.findall(r"[^\n]*\n|[^\n]+", raw.decode(self.codec, "replace"))
+
+
+def _json(text: str) -> str:
+    return orjson.dumps({"message": text, "n": 1}).decode() if text else ""
+
+
+def _of_json(line: str) -> Parts:
+    try:
+        return str(orjson.loads(line)["message"]), False
+    except (orjson.JSONDecodeError, TypeError):
+        return line, False  # two of them in one line, where a part was written without its end
+
+
+def _cri(text: str) -> str:
+    return f"{CRI}{'stderr' if text.endswith('indented') else 'stdout'} {'P' if text.endswith('more') else 'F'} {text}"
+
+
+def _of_cri(line: str) -> Parts:
+    if line.count(" ") < 3:
+        return line, False  # asked of another file, whether these bytes are there
+    _, _, tag, text = line.split(" ", 3)
+    return text, tag == "P"
+
+
+def _of_stdout(line: str) -> Parts:
+    return ("", True) if " stderr " in line[: len(CRI) + 8] else _of_cri(line)
+
+
+def _whole_cri(text: str) -> str:
+    return f"{CRI}stdout F {text}"
+
+
+_INDENTED = multiline(r"^\s")
+_SECOND = ConditionConfig(contains={"message": SECOND})
+LINES = Reading()
+MULTILINE = Reading({"parsers": (_INDENTED,)})
+READINGS = {
+    "utf-16": Reading({"encoding": "utf-16le", "parsers": (_INDENTED,)}, "utf-16-le"),
+    "latin1": Reading({"encoding": "latin1"}, "cp1252"),
+    "count": Reading({"parsers": (MultilineConfig(type="count", count_lines=3, timeout=5.0),)}),
+    "while": Reading({"parsers": (MultilineConfig(type="while_pattern", pattern=r"^\s", timeout=5.0),)}),
+    "before": Reading({"parsers": (multiline("line$", match="before"),)}),
+    "flush": Reading({"parsers": (MultilineConfig(pattern=r"^\s", flush_pattern="more", timeout=5.0),)}),
+    "twice": Reading({"parsers": (_INDENTED, multiline("last|one"))}, squeezes=True),
+    "ndjson": Reading({"parsers": (NdjsonConfig(),)}, write=_json, read=_of_json),
+    "ndjson joined": Reading({"parsers": (NdjsonConfig(), _INDENTED)}, write=_json, read=_of_json),
+    "cri": Reading({"parsers": (ContainerConfig(stream="stdout"),)}, write=_cri, read=_of_stdout),
+    "cri joined": Reading({"parsers": (ContainerConfig(), _INDENTED)}, write=_whole_cri, read=_of_cri),
+    "excluded": Reading({"exclude_lines": (SECOND,)}, dropped=SECOND),
+    "excluded joined": Reading({"parsers": (_INDENTED,), "exclude_lines": (SECOND,)}, dropped=SECOND, joins=True),
+    "not included": Reading(
+        {"parsers": (_INDENTED, IncludeMessageConfig(patterns=("^[^a]*$|a[^ ]",)))}, dropped=SECOND, joins=True
+    ),
+    "processed": Reading(
+        {
+            "parsers": (_INDENTED,),
+            "processors": (
+                AddFieldsConfig(fields={"n": 1}), DropEventConfig(when=_SECOND), AddFieldsConfig(fields={"m": 2}),
+            ),
+        },
+        dropped=SECOND, joins=True,
+    ),
+}  # fmt: skip

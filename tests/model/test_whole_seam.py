@@ -1,0 +1,105 @@
+"""A file that was rotated anywhere, read by any chain: what comes of the two is what comes of one with all of it."""
+
+import copy
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shipper.event import Messages
+from shipper.reader import line
+from shipper.source.harvester import Harvester
+from shipper.testing import ManualClock
+from tests.model.seeds import seeds
+from tests.model.test_parsers import drain
+from tests.model.test_whole_chain import Case, random_case
+from tests.reading_room import Room, acknowledge, read_all
+from tests.short_reads import LogOnDisk
+
+MAX_BYTES = 1000  # the Room's
+NAMES = ("encoding", "line_terminator", "parsers", "include_lines", "exclude_lines", "keep_null")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir()
+    return tmp_path / "logs"
+
+
+def events(runs: Iterable[Messages], shift: int = 0) -> list[tuple[Any, ...]]:
+    found = []
+    for run in runs:
+        for index, (text, offset, length) in enumerate(zip(run.texts, run.offsets, run.lengths, strict=True)):
+            doc = copy.deepcopy(run.docs[index]) if run.docs else {}
+            doc.get("log", {}).pop("file", None)
+            found.append((text, offset + shift, length, run.flags.get(index, ()), doc))
+    return found
+
+
+def spans(found: list[tuple[Any, ...]]) -> list[tuple[int, int]]:
+    return [(offset, length) for _, offset, length, *_ in found]
+
+
+def check_order(found: list[tuple[Any, ...]]) -> None:
+    position = 0
+    for offset, length in spans(found):
+        assert position <= offset
+        assert length > 0
+        position = offset + length
+
+
+def seam_of(dice: random.Random, case: Case, log: LogOnDisk) -> int | None:
+    """Where a line ends, and the next one would be the same at the start of a file."""
+    reader = line.build(case.config.encoding, case.config.line_terminator, log.open(), MAX_BYTES)
+    ends = [offset for run in drain(reader) for offset in run.offsets[1:]]
+    marks = tuple("\ufeff".encode(each) for each in ("utf-8", "utf-16-le", "utf-16-be", "gb18030"))
+    fit = [end for end in ends if end % 2 == 0 and not case.content.startswith(marks, end)]
+    return dice.choice(fit) if fit else None
+
+
+def read_rotated(dice: random.Random, room: Room, first: bytes, second: bytes) -> tuple[list[Messages], list[Messages]]:
+    """What comes of either file, while the second one grows."""
+    old = room.read("app.log.1", first)
+    of_old, of_new = [*_read(old)], []
+    size = dice.choice([0, len(second), dice.randrange(len(second) + 1)])
+    new = room.read("app.log", second[:size])
+    if old.message_deadline is not None:
+        old.join(new)
+    for piece in (b"", second[size:]):
+        room.append("app.log", piece)
+        of_old += _read(old)
+        if old.seam is None:
+            of_new += _read(new)
+    return of_old, of_new
+
+
+def _read(harvester: Harvester) -> list[Messages]:
+    batches = read_all(harvester)
+    acknowledge(batches)
+    return [batch.messages for batch in batches]
+
+
+@pytest.mark.parametrize("seed", seeds(200))
+def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, folder: Path) -> None:
+    dice = random.Random(f"rotated {seed}")
+    case = random_case(dice)
+    log.write(case.content)
+    seam = seam_of(dice, case, log)
+    if seam is None:
+        return
+    options = {name: getattr(case.config, name) for name in NAMES}
+    room = Room(folder, ManualClock(), (), options)
+    try:
+        expected = _read(room.read("whole.log", case.content))
+        of_old, of_new = read_rotated(dice, room, case.content[:seam], case.content[seam:])
+    finally:
+        room.close()
+    wanted, of_first = events(expected), events(of_old)
+    found = of_first + events(of_new, seam)
+    assert [(text, *rest) for text, _, _, *rest in found] == [(text, *rest) for text, _, _, *rest in wanted]
+    for (_, offset, length, *_), (_, at, size, *_) in zip(found, wanted, strict=True):
+        # What is entangled with the last message of the first file has the name of some byte there.
+        assert (offset, length) == (at, size) or offset < seam
+    check_order(of_first)

@@ -1,0 +1,37 @@
+import pytest
+
+from shipper.event import Messages
+from shipper.reader.knots import first_place, last_place, widened
+
+
+def run(*knots: tuple[int, int], messages: tuple[tuple[int, int], ...] = ()) -> Messages:
+    """A run up to byte 100, whose messages reach from and to these."""
+    made = Messages(0, 100, knots=knots)
+    for begin, end in messages:
+        made.append("text", begin, end - begin)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("place", "last", "first"), [(10, 10, 10), (11, 10, 20), (20, 20, 20), (25, 25, 25), (39, 30, 40), (100, 100, 100)]
+)
+def test_a_reading_begins_before_or_behind_a_knot(place: int, last: int, first: int) -> None:
+    assert last_place(run((10, 20), (30, 40)), place) == last
+    assert first_place(run((10, 20), (30, 40)), place) == first
+
+
+@pytest.mark.parametrize(
+    ("messages", "knots"),
+    [
+        ((), ((10, 20), (30, 40))),
+        (((0, 10), (10, 20), (20, 30)), ((10, 20), (30, 40))),
+        (((0, 11),), ((0, 20), (30, 40))),
+        (((12, 15), (19, 25)), ((10, 25), (30, 40))),
+        (((15, 31),), ((10, 40),)),
+        (((5, 12), (18, 30), (38, 41)), ((5, 30), (30, 41))),
+    ],
+)
+def test_a_knot_takes_in_the_messages_that_reach_into_it(
+    messages: tuple[tuple[int, int], ...], knots: tuple[tuple[int, int], ...]
+) -> None:
+    assert widened(run((10, 20), (30, 40), messages=messages)) == knots

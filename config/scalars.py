@@ -66,10 +66,11 @@ def typed(scalar: Scalar, hint: Any) -> Any:
 
 
 def _choice(text: str, choices: tuple[Any, ...]) -> Any:
+    """In capitals or not, as Filebeat reads logging.level, compression and sasl.mechanism."""
     for choice in choices:
-        if str(choice) == text:
+        if str(choice).lower() == text.lower():
             return choice
-    names = ", ".join(str(choice) or "''" for choice in choices)
+    names = ", ".join(str(choice) for choice in choices if str(choice))
     raise ValueError(f"{text!r} must be one of: {names}")
 
 

@@ -4,14 +4,14 @@ readers, and the processors, in the order in which they work."""
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, get_args
 
 from config.conditions import ConditionConfig, flat
 from config.model import ConsoleOutput, FileOutput, InputConfig, KafkaOutput, ShipperConfig
 from config.parsers import PARSERS
 from config.processors import AnyProcessor, Branch
-from config.schema import options
-from config.units import readable_duration
+from config.schema import Option, options
+from config.units import Duration, readable_duration
 from shipper.record import readable_path
 from shipper.source.discover import FileKey, Scanner, ScanOptions
 
@@ -99,11 +99,16 @@ def name_of(parser: Any) -> str:
 def _called(name: str, section: Any) -> str:
     """A section's options that are not as they are by default."""
     given = [
-        f"{each.keys[0]}: {_text(getattr(section, each.name))}"
+        f"{each.keys[0]}: {_option(each, getattr(section, each.name))}"
         for each in options(type(section))
         if each.name != "when" and getattr(section, each.name) != each.default
     ]
     return f"{name} {', '.join(given)}" if given else name
+
+
+def _option(option: Option, value: Any) -> str:
+    is_duration = Duration in (option.hint, *get_args(option.hint))
+    return readable_duration(value) if is_duration and value else _text(value)
 
 
 def _text(value: Any) -> str:

@@ -21,24 +21,30 @@ class Inputs:
         self._around = around
         self._registrar = registrar
         self._made: list[tuple[object, Input]] = []
+        # The processors of all inputs are one for all: a limit is one for the agent, and what one learns, all know.
+        self._shared: tuple[object, list[chain.Outer]] = ((), [])
 
     def of(self, config: ShipperConfig) -> list[Input]:
         """Those that are enabled, in their order. Raises StartError: then all is as it was."""
         known = self._made
         made = []
+        written = config.processors, repr(config.processors)
+        shared = self._shared
+        if shared[0] != written:
+            shared = written, chain.steps(config.processors, self._around)
         for each in config.inputs:
             if each.enabled:
                 concern = concerning(each, config)
                 before = next((source for concerned, source in known if concerned == concern), None)
-                made.append((concern, before or self._make(each, config)))
-        self._made = made
+                made.append((concern, before or self._make(each, config, shared[1])))
+        self._made, self._shared = made, shared
         return [source for _, source in made]
 
-    def _make(self, config: InputConfig, root: ShipperConfig) -> Input:
+    def _make(self, config: InputConfig, root: ShipperConfig, shared: list[chain.Outer]) -> Input:
         around = self._around
         return Input(
             config, around.agent, static(config, root), message_limit(config, root), around.clock,
-            self._registrar.note, chain.build((*config.processors, *root.processors), around), around.metrics,
+            self._registrar.note, chain.build(config.processors, around, shared), around.metrics,
         )  # fmt: skip
 
 

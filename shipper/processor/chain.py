@@ -13,6 +13,8 @@ from shipper.processor.base import Condition, EventProcessor, Processor, Process
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.waiting import Asking, WaitingChain
 
+Outer = Processor | Asking
+
 
 class Chain:
     """What `Source.process` is: lets every processor work on a batch, in order, and takes out what was dropped."""
@@ -87,15 +89,23 @@ class Conditional:
             run(self._otherwise, events, [index for index in at if index not in met])
 
 
-def build(configs: Sequence[AnyProcessor], around: Surroundings) -> Chain | WaitingChain | None:
-    """The chain of these processors; None for none of them. Raises StartError for what cannot work here."""
-    if not configs:
+def build(
+    configs: Sequence[AnyProcessor], around: Surroundings, shared: Sequence[Outer] = ()
+) -> Chain | WaitingChain | None:
+    """The chain of these processors, and then of steps that other chains have too; None for none of them. Raises
+    StartError for what cannot work here."""
+    outer = [*steps(configs, around), *shared]
+    if not outer:
         return None
-    outer = [_outer(config, around) for config in configs]
     plain = [step for step in outer if not isinstance(step, Asking)]
     if len(plain) < len(outer):
         return WaitingChain(outer, around.metrics, around.clock)
     return Chain(plain, around.metrics)
+
+
+def steps(configs: Sequence[AnyProcessor], around: Surroundings) -> list[Outer]:
+    """Those of these processors. Raises StartError."""
+    return [_outer(config, around) for config in configs]
 
 
 def _families() -> ModuleType:
@@ -105,7 +115,7 @@ def _families() -> ModuleType:
     return families
 
 
-def _outer(config: AnyProcessor, around: Surroundings) -> Processor | Asking:
+def _outer(config: AnyProcessor, around: Surroundings) -> Outer:
     """A step that may wait is no part of another one (config/processors checks that), so a batch can go on after it."""
     asking = _families().ASKING
     if not isinstance(config, Branch) and type(config) in asking:

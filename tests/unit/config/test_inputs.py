@@ -76,7 +76,7 @@ PATTERN = "parsers[0].multiline.pattern"
         (
             "ignore_inactive: always",
             "ignore_inactive",
-            "'always' must be one of: '', since_first_start, since_last_start",
+            "'always' must be one of: since_first_start, since_last_start",
         ),
         ("compression: zstd", "compression", "'zstd' must be one of: none, gzip, auto"),
         ("harvester_limit: -1", "harvester_limit", "must be at least 0"),

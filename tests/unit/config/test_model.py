@@ -173,6 +173,13 @@ def test_defaults_are_those_of_the_contract(lab):
     assert (kafka.backoff, kafka.sasl.mechanism) == (BackoffConfig(init=1.0, max=60.0), "PLAIN")
 
 
+def test_one_of_several_words_may_be_written_in_capitals_or_not(lab):
+    kafka = "{hosts: h, topic: t, username: u, password: p, sasl.mechanism: plain, compression: GZIP}"
+    config = lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\noutput.kafka: {kafka}\nlogging.level: INFO\n")
+    assert config.logging.level == "info"
+    assert (config.output.kafka.compression, config.output.kafka.sasl.mechanism) == ("gzip", "PLAIN")
+
+
 def test_the_native_prefix_reads_the_same(lab):
     text = FILEBEAT.replace("filebeat.modules", "filebeat.config.modules").replace("filebeat.", "shipper.")
     native = lab.load(text.replace("shipper.config.modules", "filebeat.config.modules"), env={"SECRET": "0123"})

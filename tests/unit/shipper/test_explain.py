@@ -13,7 +13,7 @@ filebeat.inputs:
     paths: [{folder}/*.log, {folder}/a.*]
     encoding: latin1
     parsers:
-      - multiline: {{pattern: '^\\s', match: after, max_lines: 7}}
+      - multiline: {{pattern: '^\\s', match: after, max_lines: 7, timeout: 90s}}
       - ndjson: ~
     message_max_bytes: 1536
     include_lines: [ERR, "it's"]
@@ -50,7 +50,7 @@ def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: P
         f"              {tmp_path}/a.*: 2 files, 2 KiB now",
         "              together 3 files",
         "  lines       encoding latin1, line_terminator auto",
-        "  parsers     multiline pattern: '^\\s', max_lines: 7",
+        "  parsers     multiline pattern: '^\\s', max_lines: 7, timeout: 1m30s",
         "              ndjson",
         "  limit       1.5 KiB a message",
         "  filters     include_lines 'ERR' or 'it''s'",

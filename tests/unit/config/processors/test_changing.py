@@ -33,7 +33,7 @@ from tests.processing import section
         ("convert: {fields: []}", "convert.fields", "must not be empty"),
         ("convert: {fields: [{from: a}]}", "convert.fields[0]", "needs 'to' or 'type'"),
         ("convert: {fields: [{from: a, type: int}]}", "convert.fields[0].type",
-         "'int' must be one of: '', integer, long, float, double, string, boolean, ip"),
+         "'int' must be one of: integer, long, float, double, string, boolean, ip"),
         ("extract_array: {field: a, mappings: {}}", "extract_array.mappings", "must not be empty"),
         ("extract_array: {field: a, mappings: {b.c: -1}}", "extract_array.mappings.b.c",
          "-1 must be the number of an item: 0, 1, 2, …"),

@@ -1,0 +1,62 @@
+"""What inputs have of their own and in common; what a reload does to them is told in tests/model/test_reload.py."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from config.load import load
+from config.model import ShipperConfig
+from registry.registrar import Registrar
+from shipper.inputs import Inputs
+from shipper.metrics import Metrics
+from shipper.processor.base import Surroundings
+from shipper.source.input import Input
+from shipper.testing import ManualClock
+from tests.builders import AGENT, batch
+
+
+class Forgets:
+    """The registrar of a test in which nothing is read."""
+
+    def note(self, *states: object) -> None:
+        pass
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Inputs:
+    return Inputs(Surroundings(AGENT, tmp_path, Metrics(), ManualClock()), cast("Registrar", Forgets()))
+
+
+def read(folder: Path, own: str = "[]", of_all: str = "[]", more: str = "") -> ShipperConfig:
+    items = "\n".join(f"- {{type: filestream, id: {each}, paths: [/x], processors: {own}}}" for each in ("a", "b"))
+    (file := folder / "shipper.yml").write_text(
+        f"filebeat.inputs:\n{items}\n{more}\nprocessors: {of_all}\noutput.console: {{}}\n"
+    )
+    return load(file, ShipperConfig, env={})
+
+
+def passing(source: Input) -> int:
+    """How many of five messages its processors let through."""
+    assert source.process
+    source.process(each := batch("12345"))
+    return len(each.messages.texts)
+
+
+LIMIT = "[{rate_limit: {limit: 3/h}}]"
+
+
+def test_a_limit_of_all_inputs_is_one_and_a_limit_of_an_input_its_own(inputs: Inputs, tmp_path: Path) -> None:
+    assert [passing(each) for each in inputs.of(read(tmp_path, of_all=LIMIT))] == [3, 0]
+    assert [passing(each) for each in inputs.of(read(tmp_path, own=LIMIT))] == [3, 3]
+
+
+def test_processors_of_all_inputs_are_those_that_were_as_long_as_nothing_is_changed_in_them(
+    inputs: Inputs, tmp_path: Path
+) -> None:
+    first = inputs.of(read(tmp_path, of_all=LIMIT))
+    assert passing(first[0]) == 3
+    added = inputs.of(read(tmp_path, of_all=LIMIT, more="- {type: filestream, id: c, paths: [/y]}"))
+    assert (added[0], passing(added[2])) == (first[0], 0)
+    changed = inputs.of(read(tmp_path, of_all=LIMIT.replace("3", "4")))
+    assert passing(changed[1]) == 4

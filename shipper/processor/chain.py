@@ -44,9 +44,13 @@ def run(steps: Sequence[Processor], events: Events, at: Sequence[int]) -> None:
 
 
 class Each:
-    """Lets a processor look at one event after the other; at none of them, where it concerns what they share."""
+    """Lets a processor look at one event after the other; at none of them, where it concerns what they share. With
+    `ignores_failure` nobody is told what it could not do."""
 
-    def __init__(self, name: str, processor: EventProcessor, metrics: Metrics) -> None:
+    def __init__(
+        self, name: str, processor: EventProcessor, metrics: Metrics, *, ignores_failure: bool = False
+    ) -> None:
+        self._ignores_failure = ignores_failure
         self._name = name
         self._processor = processor
         self._touches = processor.touches
@@ -69,6 +73,8 @@ class Each:
                 self._fail(event, "a value is nested too deep")
 
     def _fail(self, event: Event, message: str) -> None:
+        if self._ignores_failure:
+            return
         self._metrics.processor_failures += 1
         event.fail(self._name, message)
 
@@ -133,5 +139,9 @@ def _step(config: AnyProcessor, around: Surroundings) -> Processor:
         condition = conditions.build(config.condition)
         return Conditional(condition, _steps(config.then, around), _steps(config.otherwise, around))
     made = _families().TABLE[type(config)](config, around)
-    step = Each(config.name, made, around.metrics) if isinstance(made, EventProcessor) else made
+    step = made
+    if isinstance(made, EventProcessor):
+        # An option that not all of them have, and that means the same in all that have it.
+        ignores = getattr(config, "ignore_failure", False)
+        step = Each(config.name, made, around.metrics, ignores_failure=ignores)
     return step if config.when is None else Conditional(conditions.build(config.when), [step])

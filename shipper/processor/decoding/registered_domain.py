@@ -20,18 +20,10 @@ class RegisteredDomain:
         self._suffix = path_of(config.target_etld_field) if config.target_etld_field else None
         self._below = path_of(config.target_subdomain_field) if config.target_subdomain_field else None
         self._ignore_missing = config.ignore_missing
-        self._ignore_failure = config.ignore_failure
         written = [path for path in (self._target, self._suffix, self._below) if path]
         self.touches: frozenset[str] | None = roots(self._field, *written)
 
     def apply(self, event: Event) -> None:
-        try:
-            self._apply(event)
-        except ProcessorError:
-            if not self._ignore_failure:
-                raise
-
-    def _apply(self, event: Event) -> None:
         name = event.get(self._field)
         if name is MISSING and self._ignore_missing:
             return

@@ -28,7 +28,6 @@ class Dissect:
         keys = parse_tokenizer(config.tokenizer)
         self._field = path_of(config.source)
         self._prefix: Path = path_of(config.target_prefix) if config.target_prefix else ()
-        self._ignore_failure = config.ignore_failure
         self._overwrite = config.overwrite_keys
         self._strip = _STRIP.get(config.trim_values)
         self._chars = config.trim_chars
@@ -49,13 +48,6 @@ class Dissect:
         return self._touches
 
     def apply(self, event: Event) -> None:
-        try:
-            self._dissect(event)
-        except ProcessorError:
-            if not self._ignore_failure:
-                raise
-
-    def _dissect(self, event: Event) -> None:
         text = event.get(self._field)
         if not isinstance(text, str):
             what = "is not there" if text is MISSING else "is no text"

@@ -19,7 +19,6 @@ class Grok:
     def __init__(self, config: GrokConfig) -> None:
         self._field = path_of(config.source)
         self._ignore_missing = config.ignore_missing
-        self._ignore_failure = config.ignore_failure
         self._tags = config.tag_on_failure
         above = path_of(config.target_prefix) if config.target_prefix else ()
         parsed = [
@@ -31,13 +30,6 @@ class Grok:
         self.touches: frozenset[str] | None = roots(self._field, _TAGS, *written)
 
     def apply(self, event: Event) -> None:
-        try:
-            self._apply(event)
-        except ProcessorError:
-            if not self._ignore_failure:
-                raise
-
-    def _apply(self, event: Event) -> None:
         text = event.get(self._field)
         if not isinstance(text, str):
             self._refuse(text)

@@ -30,9 +30,8 @@ class Syslog:
         try:
             self._put(event, self._parse(value))
         except SyslogError as error:
-            if not self._config.ignore_failure:
-                tag = f"{self._config.tag}: " if self._config.tag else ""
-                raise ProcessorError(f"{tag}field {self._config.source} is no message of syslog: {error}") from error
+            tag = f"{self._config.tag}: " if self._config.tag else ""
+            raise ProcessorError(f"{tag}field {self._config.source} is no message of syslog: {error}") from error
 
     def _parse(self, value: object) -> SyslogMessage:
         if not isinstance(value, str):

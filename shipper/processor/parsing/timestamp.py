@@ -26,17 +26,16 @@ class Timestamp:
         value = event.get(self._source)
         if value is MISSING:
             if not self._config.ignore_missing:
-                self._fail(f"field {self._config.source} is missing")
+                raise self._error("is missing")
         elif self._source == _TIME:
             event.put(self._target, value)  # a time already
         else:
             try:
                 time = times.of_datetime(self._read(value, self._clock.time()))
             except ValueError as error:
-                self._fail(f"field {self._config.source} is no time: {str(value)[:_SHOWN]!r}: {error}")
-            else:
-                event.put(self._target, time)
+                raise self._error(f"is no time: {str(value)[:_SHOWN]!r}: {error}") from error
+            event.put(self._target, time)
 
-    def _fail(self, why: str) -> None:
-        if not self._config.ignore_failure:
-            raise ProcessorError(f"{self._config.id}: {why}" if self._config.id else why)
+    def _error(self, why: str) -> ProcessorError:
+        said = f"field {self._config.source} {why}"
+        return ProcessorError(f"{self._config.id}: {said}" if self._config.id else said)

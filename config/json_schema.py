@@ -61,7 +61,8 @@ class _Writer:
         return _nested(entries)
 
     def _reference(self, model: Any) -> Schema:
-        name = model.__name__
+        # With its module: two models may have one name (a file's fingerprint, and the processor of that name).
+        name = f"{model.__module__}.{model.__name__}"
         if name not in self.definitions:
             self.definitions[name] = {}  # it may refer to itself
             self.definitions[name] = self.section(model)

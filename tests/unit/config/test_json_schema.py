@@ -9,6 +9,9 @@ from jsonschema import Draft202012Validator
 
 import config
 from config.json_schema import schema
+from config.parsers import PARSERS
+from config.processors import PROCESSORS
+from config.schema import options
 
 FOLDER = Path(__file__).parent / "filebeat"
 DOCS = Path(config.__file__).parents[1] / "docs"
@@ -49,6 +52,7 @@ def test_the_one_in_the_docs_is_the_one_that_the_code_writes():
         "processors: [{add_fields.fields.env: prod}]",
         "processors: [{if: {not: {has_fields: [x]}}, then: [{drop_event: ~}], else: {drop_event: ~}}]",
         "path: ~",
+        "processors: [{fingerprint: {fields: [message], target_field: id}}]",
     ],
 )
 def test_what_the_loader_takes_it_takes(more, lab):
@@ -71,6 +75,14 @@ def test_what_the_loader_takes_it_takes(more, lab):
 def test_what_is_a_mistake_by_itself_it_marks(more, lab):
     assert lab.problems(WHOLE + more)
     assert refusals(WHOLE + more)
+
+
+@pytest.mark.parametrize("named", [PARSERS, PROCESSORS], ids=["parsers", "processors"])
+def test_the_options_of_each_are_its_own(named):
+    definitions = schema()["$defs"]
+    for model in named.models.values():
+        described = definitions[f"{model.__module__}.{model.__name__}"]["properties"]
+        assert {key for option in options(model) for key in option.keys} <= described.keys(), model
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.yml")), ids=lambda file: file.stem)

@@ -6,18 +6,18 @@ Each becomes an InputConfig.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from config import filebeat
 from config.checks import Finding, not_blank, without_blanks
-from config.encodings import Encoding, LineTerminator, check_terminator
+from config.encodings import check_terminator
+from config.every_input import EveryInput
 from config.identity import FileIdentityConfig, FileIdentitySection
 from config.inputs import (
     CloseConfig,
     InputConfig,
     InputType,
     ProspectorConfig,
-    PublisherPipelineConfig,
     ReaderCloseConfig,
     ScannerConfig,
     StateChangeConfig,
@@ -27,50 +27,21 @@ from config.multiline import MultilineConfig
 from config.ndjson import JsonSection, NdjsonConfig
 from config.parsers import ParserConfig
 from config.patterns import Pattern
-from config.processors import PROCESSORS, AnyProcessor
 from config.units import Duration, DurationOrNever, Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlatInput:
+class FlatInput(EveryInput):
     """What the three have in common."""
 
     not_yet: ClassVar = filebeat.FLAT_NOT_YET
     ignored: ClassVar = filebeat.FLAT_IGNORED
-    enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
-    encoding: Encoding = field(default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."})
-    line_terminator: LineTerminator = field(
-        default="auto",
-        metadata={"since": "0.2", "doc": "What ends a line; auto is line_feed, with or without a carriage return."},
-    )
-    include_lines: tuple[Pattern, ...] = field(
-        default=(),
-        metadata={"since": "0.2", "doc": "Only messages in which one of these is found are shipped; all when empty."},
-    )
-    exclude_lines: tuple[Pattern, ...] = field(
-        default=(),
-        metadata={
-            "since": "0.2",
-            "doc": "Messages in which one of these is found are dropped; asked after include_lines.",
-        },
-    )
     max_bytes: Size = field(default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1})
     json: NdjsonConfig | None = field(
         default=None,
         metadata={"since": "0.2", "doc": "Makes members of JSON lines, before `multiline`.", "read_as": JsonSection},
     )
     multiline: MultilineConfig | None = field(default=None, metadata={"doc": "Joins lines to one message."})
-    processors: tuple[AnyProcessor, ...] = field(
-        default=(),
-        metadata={"since": "0.2", "doc": "What works on the input's events, in order.", "read_as": PROCESSORS},
-    )
-    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
-    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
-    fields_under_root: bool = field(default=False, metadata={"doc": "Puts `fields` at the top of the event instead."})
-    keep_null: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) stay in events."}
-    )
-    publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
@@ -143,14 +114,9 @@ class LogInput(FlatInput):
             type=self.type,
             id=self.id or derived_id(self.type, self.paths),
             paths=self.paths,
-            enabled=self.enabled,
-            encoding=self.encoding,
-            line_terminator=self.line_terminator,
-            include_lines=self.include_lines,
-            exclude_lines=self.exclude_lines,
+            **self.shared(),
             message_max_bytes=self.max_bytes,
             parsers=self.parsers,
-            processors=self.processors,
             prospector=ProspectorConfig(scanner=self._scanner()),
             file_identity=self.file_identity,
             ignore_older=self.ignore_older,
@@ -159,11 +125,6 @@ class LogInput(FlatInput):
             clean_inactive=self.clean_inactive,
             clean_removed=self.clean_removed,
             tail_files=self.tail_files,
-            tags=self.tags,
-            fields=self.fields,
-            fields_under_root=self.fields_under_root,
-            keep_null=self.keep_null,
-            publisher_pipeline=self.publisher_pipeline,
         )
 
     def _scanner(self) -> ScannerConfig:
@@ -197,19 +158,9 @@ class StdinInput(FlatInput):
             type=self.type,
             id=self.id,
             paths=(),
-            enabled=self.enabled,
-            encoding=self.encoding,
-            line_terminator=self.line_terminator,
-            include_lines=self.include_lines,
-            exclude_lines=self.exclude_lines,
+            **self.shared(),
             message_max_bytes=self.max_bytes,
             parsers=self.parsers,
-            processors=self.processors,
-            tags=self.tags,
-            fields=self.fields,
-            fields_under_root=self.fields_under_root,
-            keep_null=self.keep_null,
-            publisher_pipeline=self.publisher_pipeline,
         )
 
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from config import filebeat
 from config.checks import Finding, not_blank, without_blanks
 from config.container_parser import ContainerConfig
-from config.encodings import Encoding, LineTerminator, check_terminator
+from config.encodings import check_terminator
+from config.every_input import EveryInput
 from config.identity import FileIdentityConfig, FileIdentitySection
 from config.parsers import PARSERS, ParserConfig
 from config.patterns import Pattern
-from config.processors import PROCESSORS, AnyProcessor
 from config.units import Duration, DurationOrNever, Size, readable_duration
 
 InputType = Literal["filestream", "log", "container", "stdin"]
@@ -121,12 +121,7 @@ def cleaning(clean_inactive: float, ignore_older: float, interval: float, interv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublisherPipelineConfig:
-    disable_host: bool = field(default=False, metadata={"since": "0.2", "doc": "Leaves `host.name` out of events."})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputConfig:
+class InputConfig(EveryInput):
     not_yet: ClassVar = filebeat.INPUT_NOT_YET
     ignored: ClassVar = filebeat.INPUT_IGNORED
     here: ClassVar = filebeat.FILESTREAM_NAMES
@@ -139,23 +134,6 @@ class InputConfig:
         }
     )
     paths: tuple[str, ...] = field(metadata={"doc": "Files to read; globs, `**` included.", "check": without_blanks})
-    enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
-    encoding: Encoding = field(default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."})
-    line_terminator: LineTerminator = field(
-        default="auto",
-        metadata={"since": "0.2", "doc": "What ends a line; auto is line_feed, with or without a carriage return."},
-    )
-    include_lines: tuple[Pattern, ...] = field(
-        default=(),
-        metadata={"since": "0.2", "doc": "Only messages in which one of these is found are shipped; all when empty."},
-    )
-    exclude_lines: tuple[Pattern, ...] = field(
-        default=(),
-        metadata={
-            "since": "0.2",
-            "doc": "Messages in which one of these is found are dropped; asked after include_lines.",
-        },
-    )
     message_max_bytes: Size = field(
         default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1}
     )
@@ -186,18 +164,7 @@ class InputConfig:
         default=True, metadata={"doc": "Forgets a file that is gone, a day later; a copy of it is known until then."}
     )
     delete: DeleteConfig = field(default_factory=DeleteConfig)
-    processors: tuple[AnyProcessor, ...] = field(
-        default=(),
-        metadata={"since": "0.2", "doc": "What works on the input's events, in order.", "read_as": PROCESSORS},
-    )
-    keep_null: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) stay in events."}
-    )
-    publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
     tail_files: bool = field(default=False, metadata={"key": None})  # what `type: log` makes of its own option
-    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
-    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
-    fields_under_root: bool = field(default=False, metadata={"doc": "Puts `fields` at the top of the event instead."})
 
     def check(self) -> Iterator[Finding]:
         """Of what `type: filestream` says; the other types check their own names."""

@@ -85,7 +85,7 @@ def table(model: Any) -> str:
 def _rows(model: Any, above: str, before: str = FIRST_RELEASE) -> Iterator[Row]:
     """`before` is the release that brought the section."""
     since = getattr(model, "since", before)
-    for option in options(model):
+    for option in sorted(options(model), key=lambda option: not option.required):
         if option.name == "when":
             continue  # told once for all
         path = dotted(above, option.keys[0])

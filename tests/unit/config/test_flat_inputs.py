@@ -3,7 +3,7 @@
 import pytest
 
 from config.container_parser import ContainerConfig
-from config.inputs import PublisherPipelineConfig
+from config.every_input import PublisherPipelineConfig
 from config.model import (
     CloseConfig,
     FileIdentityConfig,

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from config.container_parser import ContainerConfig
-from config.inputs import PublisherPipelineConfig
+from config.every_input import PublisherPipelineConfig
 from config.ndjson import NdjsonConfig
 from tests.builders import multiline
 from tests.lab import Lab

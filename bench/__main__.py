@@ -3,13 +3,14 @@
 script/bench           one file: how fast, how late, for how much
 script/bench --shapes  what readers and processors cost, beside the plain path
 script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
+script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 """
 
 import argparse
 import tempfile
 from pathlib import Path
 
-from bench import scale, shapes, speed
+from bench import scale, shapes, sink, speed
 from bench.contenders import available
 from bench.runs import Runs, broker, say
 from config.units import parse_duration, parse_size
@@ -19,20 +20,27 @@ LINES = 1_000_000
 
 def main() -> None:
     options = _parser().parse_args()
-    contenders = available()
-    say("measured: " + ", ".join(each.name for each in contenders) + " (of Debian's packages: rsyslog-kafka, kcat)")
     with tempfile.TemporaryDirectory(prefix="bench-") as name, broker(Path(name)) as running:
         runs = Runs(running, Path(name))
-        runs.warm_up(next(each for each in contenders if each.name == "floor"), options.lines)
-        if options.shapes is not None:
-            shipper = next(each for each in contenders if each.name == "shipper --once")
-            tables = [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
-        elif options.scale:
-            sizes = scale.Sizes(options.files, options.inactive, options.idle, options.entries, options.big)
-            tables = [scale.table(runs, contenders, options.rounds, sizes, options.only)]
-        else:
-            tables = speed.tables(runs, contenders, options.rounds, options.lines, options.seconds)
+        tables = _of_the_sink(options, runs) if options.sink is not None else _of_the_shipper(options, runs)
     say("\n\n".join(tables))
+
+
+def _of_the_sink(options: argparse.Namespace, runs: Runs) -> list[str]:
+    return sink.tables(runs, options.rounds, options.records, options.sink or sink.PARTS, options.produce)
+
+
+def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
+    contenders = available()
+    say("measured: " + ", ".join(each.name for each in contenders) + " (of Debian's packages: rsyslog-kafka, kcat)")
+    runs.warm_up(next(each for each in contenders if each.name == "floor"), options.lines)
+    if options.shapes is not None:
+        shipper = next(each for each in contenders if each.name == "shipper --once")
+        return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
+    if options.scale:
+        sizes = scale.Sizes(options.files, options.inactive, options.idle, options.entries, options.big)
+        return [scale.table(runs, contenders, options.rounds, sizes, options.only)]
+    return speed.tables(runs, contenders, options.rounds, options.lines, options.seconds)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     sizes.add_argument("--entries", type=int, default=500_000, help="of the large registry")
     sizes.add_argument("--big", type=parse_size, default=2 * 1024**3, help="size of the big file, as 10GiB")
+    landing = parser.add_argument_group("--sink")
+    landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
+    landing.add_argument("--records", type=int, default=3_000_000)
+    landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="of which delays are measured")
     return parser
 
 

@@ -1,14 +1,14 @@
-"""The configuration that is in effect, as YAML: what `shipper export config` prints.
+"""The configuration that is in effect, as YAML: what `shipper export config` and `spark-sink export config` print.
 
 What was written, with variables filled in and overrides laid over it, so that it can be loaded again; what is not there
-has the default that docs/configuration.md names. Secrets are masked by the names of their options.
+has the default that the pages of options name. Secrets are masked by the names of their options.
 """
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import yaml
 
@@ -16,25 +16,45 @@ from config.errors import ConfigError
 from config.load import read
 from config.model import ShipperConfig
 from config.raw import RawMaps
-from config.report import Report, Spot
+from config.report import Report, Spot, dotted
+from config.schema import options
 
 MASK = "xxxxx"
 _SECRET = re.compile(
     r"(pass|password|passphrase|secret|token|credentials?|api_?key|private_key|ssl\.key|jaas\.config)$"
 )
+# Of object stores, as Hadoop names them: fs.s3a.secret.key, fs.azure.account.key.<account>.
+_STORE = re.compile(r"(secret|access)\.key$|encryption\.key$|\.account\.key\.")
 _KEY_FILE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _IN_URL = re.compile(r"(://[^:/@\s]+:)[^@\s]+@")
 
 
-def export(files: Sequence[Path], overrides: Sequence[str] = (), env: Mapping[str, str] = os.environ) -> str:
+def export(
+    files: Sequence[Path],
+    overrides: Sequence[str] = (),
+    env: Mapping[str, str] = os.environ,
+    model: Any = ShipperConfig,
+) -> str:
     """Raises ConfigError for what is no YAML, and for variables that are not set."""
     report = Report([])
-    reading = read(files, ShipperConfig, overrides, env, report.problems)
-    values = RawMaps(reading.env, report).nested(reading.root, Spot("", "", reading.root.place))
+    reading = read(files, model, overrides, env, report.problems)
+    values = RawMaps(reading.env, report, frozenset(_maps(model))).nested(
+        reading.root, Spot("", "", reading.root.place)
+    )
     if report.problems:
         raise ConfigError(report.problems)
     text: str = yaml.safe_dump(masked(values), sort_keys=False, allow_unicode=True, default_flow_style=False)
     return text
+
+
+def _maps(model: Any, above: str = "") -> Iterator[str]:
+    """The dotted names of the options that are maps with keys of somebody else's."""
+    for option in options(model):
+        for path in (dotted(above, key) for key in option.keys):
+            if get_origin(option.hint) is dict and get_args(option.hint)[1] is not Any:
+                yield path
+            elif option.section and not (option.many or option.kinds or option.about.get("recursive")):
+                yield from _maps(option.section, path)
 
 
 def masked(value: Any, name: str = "") -> Any:
@@ -52,4 +72,7 @@ def masked(value: Any, name: str = "") -> Any:
 
 def _is_secret(name: str, value: Any) -> bool:
     # `ssl.key` is the path of a file, which is no secret and which somebody who looks for a mistake wants to see.
-    return bool(_SECRET.search(name.lower())) and not (name.endswith("ssl.key") and str(value).startswith(("/", "./")))
+    named = name.lower()
+    if _STORE.search(named):
+        return True
+    return bool(_SECRET.search(named)) and not (name.endswith("ssl.key") and str(value).startswith(("/", "./")))

@@ -1,4 +1,5 @@
-"""A JSON schema of shipper.yml, for editors: `python -m config.json_schema` writes docs/shipper.schema.json.
+"""JSON schemas of shipper.yml and sink.yml, for editors: `python -m config.json_schema` writes
+docs/shipper.schema.json, `python -m config.json_schema sink` docs/sink.schema.json.
 
 What the loader takes, the schema takes; not the other way round: whatever needs more than one value to be told (checks,
 units, what is given twice) is the loader's alone. Keys may be written nested or dotted, so at each level a section has
@@ -13,13 +14,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from config.model import ShipperConfig
 from config.schema import Kinds, Named, Option, options
+from config.sink import SinkConfig
+from config.sink_times import parse_span
 from config.units import parse_duration, parse_duration_or_never, parse_size
 
 Schema = dict[str, Any]
 _NAMES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "switch"}
 # Any scalar may come from a variable.
 _VARIABLE: Schema = {"type": "string", "pattern": r"\$\{"}
-_NUMBERS = {parse_size, parse_duration, parse_duration_or_never}
+_NUMBERS = {parse_size, parse_duration, parse_duration_or_never, parse_span}
 _MAP: Schema = {"type": ["object", "null"]}
 _SCALARS: dict[str, Schema] = {
     "text": {"type": ["string", "number", "boolean", "null"]},
@@ -36,13 +39,13 @@ _SCALARS: dict[str, Schema] = {
 }
 
 
-def schema() -> Schema:
+def schema(model: Any = ShipperConfig, title: str = "shipper.yml") -> Schema:
     """Draft 2020-12."""
     writer = _Writer()
-    root = writer.section(ShipperConfig)
+    root = writer.section(model)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "shipper.yml",
+        "title": title,
         **root,
         "$defs": {**_SCALARS, **writer.definitions},
     }
@@ -163,5 +166,6 @@ def _nested(entries: dict[str, Schema]) -> Schema:
 
 
 if __name__ == "__main__":
-    json.dump(schema(), sys.stdout, indent=1)
+    chosen = schema(SinkConfig, "sink.yml") if sys.argv[1:] == ["sink"] else schema()
+    json.dump(chosen, sys.stdout, indent=1)
     sys.stdout.write("\n")

@@ -70,7 +70,7 @@ class SslConfig:
             yield "certificate", "missing; a private key needs its certificate"
 
     def becomes(self) -> "SslConfig":
-        return replace(self, enabled=True) if self.enabled is None and self != SslConfig() else self
+        return replace(self, enabled=True) if self.enabled is None and self != type(self)() else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,12 @@ from config.tree import Listing, Node, Scalar, Table
 
 @dataclass(frozen=True, slots=True)
 class RawMaps:
+    """`whole` are the dotted names of maps in which one key may begin as another does: there `nested` keeps keys whole,
+    or `speculation: x` and `speculation.interval: y` would be one thing given twice."""
+
     env: Mapping[str, str]
     report: Report
+    whole: frozenset[str] = frozenset()
 
     def expanded(self, node: Node, spot: Spot) -> Any:
         """The node with its variables filled in, or FAILED."""
@@ -24,7 +28,7 @@ class RawMaps:
     def nested(self, node: Node, spot: Spot) -> Any:
         """Plain dicts, lists and scalars; dotted keys become nested ones."""
         if isinstance(node, Table):
-            below = node.children(self.report.clash(spot.path))
+            below = (node.leaves if spot.path in self.whole else node.children)(self.report.clash(spot.path))
             named = {key: self.nested(child, spot.option(key, key, child)) for key, child in below.items()}
             return FAILED if FAILED in named.values() else named
         if isinstance(node, Listing):

@@ -1,4 +1,5 @@
-"""The page of all options, docs/configuration.md: `python -m config.reference` writes it, from the models alone.
+"""The pages of all options, docs/configuration.md and docs/sink-configuration.md, from the models alone:
+`python -m config.reference` writes the one, `python -m config.reference sink` the other.
 
 What a model's class variable `since`, or an option's, says is the release that brought it; the first one where none is
 named. The first paragraph of a processor's or parser's docstring is its introduction.
@@ -9,6 +10,7 @@ import sys
 import types
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from config.conditions import ConditionConfig
@@ -21,6 +23,8 @@ from config.processors.host_metadata import parse_ttl
 from config.report import dotted
 from config.schema import Kinds, Named, Option, options
 from config.sink import SinkConfig
+from config.sink_tables import BUILT_IN
+from config.sink_times import Span, parse_span, parse_timestamp, readable_span
 from config.units import Size, parse_duration, parse_duration_or_never, parse_size
 
 FIRST_RELEASE = "0.1"
@@ -29,10 +33,13 @@ _TYPES: dict[Any, str] = {
     parse_duration: "duration",
     parse_duration_or_never: "duration",
     parse_ttl: "duration",
+    parse_span: "duration",
+    parse_timestamp: "time",
     parse_pattern: "pattern",
     parse_encoding: "encoding",
 }
-_UNITS = {parse_size: "bytes", parse_duration: "seconds", parse_duration_or_never: "seconds", parse_ttl: "seconds"}
+_SECONDS = (parse_duration, parse_duration_or_never, parse_ttl, parse_span)
+_UNITS = {parse_size: "bytes", **dict.fromkeys(_SECONDS, "seconds")}
 Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since, meaning
 
 _TITLE = "| option | type | default | unit | since | |\n|---|---|---|---|---|---|\n"
@@ -42,7 +49,43 @@ Every option, from the code (`python -m config.reference`). `a.b: 1` and `a: {b:
 a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units (`100ms`,
 `1m30s`, `24h`); a pattern is a regular expression as RE2 has it, which is what Filebeat's are. A list of one text,
 number, parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are taken
-from the environment, and `-E key=value` overrides. For editors there is a JSON schema: `docs/shipper.schema.json`.
+from the environment, and `-E key=value` overrides. For editors there is a JSON schema: `docs/shipper.schema.json`. The
+options of the sink are in `docs/sink-configuration.md`.
+"""
+_SINK_INTRODUCTION = """# Configuration of the sink
+
+Every option of `sink.yml`, from the code (`python -m config.reference sink`). `a.b: 1` and `a: {{b: 1}}` mean the same
+everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration is a number of seconds or has
+units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO 8601 (`2026-11-21T09:30:00Z`), in
+UTC where it has no zone. A list of one item may be written without the list. `${{VAR}}`, `${{VAR:default}}` and
+`${{VAR:?message}}` are taken from the environment, and `-E key=value` overrides. For editors there is a JSON schema:
+`docs/sink.schema.json`. `spark-sink test config -c sink.yml` checks a file, and `spark-sink export config -c sink.yml`
+prints what is in effect, secrets masked.
+
+Every table has the columns
+{columns};
+`columns` adds some, and whatever else a record holds is in `doc`. A template in `table.path` makes several tables.
+`%{{[topic]}}` is Kafka's topic, any other name a field of the record (`%{{[a.b]}}` and `%{{[a][b]}}` are one); what
+follows `]:` stands where a record lacks the field, and without it such a record is bad. The tables beside them are
+named after the directories before the template: with `/lake/logs/%{{[topic]}}`, bad records go to
+`/lake/logs_dead_letter`.
+
+```yaml
+kafka:
+  hosts: ["localhost:9092"]
+  topics: [logs, audit]
+table.path: /lake/logs/%{{[topic]}}
+checkpoint.path: /lake/logs_checkpoint
+columns:
+  - {{name: status, path: http.response.status_code, type: int}}
+views:
+  - name: errors_a_minute
+    source: /lake/logs/logs
+    watermark: 10m
+    sql: >
+      SELECT window.start AS minute, host, count(*) AS errors FROM lines
+      WHERE message LIKE '%ERROR%' GROUP BY window(ts, '1 minute'), host
+```
 """
 _INPUTS = "Each item of `shipper.inputs` (or `filebeat.inputs`). What belongs to some types only, says so."
 _PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they work in the order given."
@@ -63,9 +106,14 @@ def page() -> str:
             f"## Processors\n\n{_PROCESSORS}\n",
             *_chapters(PROCESSORS),
             f"## Conditions\n\n{_CONDITIONS}\n\n{table(ConditionConfig)}",
-            f"## sink.yml\n\n{table(SinkConfig)}",
         ]
     )
+
+
+def sink_page() -> str:
+    """The whole of docs/sink-configuration.md."""
+    introduction = _SINK_INTRODUCTION.format(columns=fill(", ".join(f"`{name}`" for name in BUILT_IN), 120))
+    return f"{introduction}\n## sink.yml\n\n{table(SinkConfig)}"
 
 
 def _chapters(named: Named) -> Iterator[str]:
@@ -147,6 +195,8 @@ def _text(hint: Any, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ", ".join(str(each) for each in value)
+    if hint == Span:
+        return readable_span(value)
     if get_origin(hint) is Annotated and _UNITS.get(get_args(hint)[1]) == "seconds":
         return f"{value:g}s"
     if hint == Size:
@@ -155,4 +205,4 @@ def _text(hint: Any, value: Any) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(sink_page() if sys.argv[1:] == ["sink"] else page())

@@ -210,8 +210,9 @@ class Names:
         candidates = list(dict.fromkeys(_spellings(self.options)))
         close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
         deeper = [leaf for leaf in self._leaves() if leaf.rpartition(".")[2] == name]
-        if close or len(deeper) == 1:
-            return f"unknown option; did you mean {(close or deeper)[0]!r}?"
+        meant = deeper if len(deeper) == 1 else close
+        if meant:
+            return f"unknown option; did you mean {meant[0]!r}?"
         known = ", ".join(key for key, option in self.options.items() if key == option.keys[0])
         return f"unknown option; known here: {known or 'none'}"
 

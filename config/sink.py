@@ -1,65 +1,32 @@
 """What the Spark sink can be told."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
-from config.checks import not_blank, not_empty
-from config.model import LoggingConfig
+from config.checks import Finding
+from config.sink_bounds import Offsets, Start, Stop, goes_with, group, in_order, start_offsets, stop_offsets, within
+from config.sink_kafka import KafkaSource, Raw
+from config.sink_maintenance import MaintenanceConfig
+from config.sink_parts import (
+    CheckpointConfig,
+    DeadLetterConfig,
+    DedupeConfig,
+    HttpConfig,
+    LostOffsets,
+    SinkLoggingConfig,
+    StateConfig,
+    TriggerConfig,
+    spark_key,
+    texts,
+)
+from config.sink_paths import Place, base_is_fixed, collisions, normal, normal_pattern
+from config.sink_tables import ColumnConfig, TableConfig, clustering, columns_agree
+from config.sink_times import Timestamp
+from config.sink_views import ViewConfig, views_agree
 from config.units import Duration
 
-Raw = dict[str, str | int | float | bool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSource:
-    hosts: tuple[str, ...] = field(
-        metadata={
-            "key": ("hosts", "bootstrap_servers"),
-            "doc": "Brokers to ask for the cluster, host:port.",
-            "check": not_empty,
-            "split": ",",
-            "missing": "name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
-        }
-    )
-    topics: tuple[str, ...] = field(
-        metadata={
-            "key": ("topics", "topic"),
-            "doc": "The topics to read.",
-            "check": not_empty,
-            "split": ",",
-            "missing": "name one topic at least",
-        }
-    )
-    # Not shown: raw settings may hold secrets (kafka.sasl.jaas.config).
-    options: Raw = field(
-        default_factory=dict, repr=False, metadata={"doc": "Raw options of Spark's Kafka source; they win over ours."}
-    )
-
-    @property
-    def bootstrap_servers(self) -> str:
-        return ",".join(self.hosts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableConfig:
-    path: str = field(metadata={"doc": "The Delta table's directory or URI.", "check": not_blank})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointConfig:
-    path: str = field(metadata={"doc": "The query's checkpoint; it belongs to the table for good.", "check": not_blank})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeadLetterConfig:
-    path: str | None = field(
-        default=None, metadata={"doc": "The table of bad records; `<table.path>_dead_letter` when absent."}
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriggerConfig:
-    interval: Duration = field(default=1.0, metadata={"doc": "How often a batch begins; 0 is at once."})
+_MAX_DELAY = 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,35 +34,168 @@ class SinkConfig:
     kafka: KafkaSource
     table: TableConfig
     checkpoint: CheckpointConfig
+    columns: tuple[ColumnConfig, ...] = field(
+        default=(),
+        metadata={"since": "0.2", "doc": "Columns of your own, beside those of every table.", "check": columns_agree},
+    )
     dead_letter: DeadLetterConfig = field(default_factory=DeadLetterConfig)
-    start: Literal["earliest", "latest"] = field(
-        default="earliest", metadata={"doc": "Where a new checkpoint begins in the topics."}
+    state: StateConfig = field(default_factory=StateConfig)
+    start: Start = field(
+        default="earliest",
+        metadata={
+            "doc": "Where a new checkpoint begins in the topics: at their first record, behind their last, at "
+            "`start_timestamp` or `start_offsets`, where a consumer group is (committed), or where the table ends."
+        },
+    )
+    start_timestamp: Timestamp | None = field(
+        default=None,
+        metadata={"since": "0.2", "doc": "For `start: timestamp`; a time without a zone is UTC."},
+    )
+    start_offsets: Offsets = field(
+        default_factory=dict,
+        metadata={
+            "since": "0.2",
+            "doc": "For `start: offsets`, by topic and partition: `logs: {0: 17, 1: 23}`; -2 is earliest, -1 latest.",
+            "check": start_offsets,
+        },
+    )
+    start_group: str | None = field(
+        default=None, metadata={"since": "0.2", "doc": "For `start: committed`; `kafka.group_id` when absent."}
+    )
+    stop: Stop = field(
+        default="never",
+        metadata={
+            "since": "0.2",
+            "doc": "Where the sink ends by itself: nowhere, with what is there at its start, at `stop_offsets`, or at "
+            "`stop_timestamp`.",
+        },
+    )
+    stop_timestamp: Timestamp | None = field(
+        default=None,
+        metadata={
+            "since": "0.2",
+            "doc": "For `stop: timestamp`: records from then on, by Kafka's time, are not landed.",
+        },
+    )
+    stop_offsets: Offsets = field(
+        default_factory=dict,
+        metadata={
+            "since": "0.2",
+            "doc": "For `stop: offsets`, by topic and partition: the first offset that is not landed.",
+            "check": stop_offsets,
+        },
+    )
+    lost_offsets: LostOffsets = field(
+        default="fail",
+        metadata={
+            "since": "0.2",
+            "doc": "What becomes of records that Kafka deleted before they were read: the sink ends and says which "
+            "(fail), or notes them in the dead-letter table (continue).",
+        },
     )
     trigger: TriggerConfig = field(default_factory=TriggerConfig)
     max_offsets_per_trigger: int = field(
         default=1_000_000, metadata={"doc": "Records a batch, at most.", "unit": "records", "min": 1}
     )
+    min_offsets_per_trigger: int = field(
+        default=0,
+        metadata={
+            "since": "0.2",
+            "doc": "A batch waits for so many records, `max_trigger_delay` at most.",
+            "unit": "records",
+            "min": 0,
+        },
+    )
+    max_trigger_delay: Duration = field(
+        default=_MAX_DELAY,
+        metadata={"since": "0.2", "doc": "How long `min_offsets_per_trigger` is waited for.", "min": 0.001},
+    )
+    dedupe: DedupeConfig = field(default_factory=DedupeConfig)
+    views: tuple[ViewConfig, ...] = field(
+        default=(),
+        metadata={
+            "since": "0.2",
+            "doc": "Tables that are made of the table of lines, one query each.",
+            "check": views_agree,
+        },
+    )
+    maintenance: MaintenanceConfig = field(default_factory=MaintenanceConfig)
+    http: HttpConfig = field(default_factory=HttpConfig)
     # Not shown: raw settings may hold secrets (the keys of an object store).
     spark: Raw = field(
         default_factory=dict, repr=False, metadata={"doc": "Raw settings of Spark, with or without their `spark.`."}
     )
-    logging: LoggingConfig = field(default_factory=LoggingConfig)
+    logging: SinkLoggingConfig = field(default_factory=SinkLoggingConfig)
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # what was accepted and left out, in words
 
     @property
+    def has_template(self) -> bool:
+        """Whether `table.path` stands for several tables."""
+        return bool(self.table.template.fields)
+
+    @property
+    def table_base(self) -> str:
+        """What the tables beside the table of lines are named after; without a slash at the end."""
+        return self.table.template.base
+
+    @property
     def dead_letter_path(self) -> str:
-        return self.dead_letter.path or self.table.path.rstrip("/") + "_dead_letter"
+        return self.dead_letter.path or f"{self.table_base}_dead_letter"
+
+    @property
+    def state_path(self) -> str:
+        return self.state.path or f"{self.table_base}_marks"
+
+    def view_path(self, view: ViewConfig) -> str:
+        return view.path or f"{self.table_base}_{view.name}"
+
+    @property
+    def view_checkpoints(self) -> str:
+        """The directory of the views' checkpoints: beside the query's own, which is copied and moved as a whole."""
+        return f"{self.checkpoint.path.rstrip('/')}_views"
 
     @property
     def spark_conf(self) -> dict[str, str]:
         """The raw settings as Spark names and writes them."""
-        return {_spark_key(key): _spark_text(value) for key, value in self.spark.items()}
+        return {spark_key(key): value for key, value in texts(self.spark).items()}
 
+    def check(self) -> Iterator[Finding]:
+        yield from self._begin_and_end()
+        if self.min_offsets_per_trigger > self.max_offsets_per_trigger:
+            yield "min_offsets_per_trigger", f"is more than max_offsets_per_trigger ({self.max_offsets_per_trigger})"
+        if self.max_trigger_delay != _MAX_DELAY and not self.min_offsets_per_trigger:
+            yield "max_trigger_delay", "needs min_offsets_per_trigger: without it a batch waits for nothing"
+        yield from clustering(self.table, self.columns)
+        yield from self._sources()
+        unfixed = [("table.path", message) for _, message in base_is_fixed(self.table.template)]
+        yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._places())
 
-def _spark_key(key: str) -> str:
-    # `spark.master: x` and `spark: {spark.master: x}` are both natural to write.
-    return key if key.startswith("spark.") else f"spark.{key}"
+    def _begin_and_end(self) -> Iterator[Finding]:
+        yield from goes_with("start", self.start, self.start_timestamp, self.start_offsets)
+        yield from goes_with("stop", self.stop, self.stop_timestamp, self.stop_offsets)
+        yield from group(self.start, self.start_group, self.kafka.group_id)
+        yield from within(self.kafka, "start_offsets", self.start_offsets)
+        yield from within(self.kafka, "stop_offsets", self.stop_offsets)
+        yield from in_order(self.start_offsets, self.stop_offsets)
+        if self.start_timestamp and self.stop_timestamp and self.stop_timestamp <= self.start_timestamp:
+            yield "stop_timestamp", "must be later than start_timestamp"
 
+    def _sources(self) -> Iterator[Finding]:
+        pattern = normal_pattern(self.table.template, self.kafka.topic_names)
+        for index, view in enumerate(self.views):
+            if view.source is None and self.has_template:
+                yield f"views[{index}].source", "missing; table.path stands for several tables: say the path of one"
+            if view.source is not None and not re.fullmatch(pattern, normal(view.source)):
+                yield f"views[{index}].source", f"{view.source!r} is no table by table.path ({self.table.path!r})"
 
-def _spark_text(value: str | int | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    def _places(self) -> list[Place]:
+        return [
+            Place("dead_letter.path", self.dead_letter_path, "the dead-letter table"),
+            Place("state.path", self.state_path, "the table of marks"),
+            Place("checkpoint.path", self.checkpoint.path, "the checkpoint"),
+            *([Place("checkpoint.path", self.view_checkpoints, "the views' checkpoints")] if self.views else []),
+            *(
+                Place(f"views[{index}].path", self.view_path(view), f"the view {view.name!r}")
+                for index, view in enumerate(self.views)
+            ),
+        ]

@@ -12,6 +12,7 @@ from config.expand import is_variable
 from config.raw import RawMaps
 from config.report import FAILED, LEFT_OUT, Report, Spot, dotted
 from config.schema import Kinds, Named, Names, Option, beginning, options
+from config.topic_maps import TopicMaps, is_by_topic
 from config.tree import Listing, Node, Scalar, Table, as_listing, is_null
 
 Found = dict[str, tuple[Node, Spot]]  # by field name
@@ -179,6 +180,8 @@ class Walk:
     def _map(self, hint: Any, node: Node, spot: Spot) -> Any:
         if not isinstance(node, Table):
             return self._report.fail(spot, _NO_SECTION)
+        if is_by_topic(hint):
+            return TopicMaps(self._raw).read(hint, node, spot)
         return self._raw.nested(node, spot) if hint is Any else self._raw.flat(node, spot)
 
     def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:

@@ -1,68 +1,111 @@
 """The command `spark-sink`, also `python -m spark_sink`.
 
-Exit codes: 0 all that was asked for is landed, or a signal stopped it; 1 the configuration is wrong, or the job could
-not go on (the last line on stderr says why); 2 the command line is wrong.
+Exit codes: 0 what was asked for is done, or a signal stopped it; 1 the configuration is wrong, or the job could not go
+on (the last line on stderr says why); 2 the command line is wrong; 130 interrupted from the keyboard.
 """
 
 import argparse
-import importlib.util
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypeAlias
 
 from config.errors import ConfigError
-from config.load import load
-from config.sink import SinkConfig
+from spark_sink import commands
+
+INTERRUPTED = 130  # as a shell says it
+Command = Callable[[argparse.Namespace], int]
+Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
-        config = load(options.config, SinkConfig, options.set)
+        code = int(options.command(options))
+        sys.stdout.flush()  # here, where a reader that has gone away is no news
+        return code
     except ConfigError as error:
-        return _failed(str(error))
-    if importlib.util.find_spec("pyspark") is None:
-        return _failed("pyspark is not installed: pip install 'log-shipper[sink]'")
-    return _run(config, options.available_now)
-
-
-def _run(config: SinkConfig, available_now: bool) -> int:
-    # Imported late: they need pyspark, and a mistake in the configuration should show at once.
-    from spark_sink import job
-    from spark_sink.errors import SinkError
-    from spark_sink.jars import JarsMissing
-    from spark_sink.java import NoJava
-    from spark_sink.progress import Report
-
-    text = config.logging.format == "text" or (config.logging.format == "auto" and sys.stderr.isatty())
-    report = Report(text, config.logging.level)
-    for note in config.notes:
-        report.say(note, "warning")
-    try:
-        job.run(config, available_now, report)
-    except (SinkError, JarsMissing, NoJava) as error:
-        report.failure(str(error), str(error.__cause__ or ""))
+        print(error, file=sys.stderr)  # noqa: T201 - before there is a configuration, nothing says how to log
         return 1
-    return 0
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. Standard output is flushed once more at the end: not there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        # Before the sink listens for signals, and in the other commands: what was not committed was not done.
+        print("interrupted", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "spark-sink", description="Lands Kafka topics of log lines in Delta tables, each line once."
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="read the topics and write the tables until stopped")
-    run.add_argument("-c", "--config", type=Path, required=True, metavar="FILE", help="the configuration (YAML)")
+    parsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = _add(parsers, "run", commands.run, "read the topics and write the tables until stopped")
     run.add_argument(
-        "-E", dest="set", action="append", default=[], metavar="KEY=VALUE", help="lay a value over the configuration"
+        "--available-now", action="store_true", help="land what is in the topics now, then end, whatever `stop` says"
     )
-    run.add_argument("--available-now", action="store_true", help="land what is in the topics now, then end")
+    maintain = _add(parsers, "maintain", commands.maintain, "join small files, delete what is old; beside `run` too")
+    _add_dry_run(maintain)
+    status = _add(parsers, "status", commands.status, "how far each partition is landed, and how large the tables are")
+    status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
+    _add_repair(parsers)
+    test = parsers.add_parser("test", help="check the configuration").add_subparsers(required=True, metavar="WHAT")
+    _add(test, "config", commands.check_config, "check the configuration; nothing is connected to")
+    export = parsers.add_parser("export", help="print what is in effect").add_subparsers(required=True, metavar="WHAT")
+    _add(export, "config", commands.export_config, "print the configuration in effect, secrets masked")
+    parsers.add_parser("version", help="print the version").set_defaults(command=_version)
     return parser
 
 
-def _failed(message: str) -> int:
-    print(message, file=sys.stderr)  # noqa: T201 - before there is a configuration, nothing says how to log
-    return 1
+def _add_repair(parsers: Parsers) -> None:
+    repair = _add(parsers, "repair", commands.repair, "land bad records again, or what a table lacks")
+    what = repair.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--reason",
+        type=_reason,
+        metavar="TEXT",
+        help="bad records whose reason holds this text are parsed again; the good ones move to the table",
+    )
+    what.add_argument(
+        "--from-kafka", action="store_true", help="land what a table lacks and Kafka still has, as after a RESTORE"
+    )
+    _add_dry_run(repair)
+
+
+def _add(parsers: Parsers, name: str, command: Command, words: str) -> argparse.ArgumentParser:
+    parser = parsers.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+    parser.add_argument(
+        "-c", "--config", dest="files", type=Path, action="append", required=True, metavar="FILE",
+        help="the configuration (YAML); of several the later ones win",
+    )  # fmt: skip
+    parser.add_argument(
+        "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
+    )
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty; `spark-sink status` shows the reasons that there are")
+    return text
+
+
+def _version(_: argparse.Namespace) -> int:
+    try:
+        number = version("log-shipper")
+    except PackageNotFoundError:  # run from a zip, as spark-submit's --py-files
+        number = "(not installed)"
+    print(f"spark-sink {number}")  # noqa: T201
+    return 0
 
 
 if __name__ == "__main__":

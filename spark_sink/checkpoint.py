@@ -1,9 +1,13 @@
-"""What a checkpoint directory says of its query. Spark writes it; here it is only read, before the query starts.
+"""What a checkpoint directory says of its query. Spark writes it; here it is only read.
 
-`metadata` has the query's id, for good; `offsets/N` is written before batch N runs, `commits/N` after it.
+`metadata` has the query's id, for good. `offsets/N` is written before batch N runs: a line with the format's version,
+one with settings, and one a source with the offsets at which the batch ends, {"topic": {"0": 123}}. `commits/N` is
+written after the batch.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,39 +15,74 @@ from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, translate
 
+NONE = -1  # below every batch number
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A directory of any file system that Spark's Hadoop client knows."""
+    """A directory of any file system that Spark's Hadoop client knows. Every question raises SinkError when it cannot
+    be answered."""
 
     spark: SparkSession
     path: str
 
     def query_id(self) -> str | None:
-        """None before the first start. Raises SinkError when it cannot be read."""
-        try:
-            if not self._file_system().exists(self._at("metadata")):
-                return None
-            text = self.spark.read.text(f"{self.path}/metadata", wholetext=True).collect()[0][0]
-            return str(json.loads(text)["id"])
-        except SPARK_ERRORS as error:
-            raise translate(str(error), f"cannot read the checkpoint {self.path}") from error
-        except (ValueError, KeyError, IndexError) as error:
-            raise translate(
-                f"its file metadata is damaged: {error}", f"cannot read the checkpoint {self.path}"
-            ) from error
+        """None before the first start."""
+        with self._reading("metadata"):
+            return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
 
     def last_planned(self) -> int:
-        """The last batch that was begun, -1 when none was."""
-        offsets = self._at("offsets")
-        if not self._file_system().exists(offsets):
-            return -1
-        names = [str(status.getPath().getName()) for status in self._file_system().listStatus(offsets)]
-        return max((int(name) for name in names if name.isdigit()), default=-1)
+        """The last batch that was begun, NONE when none was."""
+        return self._last("offsets")
+
+    def last_committed(self) -> int:
+        """The last batch that was ended, NONE when none was."""
+        return self._last("commits")
+
+    def ends(self, batch: int) -> dict[tuple[str, int], int]:
+        """Where a batch that was begun ends, by topic and partition; nothing for NONE."""
+        if batch == NONE:
+            return {}
+        name = f"offsets/{batch}"
+        with self._reading(name):
+            offsets = json.loads(self._text(name).splitlines()[2])
+        return {(topic, int(number)): end for topic, parts in offsets.items() for number, end in parts.items()}
+
+    def _last(self, directory: str) -> int:
+        with self._reading(directory):
+            if not self._exists(directory):
+                return NONE
+            found = self._file_system().listStatus(self._at(directory))
+        names = [str(status.getPath().getName()) for status in found]
+        return max((int(name) for name in names if name.isdigit()), default=NONE)
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except SPARK_ERRORS as error:
+            raise translate(str(error), f"cannot read the checkpoint {self.path}") from error
+        except (ValueError, KeyError, IndexError, AttributeError) as error:
+            what = f"its file {name} is damaged: {error}"
+            raise translate(what, f"cannot read the checkpoint {self.path}") from error
+
+    def _text(self, name: str) -> str:
+        stream = self._file_system().open(self._at(name))
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def _exists(self, name: str) -> bool:
+        return bool(self._file_system().exists(self._at(name)))
 
     def _at(self, name: str) -> Any:
-        assert self.spark._jvm is not None
-        return self.spark._jvm.org.apache.hadoop.fs.Path(self.path, name)
+        return self._jvm.org.apache.hadoop.fs.Path(self.path, name)
 
     def _file_system(self) -> Any:
         return self._at("metadata").getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())
+
+    @property
+    def _jvm(self) -> Any:
+        assert self.spark._jvm is not None
+        return self.spark._jvm

@@ -26,20 +26,76 @@ class Refused(SinkError):
 # What stands in Spark's text -> what it means. The first that is found counts, so the telling ones come first.
 MEANINGS: tuple[tuple[str, str], ...] = (
     (
-        r"KAFKA_DATA_LOSS|failOnDataLoss|OffsetOutOfRange",
-        "records were deleted in Kafka before they were read (retention, or a topic made anew); "
-        "to go on without them, set kafka.options: {failOnDataLoss: false}",
+        r"Added partition .* starts from",
+        "Kafka has deleted the first records of a topic or partition that was not read before; to begin at the first "
+        "one there is, say lost_offsets: continue",
     ),
-    (r"SaslAuthentication|SslAuthentication|AuthenticationException", "Kafka refused the credentials"),
-    (r"AuthorizationException", "these credentials may not read the topic"),
-    (r"UnknownTopicOrPartition", "a topic went away while it was read"),
+    (
+        r"Partitions .* have been deleted",
+        "a topic or partition that was read is deleted; to go on without it, say lost_offsets: continue",
+    ),
+    (
+        r"KAFKA_DATA_LOSS|failOnDataLoss|OffsetOutOfRange",
+        "records were deleted in Kafka before they were read (retention, or a topic made anew); to go on without them, "
+        "say lost_offsets: continue, which records the missing offsets in the dead-letter table. Lines that a table "
+        "lost while Kafka still has them come back by spark-sink repair --from-kafka",
+    ),
+    (
+        r"START_OFFSET_DOES_NOT_MATCH_ASSIGNED|you must specify all TopicPartitions",
+        "topics or partitions came or went while the job started: start it again",
+    ),
+    (
+        r"mechanism '\S*' not enabled in the server|UnsupportedSaslMechanism",
+        "Kafka does not take this way of proving the password: look at kafka.sasl.mechanism",
+    ),
+    (
+        r"No (name|subject alternative \w+) .*(matching|found|present)|No subject alternative names",
+        "the broker's certificate is for another host name: name the broker as in the certificate, or say "
+        "kafka.ssl.verification_mode: certificate",
+    ),
+    (
+        r"PKIX path|unable to find valid certification path|TrustAnchor|trustAnchors",
+        "the broker's certificate comes from an authority that is not trusted: name that one's PEM file under "
+        "kafka.ssl.certificate_authorities",
+    ),
+    (
+        r"Unsupported or unrecognized SSL message|plaintext connection\?",
+        "the broker's listener does not speak TLS: look at the port, or leave out kafka.ssl",
+    ),
+    (
+        r"IllegalSaslState",
+        "the broker's listener wants no password: look at the port, or leave out kafka.username",
+    ),
+    (
+        r"SecretKeyFactory not available",
+        "this Java does not open a key that is encrypted in this way (Java 21 does): give kafka.ssl.key without "
+        "encryption (openssl pkcs8 -topk8 -nocrypt), readable by the sink alone",
+    ),
+    (r"BadPaddingException", "kafka.ssl.key_passphrase does not open kafka.ssl.key"),
+    (
+        r"SaslAuthentication",
+        "Kafka refused the credentials (kafka.username, kafka.password, kafka.sasl.mechanism)",
+    ),
+    (
+        r"SslAuthentication|SSL handshake failed",
+        "Kafka and this client do not agree on TLS (kafka.ssl, or a client certificate that Kafka wants)",
+    ),
+    (r"AuthenticationException", "Kafka refused the credentials"),
+    (r"GroupAuthorizationException", "these credentials may not use the consumer group"),
+    (r"TopicAuthorizationException", "these credentials may not read the topic"),
+    (r"AuthorizationException", "these credentials may not do this"),
+    (
+        r"GroupNotEmpty|UnknownMemberId|RebalanceInProgress",
+        "another program consumes as this group: name one of the sink's own as kafka.group_id",
+    ),
+    (r"UnknownTopicOrPartition", "Kafka does not have the topic (any more)"),
     (
         r"ConfigException|No resolvable bootstrap|Failed to construct kafka|Failed to create new KafkaAdminClient",
         "Kafka's client does not take these settings",
     ),
     (
         r"(kafka\S*|java\.util\.concurrent)\.TimeoutException|DisconnectException|Timed out waiting for a node",
-        "Kafka does not answer",
+        "Kafka does not answer, or its listener is of another kind (TLS, SASL)",
     ),
     (r"AccessControlException|Permission denied|Mkdirs failed|mkdir of|AccessDenied", "no permission to write"),
     (r"No space left on device", "the disk is full"),
@@ -64,8 +120,10 @@ def translate(text: str, doing: str) -> SinkError:
 
 
 def gist(text: str) -> str:
-    """The innermost cause that a Java stack trace names, else the first line."""
+    """The innermost cause that a Java stack trace names, else the reason that Spark's Kafka source gives at the end of
+    what it says of every loss, else the first line."""
     causes = re.findall(r"^\s*Caused by: (?:[\w.$]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
+    causes = causes or re.findall(r"^Reason: (.+)$", text, re.MULTILINE)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(("JVM stacktrace", "An error occurred"))), "")
     return (causes[-1] if causes else re.sub(r"^: ", "", first))[:400]

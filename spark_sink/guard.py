@@ -1,22 +1,24 @@
-"""Whether checkpoint and tables belong together. Asked once, before the query starts.
+"""Whether checkpoint, tables and marks belong together. Asked once, before the query starts.
 
-The checkpoint says where to go on reading, and gives each batch the name under which the tables know it (query id and
-number). Two ways of losing it do harm without a word: with a new one, everything is landed a second time; with one that
-was set back, its batch numbers have been used, and Delta skips what is written under them.
+The checkpoint says where to go on reading. Three ways of losing its place do harm without a word: with a new one,
+everything is landed a second time; with one that was set back, the names of its batches have been used; and a table
+that was restored to an earlier version lacks what the marks say has landed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from spark_sink.checkpoint import Checkpoint
+from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import Refused
+from spark_sink.landing.marks import REPAIRING
 from spark_sink.tables import Table
 
 
-def check(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence[str]) -> None:
+def check_checkpoint(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence[str], start: str) -> None:
     """Raises Refused, with the ways out."""
     query_id = checkpoint.query_id()
-    if query_id is None:
-        _check_new(checkpoint, tables, topics)
+    if query_id is None or checkpoint.last_planned() < 0:
+        if start != "table":
+            _check_new(checkpoint, tables, topics)
     else:
         _check_known(checkpoint, tables, query_id)
 
@@ -27,8 +29,7 @@ def _check_new(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence
             raise Refused(
                 f"the table {table.path} has rows of {', '.join(topics)} already, but the checkpoint {checkpoint.path} "
                 "is gone or new: starting would land them a second time. Either bring the checkpoint back (a backup, "
-                "or the path it had before); or name a new table.path, or move the old tables away, and land "
-                "everything again"
+                "or the path it had before); or set start: table, which goes on where the table ends"
             )
 
 
@@ -39,7 +40,51 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[Table], query_id: str)
         if landed > planned:
             raise Refused(
                 f"the table {table.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows no batch "
-                f"after {planned}: it was set back, and what it would read now would be taken for landed and skipped. "
-                "Either bring back the whole checkpoint; or name a new checkpoint.path and table.path, and land "
-                "everything again"
+                f"after {planned}: it was set back, and the names of what it would land have been used. "
+                "Either bring back the whole checkpoint; or name a new checkpoint.path and set start: table, which "
+                "goes on where the table ends"
             )
+
+
+def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> None:
+    """`ends`: how far has landed. Raises Refused for a checkpoint that another one has overtaken.
+
+    Not in its first batch: what it begins before may be wanted, when the tables were emptied.
+    """
+    committed, planned = checkpoint.last_committed(), checkpoint.last_planned()
+    if committed == NONE:
+        return
+    # A topic that was made anew ends before it began, and the marks may still say where that was.
+    one, other = checkpoint.ends(committed), checkpoint.ends(planned)
+    read = {at: max(one.get(at, 0), other.get(at, 0)) for at in {*one, *other}}
+    for (topic, partition), end in read.items():
+        if (landed := ends.get((topic, partition), 0)) > end:
+            raise Refused(
+                f"topic {topic}, partition {partition}: the checkpoint {checkpoint.path} reads on from {end}, and the "
+                f"marks say landed up to {landed}: another checkpoint has gone on since, or this one was set back, and "
+                "it would land all of that a second time. Either bring back the newer checkpoint; or name a new "
+                "checkpoint.path and set start: table, which goes on where the table ends"
+            )
+
+
+def check_versions(tables: Mapping[str, Table], versions: Mapping[str, int]) -> None:
+    """`versions`: what each table's version was after our last commit. Raises Refused for one that lacks rows since."""
+    for path, version in versions.items():
+        check_version(tables[path], version)
+
+
+def check_version(table: Table, version: int) -> None:
+    if not table.exists():
+        what = "is gone"
+    elif version == REPAIRING:
+        what = "was being repaired, and the repair did not come to its end"
+    elif (now := table.version()) < version:
+        what = f"is at version {now}, and was at {version} when rows landed there last: it was made anew"
+    elif restored := table.restored_since(version):
+        what = f"was restored to an earlier version (its version {restored} is a RESTORE)"
+    else:
+        return
+    raise Refused(
+        f"the table {table.path} {what}, so rows that count as landed are missing. Run spark-sink repair --from-kafka, "
+        "which lands again what the table lacks and Kafka still has"
+    )

@@ -1,94 +1,69 @@
 """The sink's composition root: which part gets which, from the configuration to the running query.
 
-    Kafka ─► source ─► transform.parse ─► good ─► the table of lines     one append a batch and table,
-                                       └► bad ──► the dead-letter table  named by query id and batch number
+    Kafka ─► kafka.source ─► batches ─► transform ─► landing ─┬► the tables of lines ─► views
+                                                              ├► the dead-letter table
+                                                              └► the marks: the batch has landed
 
-Runs as a plain process (`spark-sink run -c sink.yml`), or on whatever `spark-submit` is told. From a checkout:
-
-    python -m zipfile -c sink.zip spark_sink config
-    spark-submit --master 'local[2]' \\
-        --packages io.delta:delta-spark_2.13:4.0.1,org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 \\
-        --py-files sink.zip spark_sink/__main__.py run -c sink.yml --available-now
-
-The versions are those of `versions.py`. The driver's Python needs pyspark and PyYAML, the executors need no Python.
+Runs as a plain process (`spark-sink run -c sink.yml`), or on whatever `spark-submit` is told (docs/cluster.md).
 """
 
 import threading
 import time
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
-from pyspark.sql import DataFrame, SparkSession
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it ships no types
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from config.sink import SinkConfig
-from spark_sink import guard, source
-from spark_sink.checkpoint import Checkpoint
-from spark_sink.errors import SPARK_ERRORS, translate
-from spark_sink.progress import Progress, Report
-from spark_sink.schema import BAD_RECORDS, LINES
+from spark_sink.batches import Batches
+from spark_sink.checkpoint import NONE, Checkpoint
+from spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from spark_sink.kafka import bounds, source, start, topics
+from spark_sink.kafka.admin import Admin
+from spark_sink.kafka.bounds import Bounds
+from spark_sink.kafka.group import Group
+from spark_sink.kafka.offsets import Partition
+from spark_sink.kafka.start import Start
+from spark_sink.landing.batch import Landed, Lander
+from spark_sink.landing.opening import Opening
+from spark_sink.monitor.http import MonitorServer
+from spark_sink.progress import QUERY, Progress
+from spark_sink.report import Report
 from spark_sink.session import open_session
-from spark_sink.sink import Sink
 from spark_sink.stop import StopSignals
-from spark_sink.tables import Table
-from spark_sink.topics import Admin, wait_for
+from spark_sink.views.views import Views
 
 LOOK_SECONDS = 0.2  # between two looks at the stop signal
 TOPIC_SECONDS = 2.0
-# After the batch's last append Spark still writes its commit. It may be cut short (the batch is then skipped at the
-# next start), so this is only a courtesy. The same for the last report.
+# After the batch's last append Spark still writes its commit. It may be cut short (the batch is then run again at the
+# next start, and found landed), so this is only a courtesy. The same for the last report.
 COMMIT_SECONDS = 5.0
 
 
-def run(config: SinkConfig, available_now: bool, report: Report) -> None:
-    """Blocks until a signal, or with `available_now` until what is in the topics now is landed. Raises SinkError."""
+def run(config: SinkConfig, report: Report) -> int:
+    """Blocks until a signal, or until what `stop` names is landed. The exit code: 1 where a view has failed.
+
+    Raises SinkError.
+    """
     stopping = threading.Event()
     doing = "starting Spark"
     try:
         spark = open_session(config)
-        doing = f"landing {', '.join(config.kafka.topics)} in {config.table.path}"
+        doing = f"landing {topics.named(config.kafka)} in {config.table.path}"
         try:
             with StopSignals(stopping):
-                Job(spark, config, report, stopping).run(available_now)
+                return Job(spark, config, report, stopping).run()
         finally:
             spark.stop()
+    except (Py4JNetworkError, ConnectionError) as error:
+        if stopping.is_set():  # a signal to the whole process group, or the end of a container
+            report.say("stopped: the JVM had the signal too; a batch that was running is run again at the next start")
+            return 0
+        raise SinkError(f"{doing}: Spark's JVM is gone, killed perhaps (out of memory?); start again") from error
     except SPARK_ERRORS as error:
         raise translate(str(error), doing) from error
-
-
-class Stopped(Exception):
-    """Ends the query before a batch that is not wanted any more; one that returned undone would be committed."""
-
-
-@dataclass
-class Batches:
-    """Called by Spark for each batch, on a thread of Spark's. A new query has its id only when the first one comes."""
-
-    checkpoint: Checkpoint
-    lines: Table
-    dead_letter: Table
-    progress: Progress
-    stopping: threading.Event
-    idle: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        self.idle.set()
-
-    def __call__(self, records: DataFrame, batch: int) -> None:
-        self.idle.clear()
-        try:
-            if self.stopping.is_set():
-                raise Stopped
-            self.progress.landed(self.sink.write_batch(records, batch))
-        finally:
-            self.idle.set()
-
-    @cached_property
-    def sink(self) -> Sink:
-        query_id = self.checkpoint.query_id()
-        if query_id is None:
-            raise translate("its file metadata is gone", f"cannot go on with the checkpoint {self.checkpoint.path}")
-        return Sink(self.lines, self.dead_letter, query_id)
 
 
 class Job:
@@ -99,51 +74,121 @@ class Job:
         self._config = config
         self._report = report
         self._stopping = stopping
-        self._lines = Table(spark, config.table.path)
-        self._dead_letter = Table(spark, config.dead_letter_path)
         self._checkpoint = Checkpoint(spark, config.checkpoint.path)
         self._progress = Progress(report)
+        self._views = Views(spark, config, report)
 
-    def run(self, available_now: bool) -> None:
-        if self._topics_are_there():
-            self._prepare()
-            self._land(available_now)
+    def run(self) -> int:
+        with ExitStack() as opened:
+            if self._config.http.enabled:
+                http = self._config.http
+                opened.enter_context(
+                    MonitorServer(self._progress.metrics, http.host, http.port, self._config.trigger.interval)
+                )
+            admin = opened.enter_context(Admin(self._spark, source.client_options(self._config)))
+            if self._topics_are_there(admin):
+                self._land(admin)
         self._report.say(
-            f"stopped: {self._progress.summary()}", landed_total=self._progress.rows, bad_total=self._progress.bad
-        )
+            f"stopped: {self._progress.summary()}", landed_total=self._progress.rows, bad_total=self._progress.bad,
+            repeats_total=self._progress.repeats,
+        )  # fmt: skip
+        return 1 if self._views.failed() else 0
 
-    def _topics_are_there(self) -> bool:
-        with Admin(self._spark, source.client_options(self._config)) as admin:
-            return wait_for(
-                admin.names, self._config.kafka.topics, self._report.say, lambda: self._stopping.wait(TOPIC_SECONDS)
-            )
+    def _topics_are_there(self, admin: Admin) -> bool:
+        return topics.wait_for(lambda: topics.missing(self._config.kafka, admin), self._report.say, self._pause)
 
-    def _prepare(self) -> None:
-        guard.check(self._checkpoint, (self._lines, self._dead_letter), self._config.kafka.topics)
-        self._lines.create(LINES, "Lines of log files, each once", partitioned_by="date")
-        self._dead_letter.create(BAD_RECORDS, "Kafka records that are no lines, as they came")
+    def _pause(self) -> bool:
+        self._progress.metrics.alive()  # it waits, and is not stalled
+        return self._stopping.wait(TOPIC_SECONDS)
 
-    def _land(self, available_now: bool) -> None:
-        batches = Batches(self._checkpoint, self._lines, self._dead_letter, self._progress, self._stopping)
+    def _land(self, admin: Admin) -> None:
+        there = topics.present(self._config.kafka, admin)
+        names = sorted({topic for topic, _ in there})
+        lander = Opening(self._spark, self._config, self._checkpoint, names, time.time, self._report.say).lander()
+        begin = self._begin(admin, there, lander)
+        limits = bounds.resolve(self._config, admin, there)
+        for note in (*begin.notes, *(limits.notes if limits else ())):
+            self._report.say(note)
+        failures = self._progress.metrics.group_commit_failures.inc
+        group = Group(admin, self._config.kafka.group_id, lambda text: self._report.say(text, "warning"), failures)
+
+        def landed(batch: Landed) -> None:
+            self._progress.landed(batch)
+            group.commit(batch.ends)
+
+        loses = admin if self._config.lost_offsets == "continue" else None
+        batches = Batches(self._checkpoint, lander, self._stopping, landed, begin.offsets, limits, loses)
+        self._views.check()
+        self._catch_up(lander, batches, limits)
+        if limits and limits.reached(lander.marks.ends, begin.offsets, admin.earliest(there)):
+            batches.ended.set()  # nothing will come, so no batch would find it
+        self._stream(batches, begin.text)
+        group.close()
+
+    def _begin(self, admin: Admin, there: set[Partition], lander: Lander) -> Start:
+        """Where a new checkpoint begins; Spark does not ask for it when the checkpoint is not new."""
+        if self._checkpoint.last_planned() != NONE:
+            return Start("earliest")
+        return start.resolve(self._config, admin, there, lander.marks.ends)
+
+    def _catch_up(self, lander: Lander, batches: Batches, limits: Bounds | None) -> None:
+        """Land what an earlier run read and did not land, because it lay beyond that run's bounds."""
+        read = self._checkpoint.ends(self._checkpoint.last_committed())
+        if limits is not None:
+            read = limits.cut(read, lander.marks.ends)
+        starts, ends = bounds.between(lander.marks.ends, read)
+        if ends:
+            self._report.say("landing what the last run had read beyond its stop")
+            batches.between(source.between(self._spark, self._config, starts, ends), ends)
+
+    def _stream(self, batches: Batches, begin: str) -> None:
         self._spark.streams.addListener(self._progress)
         try:
-            query = self._start(batches, available_now)
-            self._report.say(f"landing {', '.join(self._config.kafka.topics)} in {self._config.table.path}")
-            while not self._stopping.is_set():
-                # Its type says whole seconds, but it is made for parts of one.
-                if query.awaitTermination(LOOK_SECONDS):  # type: ignore[arg-type]
-                    break
-            stop(query, batches.idle)
-            self._progress.ended.wait(COMMIT_SECONDS)
+            with self._running_views():
+                if not batches.ended.is_set():
+                    self._query(batches, begin)
         finally:
             self._spark.streams.removeListener(self._progress)
 
-    def _start(self, batches: Batches, available_now: bool) -> StreamingQuery:
-        writer = source.stream(self._spark, self._config).writeStream.foreachBatch(batches)
+    def _query(self, batches: Batches, begin: str) -> None:
+        query = self._start(batches, begin)
+        self._report.say(f"landing {topics.named(self._config.kafka)} in {self._config.table.path}")
+        while not batches.closing and not ended(query, batches):
+            self._views.failed()  # tells what is new
+            self._progress.metrics.views(self._views.figures())
+        stop(query, batches.idle)
+        self._progress.ended.wait(COMMIT_SECONDS)
+
+    @contextmanager
+    def _running_views(self) -> Iterator[None]:
+        """Beside the query; where the run has an end, behind it."""
+        if self._config.stop == "never":
+            self._views.start()
+        try:
+            yield
+        finally:
+            self._views.stop()
+        if self._config.stop != "never" and not self._stopping.is_set():
+            self._views.catch_up(self._stopping.is_set)
+
+    def _start(self, batches: Batches, begin: str) -> StreamingQuery:
+        records = source.stream(self._spark, self._config, begin, waits=self._config.stop == "never")
+        writer = records.writeStream.queryName(QUERY).foreachBatch(batches)
         writer = writer.option("checkpointLocation", self._config.checkpoint.path)
-        if available_now:
+        if self._config.stop == "available-now":
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{round(self._config.trigger.interval * 1000)} milliseconds").start()
+
+
+def ended(query: StreamingQuery, batches: Batches) -> bool:
+    """Whether the query ended within a moment. Raises what it failed with, unless it was told to end."""
+    try:
+        # Its type says whole seconds, but it is made for parts of one.
+        return bool(query.awaitTermination(LOOK_SECONDS))  # type: ignore[arg-type]
+    except SPARK_ERRORS:
+        if batches.closing:
+            return True
+        raise
 
 
 def stop(query: StreamingQuery, idle: threading.Event) -> None:

@@ -1,20 +1,20 @@
-"""What the job says on stderr: one line that is written over at a terminal, one JSON object a line otherwise.
+"""Puts together what the sink and Spark say of a batch: for the log, and for the metrics.
 
-The counts come from the sink, batch by batch; times and lag from Spark's progress events, which come later, on a thread
-of their own, and perhaps not at all for the last batch before a stop. So a batch is reported when its event comes, and
-the totals are kept apart from it. A JSON line of a batch:
+The counts come from the sink, batch by batch; times and the topics' ends from Spark's progress events, which come
+later, on a thread of their own, and perhaps not at all for the last batch before a stop. So a batch is told when its
+event comes, and the totals are kept apart from it. A JSON line of a batch (docs/metrics.md says what each field is):
 
-    {"@timestamp":"…","log.level":"info","message":"batch","batch":7,"rows_in":1200,"landed":1199,"bad":1,
-     "seconds":0.8,"lag":0,"landed_total":90210,"bad_total":3}
+    {"@timestamp":"…","log.level":"info","message":"batch","batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,
+     "suspects":12,"lost":0,"seconds":0.8,"rows_per_second":1498.8,"lag":0,"landed_total":90210,"repeats_total":10,
+     "bad_total":3}
 
-`lag` is the number of offsets between the batch's end and the topics' end as it was then.
+Other queries of the session (the views') have events too, with batch numbers of their own: only the events of the query
+named QUERY count here.
 """
 
-import json
-import sys
 import threading
-from datetime import UTC, datetime
-from typing import Literal, TextIO
+from collections.abc import Iterable
+from uuid import UUID
 
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -22,121 +22,93 @@ from pyspark.sql.streaming.listener import (
     QueryStartedEvent,
     QueryTerminatedEvent,
     StreamingQueryListener,
-    StreamingQueryProgress,
 )
 
-from spark_sink.sink import Landed
+from spark_sink.kafka.offsets import Offsets, from_json, lag
+from spark_sink.landing.batch import Landed
+from spark_sink.monitor.metrics import Metrics
+from spark_sink.report import Report
 
-Level = Literal["debug", "info", "warning", "error"]
-LEVELS: tuple[Level, ...] = ("debug", "info", "warning", "error")
-
-
-class Report:
-    """Writes to stderr. Any thread may call it."""
-
-    def __init__(self, text: bool, level: Level = "info", out: TextIO = sys.stderr) -> None:
-        self._text = text
-        self._least = LEVELS.index(level)
-        self._out = out
-        self._lock = threading.Lock()
-        self._unfinished = 0  # length of a line that the next one is written over
-
-    def say(self, message: str, level: Level = "info", **fields: object) -> None:
-        """A line that stays."""
-        if LEVELS.index(level) >= self._least:
-            self._write(f"spark-sink: {message}" if self._text else _encoded(message, level, fields))
-
-    def status(self, text: str, **fields: object) -> None:
-        """A line that the next one replaces, where there is a terminal."""
-        if LEVELS.index("info") >= self._least:
-            if self._text:
-                self._write(text, over=True)
-            else:
-                self._write(_encoded("batch", "info", fields))
-
-    def failure(self, message: str, details: str) -> None:
-        """What ended the job. Spark's own long text only where it disturbs nobody: in JSON, or when asked for."""
-        self.say(message, "error", **{"error.stack_trace": details})
-        if self._text and self._least == LEVELS.index("debug"):
-            self._write(details)
-
-    def _write(self, line: str, over: bool = False) -> None:
-        with self._lock:
-            start = "\r" if self._unfinished else ""
-            self._out.write(start + line.ljust(self._unfinished) + ("" if over else "\n"))
-            self._out.flush()
-            self._unfinished = len(line) if over else 0
-
-
-def _encoded(message: str, level: Level, fields: dict[str, object]) -> str:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return json.dumps({"@timestamp": now, "log.level": level, "message": message, **fields}, ensure_ascii=False)
+QUERY = "lines"  # the name of the query that lands the lines
 
 
 class Progress(StreamingQueryListener):
-    """Puts together what the sink and Spark say of a batch."""
+    """The listener of the query that lands the lines. Any thread may call it."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, metrics: Metrics | None = None) -> None:
         super().__init__()
+        self.metrics = metrics or Metrics()
         self._report = report
         self._lock = threading.Lock()
         self._waiting: dict[int, Landed] = {}
+        self._query: UUID | None = None
         self.ended = threading.Event()  # the query's last event has come
         self.rows = 0
         self.bad = 0
+        self.repeats = 0
 
     def landed(self, landed: Landed) -> None:
         """Called by the sink's thread, when a batch is in the tables."""
         with self._lock:
             self.rows += landed.rows
             self.bad += landed.bad
+            self.repeats += landed.repeats
             self._waiting[landed.batch] = landed
+        self.metrics.landed(landed)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        pass
+        if event.name == QUERY:
+            self._query = event.id
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         progress = event.progress
+        if progress.id != self._query:
+            return
+        self.metrics.alive()
         with self._lock:
             landed = self._waiting.pop(progress.batchId, None)
-        if landed is not None:  # an idle trigger reports the last batch again
-            self._tell(landed, progress.durationMs.get("triggerExecution", 0) / 1000, lag(progress))
+        if landed is not None:  # an idle trigger may report the last batch again
+            seconds = progress.durationMs.get("triggerExecution", 0) / 1000
+            there = _merged(source.latestOffset for source in progress.sources)
+            # What was read beyond the bounds of a run is not landed: its batch knows where it ended.
+            done = {**_merged(source.endOffset for source in progress.sources), **landed.ends}
+            self.metrics.batch(seconds, done, there)
+            self._tell(landed, seconds, done, there)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        pass
+        if event.id == self._query:
+            self.metrics.alive()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        self.ended.set()
+        if event.id == self._query:
+            self.ended.set()
 
     def summary(self) -> str:
-        return f"{self.rows:,} rows landed, {self.bad:,} bad records"
+        return f"{self.rows:,} rows landed, {self.repeats:,} repeats dropped, {self.bad:,} bad records"
 
-    def _tell(self, landed: Landed, seconds: float, behind: int) -> None:
+    def _tell(self, landed: Landed, seconds: float, done: Offsets, there: Offsets) -> None:
+        rows_in = landed.rows + landed.repeats + landed.bad
         rate = landed.rows / seconds if seconds else 0.0
+        behind = sum(lag(done, there).values())
         self._report.status(
-            f"batch {landed.batch}: {landed.rows + landed.bad:,} rows in, {landed.rows:,} landed, {landed.bad:,} bad, "
-            f"{seconds:.1f} s, {rate:,.0f} rows/s, lag {behind:,} | {self.summary()}",
+            f"batch {landed.batch}: {rows_in:,} rows in, {landed.rows:,} landed, {landed.repeats:,} repeats, "
+            f"{landed.bad:,} bad, {seconds:.1f} s, {rate:,.0f} rows/s, lag {behind:,} | {self.summary()}",
             batch=landed.batch,
-            rows_in=landed.rows + landed.bad,
+            rows_in=rows_in,
             landed=landed.rows,
+            repeats=landed.repeats,
             bad=landed.bad,
+            suspects=landed.suspects,
+            lost=landed.lost,
             seconds=round(seconds, 3),
+            rows_per_second=round(rate, 1),
             lag=behind,
             landed_total=self.rows,
+            repeats_total=self.repeats,
             bad_total=self.bad,
         )
 
 
-def lag(progress: StreamingQueryProgress) -> int:
-    """Offsets between where the batch ended and where the topics ended, over all partitions."""
-    return sum(_behind(source.endOffset, source.latestOffset) for source in progress.sources)
-
-
-def _behind(end: str | None, latest: str | None) -> int:
-    """Both as Spark writes offsets: {"topic": {"0": 123}}."""
-    done, there = json.loads(end or "null") or {}, json.loads(latest or "null") or {}
-    return sum(
-        max(0, int(offset) - int(done.get(topic, {}).get(partition, 0)))
-        for topic, partitions in there.items()
-        for partition, offset in partitions.items()
-    )
+def _merged(texts: Iterable[str | None]) -> Offsets:
+    """Of all sources of the query."""
+    return {at: offset for text in texts for at, offset in from_json(text).items()}

@@ -21,7 +21,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A typed column's place in the record: a JSON path below the record's root, and what must stand there."""
+    """A typed column's place in the record, names joined by dots, and what must stand there."""
 
     column: str
     path: str
@@ -29,21 +29,21 @@ class Field:
 
 
 # The contract with whoever writes the topic (Elastic Common Schema). Only the time is required.
-TIME = Field("ts", "['@timestamp']", "timestamp")
+TIME = Field("ts", "@timestamp", "timestamp")
 FIELDS = (
     TIME,
-    Field("message", ".message", "string"),
-    Field("host", ".host.name", "string"),
-    Field("path", ".log.file.path", "string"),
-    Field("file_id", ".log.file.id", "string"),
-    Field("offset", ".log.offset", "bigint"),
-    Field("length", ".log.length", "bigint"),
-    Field("flags", ".log.flags", "array<string>"),
-    Field("tags", ".tags", "array<string>"),
-    Field("fields", ".fields", "object"),
+    Field("message", "message", "string"),
+    Field("host", "host.name", "string"),
+    Field("path", "log.file.path", "string"),
+    Field("file_id", "log.file.id", "string"),
+    Field("offset", "log.offset", "bigint"),
+    Field("length", "log.length", "bigint"),
+    Field("flags", "log.flags", "array<string>"),
+    Field("tags", "tags", "array<string>"),
+    Field("fields", "fields", "object"),
 )
 # Where one of these is no object, nothing is found below it, and that must not pass for a field that is absent.
-PARENTS = ((".host", ("host",)), (".log", ("offset", "length", "path", "file_id")), (".log.file", ("path", "file_id")))
+PARENTS = (("host", ("host",)), ("log", ("offset", "length", "path", "file_id")), ("log.file", ("path", "file_id")))
 
 POSITION = (
     Column("topic", "STRING", "Kafka topic of the record"),
@@ -68,11 +68,15 @@ LINES = (
     *POSITION,
 )
 
+# A range of offsets that Kafka had deleted before they were read is a row, too: it has no key, no value and no time of
+# Kafka's, `kafka_offset` is its first offset and `last_offset` its last.
 BAD_RECORDS = (
     Column("reason", "STRING", "Why the record is not in the table of lines"),
     *POSITION,
     Column("key", "BINARY", "Key of the record, as it came"),
     Column("value", "BINARY", "Value of the record, as it came"),
+    Column("last_offset", "BIGINT", "The last of the offsets from kafka_offset on that Kafka lost; NULL for a record"),
+    Column("at", "TIMESTAMP", "When this row was written"),
 )
 
 

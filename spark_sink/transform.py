@@ -1,125 +1,99 @@
 """From Kafka's records to typed rows and bad records: DataFrame in, DataFrame out, nothing is read or written.
 
-Each value is parsed once, into a VARIANT; the typed columns are cut out of it. Spark's casts are too kind to be a check
-(5 becomes "5", "12" becomes 12), so the kind of each value is asked for before it is cast. Everything is a SQL
-expression: no Python runs beside the executors. What looks roundabout, and why:
-
-- The value is parsed inside brackets. `try_parse_json` stops behind the first value and would take `{…} and a tail`,
-  losing the tail; inside brackets only one whole value, or several with commas, which `$[1]` shows, are JSON.
-- `doc` and its parts are columns of their own stages: Spark does not merge stages when that would parse twice.
-- The kind of a whole object is a long text. It is asked for only where something is missing.
+Everything is a SQL expression: no Python runs beside the executors. Each value is parsed once. Whether a record is bad
+is told at once, and in words only when it goes to the dead letter (`reasons`): bad records are rare.
 """
 
-from pyspark.sql import DataFrame
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from spark_sink.schema import BAD_RECORDS, FIELDS, LINES, PARENTS, TIME, Field, Kind, names
+from config.sink import SinkConfig
+from spark_sink import parsing
+from spark_sink.columns import OwnColumn
+from spark_sink.reasons import explained
+from spark_sink.routes import Routes
+from spark_sink.schema import BAD_RECORDS, FIELDS, LINES, Column, names
 
 REASON = "reason"
+TABLE = "table"
 RAW = ("key", "value", "topic", "partition", "kafka_offset", "kafka_ts")
 
-# Whether a JSON kind fits, as schema_of_variant names it. A list's kind comes from its elements, VOID if it has none.
-_FITS: dict[Kind, str] = {
-    "timestamp": "{kind} = 'STRING'",
-    "string": "{kind} = 'STRING'",
-    "bigint": "{kind} = 'BIGINT'",
-    "array<string>": "{kind} IN ('ARRAY<STRING>', 'ARRAY<VOID>')",
-    "object": "startswith({kind}, 'OBJECT<')",
-}
-_WORDS: dict[Kind, str] = {
-    "timestamp": "a time as text",
-    "string": "text",
-    "bigint": "a whole number",
-    "array<string>": "a list of texts",
-    "object": "an object",
-}
+_UNREADABLE = "not JSON"  # what it says until it is explained, and where no other reason is found
 
 
-def parse(records: DataFrame) -> DataFrame:
-    """Records of Spark's Kafka source -> all columns of both tables. Keeps every record; a good row has no `reason`."""
-    raw = records.selectExpr(
-        "key", "value", "topic", "partition", "offset AS kafka_offset", "timestamp AS kafka_ts",
-        "try_parse_json(concat('[', CAST(value AS STRING), ']')) AS parsed",
-    )  # fmt: skip
-    parts = raw.selectExpr(
-        *RAW,
-        "try_variant_get(parsed, '$[0]', 'variant') AS doc",
-        "try_variant_get(parsed, '$[1]', 'variant') IS NOT NULL AS several",
-        *(f"try_variant_get(parsed, \"$[0]{field.path}\", 'variant') AS {_part(field)}" for field in FIELDS),
-    )
-    kinds = parts.selectExpr("*", *(f"schema_of_variant({_part(field)}) AS {_kind(field)}" for field in FIELDS))
-    typed = kinds.selectExpr(
-        *RAW, "doc", "several", *map(_kind, FIELDS), *(f"{_value(field)} AS {field.column}" for field in FIELDS)
-    )
-    return typed.selectExpr("*", "CAST(ts AS DATE) AS date", f"{_reason()} AS {REASON}")
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What the configuration makes of records."""
 
+    config: SinkConfig
 
-def good(parsed: DataFrame) -> DataFrame:
-    """The rows of the table of lines, columns in its order."""
-    return parsed.where(F.col(REASON).isNull()).select(*names(LINES))
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Of a table of lines, in its order."""
+        return (*LINES, *(each.column for each in self._own))
 
+    def parse(self, records: DataFrame) -> DataFrame:
+        """Records of Spark's Kafka source -> a row each, with the columns of both kinds of table. A good row has no
+        `reason`; with a template it has its `table`.
 
-def bad(parsed: DataFrame) -> DataFrame:
-    """The rows of the dead-letter table, columns in its order."""
-    return parsed.where(F.col(REASON).isNotNull()).select(*names(BAD_RECORDS))
+        Observe what comes, or keep it, before `good` filters it: Spark pushes the filter below the parsing, and parses
+        twice.
+        """
+        raw = records.selectExpr(
+            "key", "value", "CAST(value AS STRING) AS text", "is_valid_utf8(CAST(value AS STRING)) AS valid",
+            "topic", "partition", "offset AS kafka_offset", "timestamp AS kafka_ts",
+        )  # fmt: skip
+        parsed = raw.selectExpr("*", f"{parsing.json()} AS json")
+        docs = parsed.selectExpr("*", f"{parsing.doc()} AS doc")
+        typed = docs.selectExpr(
+            "*",
+            *(f"{parsing.value(field)} AS `{field.column}`" for field in FIELDS),
+            *(f"{own.value()} AS `{own.column.name}`" for own in self._own),
+        )
+        judged = typed.selectExpr("*", "CAST(ts AS DATE) AS date", f"{self._reason()} AS {REASON}")
+        kept = [*RAW, *(name for name in names(self.columns) if name not in RAW), REASON]
+        if self.config.has_template:
+            table = f"CASE WHEN {REASON} IS NULL THEN {self._routes.table()} END AS `{TABLE}`"
+            return judged.selectExpr(*(f"`{name}`" for name in kept), table)
+        return judged.select(*kept)
 
+    def good(self, parsed: DataFrame) -> DataFrame:
+        """The rows of tables of lines, columns in their order."""
+        return parsed.where(F.col(REASON).isNull()).select(*names(self.columns))
 
-def _part(field: Field) -> str:
-    return f"{field.column}_part"
+    def bad(self, parsed: DataFrame) -> DataFrame:
+        """The rows of the dead-letter table, columns in its order."""
+        # Observed, or the filter would go below the parsing, which takes ten times as long then.
+        parsed = parsed.observe(Observation("bad records"), F.count(REASON).alias("bad"))
+        rows = explained(parsed.where(F.col(REASON).isNotNull()).select(*RAW, REASON), "explained")
+        reason = (
+            f"CASE WHEN {REASON} = '{_UNREADABLE}' THEN coalesce(explained, {REASON}) ELSE {REASON} END AS {REASON}"
+        )
+        rows = rows.selectExpr(*RAW, reason, "CAST(NULL AS BIGINT) AS last_offset", "current_timestamp() AS at")
+        return rows.select(*names(BAD_RECORDS))
 
+    def tables(self, parsed: DataFrame, there: Collection[str] = ()) -> tuple[list[str], int]:
+        """The tables that the rows belong in, and how many records are bad; with a template only.
 
-def _kind(field: Field) -> str:
-    return f"{field.column}_kind"
+        `there`: the tables that there are. Raises SinkError where it would become more than table.max_tables.
+        """
+        return self._routes.distinct(parsed, set(there))
 
+    @property
+    def _own(self) -> tuple[OwnColumn, ...]:
+        return tuple(OwnColumn(column) for column in self.config.columns)
 
-def _value(field: Field) -> str:
-    part = _part(field)
-    match field.kind:
-        case "object":  # JSON's null is a VARIANT of its own, and would not be NULL in SQL
-            return f"CASE WHEN {_kind(field)} <> 'VOID' THEN {part} END"
-        case "timestamp":
-            text = f"try_variant_get({part}, '$', 'string')"
-            # A cast also takes "12:30", as a time of the day of the query: only a date, a T and a time count.
-            return f"CASE WHEN substr({text}, 11, 1) IN ('T', ' ') THEN try_cast({text} AS TIMESTAMP) END"
-        case kind:
-            return f"try_variant_get({part}, '$', '{kind}')"
+    @property
+    def _routes(self) -> Routes:
+        return Routes(self.config.table.template, self.config.table.max_tables)
 
-
-def _reason() -> str:
-    return f"""CASE
-        WHEN value IS NULL THEN 'no value'
-        WHEN NOT is_valid_utf8(CAST(value AS STRING)) THEN 'not UTF-8'
-        WHEN doc IS NULL AND length(value) >= 16 * 1024 * 1024 THEN 'too large: a VARIANT holds 16 MiB'
-        WHEN doc IS NULL OR several THEN 'not JSON'
-        WHEN {_kind(TIME)} IS NULL OR {_kind(TIME)} = 'VOID' THEN {_no_time()}
-        {" ".join(_wrong_kind(field) for field in FIELDS)}
-        WHEN ts IS NULL THEN concat('@timestamp is not an ISO 8601 time: ', {_shown(TIME)})
-        {" ".join(_no_object(path, below) for path, below in PARENTS)}
-    END"""
-
-
-def _no_time() -> str:
-    return "CASE WHEN startswith(schema_of_variant(doc), 'OBJECT<') THEN 'no @timestamp' ELSE 'not an object' END"
-
-
-def _wrong_kind(field: Field) -> str:
-    """Absent and null (VOID) fit everything."""
-    kind, name = _kind(field), field.path.strip(".[]'")
-    fits = _FITS[field.kind].format(kind=kind)
-    return (
-        f"WHEN {kind} <> 'VOID' AND NOT ({fits}) "
-        f"THEN concat('wrong type: {name} is ', left({kind}, 80), ', not {_WORDS[field.kind]}')"
-    )
-
-
-def _no_object(path: str, below: tuple[str, ...]) -> str:
-    kind = f"schema_of_variant(try_variant_get(doc, '${path}', 'variant'))"
-    nothing = " AND ".join(f"{column} IS NULL" for column in below)
-    return (
-        f"WHEN {nothing} AND {kind} <> 'VOID' AND NOT startswith({kind}, 'OBJECT<') "
-        f"THEN concat('wrong type: {path[1:]} is ', left({kind}, 80), ', not an object')"
-    )
-
-
-def _shown(field: Field) -> str:
-    return f"left(try_variant_get(doc, \"${field.path}\", 'string'), 80)"
+    def _reason(self) -> str:
+        branches = [*(own.reason() for own in self._own), *self._routes.reasons()]
+        return f"""CASE
+            WHEN valid IS NULL THEN 'no value'
+            WHEN ({parsing.is_good()}) IS NOT TRUE THEN '{_UNREADABLE}'
+            {" ".join(branches)}
+        END"""

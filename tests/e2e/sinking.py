@@ -17,26 +17,86 @@ from tests.e2e.running import await_true
 
 PATIENCE = 180  # seconds, on a busy machine; an ordinary start takes ten
 PARTITIONS = 3
+# The process lives for seconds: what the second compiler would win, it costs several times over.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
-class SinkLab:
-    """One topic, one table, and the sink's process between them."""
+class SinkProcess:
+    """`spark-sink run` with the configuration `options` (YAML), its tables and checkpoint in `directory`."""
 
-    def __init__(self, directory: Path, broker: Broker, topic: str, spark: SparkSession) -> None:
+    def __init__(self, directory: Path, broker: Broker, topic: str, options: str) -> None:
         self.directory = directory
         self.topic = topic
         self.lines = directory / "lines"
         self.checkpoint = directory / "checkpoint"
         self.log = directory / "sink.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        (directory / "sink.yml").write_text(
+            f"kafka: {{hosts: ['{broker.bootstrap}'], topics: [{topic}], metadata_max_age: 1s}}\n"
+            f"table.path: {self.lines}\ncheckpoint.path: {self.checkpoint}\ntrigger.interval: 0s\n{options}"
+        )
+
+    def start(self, *options: str) -> None:
+        command = [sys.executable, "-m", "spark_sink", "run", "-c", str(self.directory / "sink.yml"), *options]
+        environment = os.environ | {"JAVA_TOOL_OPTIONS": QUICK}
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+
+    @property
+    def code(self) -> int | None:
+        """None while it runs."""
+        assert self._process is not None
+        return self._process.poll()
+
+    def wait(self) -> int:
+        assert self._process is not None
+        return self._process.wait(PATIENCE)
+
+    def ask_to_end(self) -> None:
+        assert self._process is not None
+        self._process.terminate()
+
+    def terminate(self) -> int:
+        self.ask_to_end()
+        return self.wait()
+
+    def kill(self) -> None:
+        """kill -9 of Python and JVM together."""
+        if self._process is not None and self._process.poll() is None:
+            self.signal(signal.SIGKILL)
+            self._process.wait()
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        os.killpg(self._process.pid, number)
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def batches(self) -> int:
+        return len(list(self.checkpoint.glob("commits/[0-9]*")))
+
+    def begun(self) -> int:
+        return len(list(self.checkpoint.glob("offsets/[0-9]*")))
+
+    def await_batch_after(self, begun: int) -> None:
+        def begins() -> bool:
+            ended = self.code is not None  # asked first: it may begin one and end
+            found = self.begun() > begun
+            assert found or not ended, self.said()
+            return found
+
+        await_true(begins, "a batch begins", PATIENCE)
+
+
+class SinkLab(SinkProcess):
+    """One topic, one table, and the sink's process between them."""
+
+    def __init__(self, directory: Path, broker: Broker, topic: str, spark: SparkSession) -> None:
+        super().__init__(directory, broker, topic, "max_offsets_per_trigger: 1200\n")
         self._spark = spark
         self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5})
-        self._process: subprocess.Popen[bytes] | None = None
         self.sent: Counter[str] = Counter()
-        (directory / "sink.yml").write_text(
-            f"kafka: {{hosts: ['{broker.bootstrap}'], topics: [{topic}]}}\n"
-            f"table.path: {self.lines}\ncheckpoint.path: {self.checkpoint}\n"
-            "max_offsets_per_trigger: 1200\ntrigger.interval: 0s\n"
-        )
 
     def send_lines(self, count: int) -> None:
         for _ in range(count):
@@ -55,50 +115,16 @@ class SinkLab:
         self.sent["bad"] += len(values)
         self._producer.flush(30)
 
-    def start(self, *options: str) -> None:
-        command = [sys.executable, "-m", "spark_sink", "run", "-c", str(self.directory / "sink.yml"), *options]
-        # The process lives for seconds: what the second compiler would win, it costs several times over.
-        environment = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-        with self.log.open("wb") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
-
-    def wait(self) -> int:
-        assert self._process is not None
-        return self._process.wait(PATIENCE)
-
-    def terminate(self) -> int:
-        assert self._process is not None
-        self._process.terminate()
-        return self.wait()
-
-    def kill(self) -> None:
-        """kill -9 of Python and JVM together."""
-        if self._process is not None and self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-
-    def said(self) -> str:
-        return self.log.read_text()
-
-    def batches(self) -> int:
-        return len(list(self.checkpoint.glob("commits/[0-9]*")))
-
-    def begun(self) -> int:
-        return len(list(self.checkpoint.glob("offsets/[0-9]*")))
-
-    def await_batch_after(self, begun: int) -> None:
-        await_true(lambda: self.begun() > begun, "a batch begins", PATIENCE)
-
     def counts(self) -> tuple[int, int]:
         return self._rows(self.lines).count(), self._rows(Path(f"{self.lines}_dead_letter")).count()
 
     def messages(self) -> list[str]:
         return sorted(row.message for row in self._rows(self.lines).select("message").collect())
 
-    def landed(self) -> set[tuple[str, int, str]]:
-        """File id, offset and text of each line, repeats taken together."""
-        rows = self._rows(self.lines).select("file_id", "offset", "message").distinct().collect()
-        return {(row.file_id, row.offset, row.message) for row in rows}
+    def landed(self) -> list[tuple[str, int, int, str]]:
+        """File id, offset, raw length and text of each row."""
+        rows = self._rows(self.lines).select("file_id", "offset", "length", "message").collect()
+        return sorted((row.file_id, row.offset, row.length, row.message) for row in rows)
 
     def bad_values(self) -> list[tuple[bytes | None, str]]:
         rows = self._rows(Path(f"{self.lines}_dead_letter")).select("value", "reason").collect()

@@ -29,6 +29,9 @@ def test_four_lines_are_enough(sink):
     assert (config.table.path, config.checkpoint.path) == ("/data/logs/", "/data/checkpoint")
     assert (config.start, config.trigger.interval, config.max_offsets_per_trigger) == ("earliest", 1.0, 1_000_000)
     assert (config.spark, config.kafka.options, config.logging.level) == ({}, {}, "info")
+    assert (config.stop, config.lost_offsets, config.min_offsets_per_trigger) == ("never", "fail", 0)
+    assert (config.dedupe.enabled, config.dedupe.forget_after) == (True, 14 * 86400)
+    assert (config.columns, config.views, config.http.enabled) == ((), (), False)
 
 
 def test_bad_records_go_beside_the_table_unless_said_otherwise(sink):
@@ -72,7 +75,6 @@ def test_raw_settings_are_not_shown(sink):
 def test_what_is_missing_is_named_where_it_belongs(lab):
     assert lab.problems("kafka.options.x: 1\n\ntable:\n", SinkConfig) == [
         "shipper.yml:1: kafka.hosts: missing; name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
-        "shipper.yml:1: kafka.topics: missing; name one topic at least",
         "shipper.yml:1: checkpoint.path: missing",
         "shipper.yml:3: table.path: missing",
     ]
@@ -81,13 +83,61 @@ def test_what_is_missing_is_named_where_it_belongs(lab):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("start: middle", "shipper.yml:5: start: 'middle' must be one of: earliest, latest"),
-        ("max_offsets_per_trigger: 0", "shipper.yml:5: max_offsets_per_trigger: must be at least 1"),
-        ("trigger.intervall: 1s", "shipper.yml:5: trigger.intervall: unknown option; did you mean 'interval'?"),
+        (
+            "start: middle",
+            "start: 'middle' must be one of: earliest, latest, timestamp, offsets, committed, table",
+        ),
+        ("stop: available_now", "stop: 'available_now' must be one of: never, available-now, offsets, timestamp"),
+        ("lost_offsets: skip", "lost_offsets: 'skip' must be one of: fail, continue"),
+        ("max_offsets_per_trigger: 0", "max_offsets_per_trigger: must be at least 1"),
+        ("trigger.intervall: 1s", "trigger.intervall: unknown option; did you mean 'interval'?"),
+        ("trigger: 1s", "trigger: must be a section of options (key: value), as in 'trigger: {interval: 5s}'"),
+        ("topics: [x]", "topics: unknown option; did you mean 'kafka.topics'?"),
+        (
+            "min_offsets_per_trigger: 2000000",
+            "min_offsets_per_trigger: is more than max_offsets_per_trigger (1000000)",
+        ),
+        (
+            "max_trigger_delay: 1m",
+            "max_trigger_delay: needs min_offsets_per_trigger: without it a batch waits for nothing",
+        ),
+        ("dedupe: false", "dedupe: must be a section of options (key: value), as in 'dedupe: {enabled: false}'"),
+        (
+            "dedupe.forget_after: 10m",
+            "dedupe.forget_after: must be at least 1h: a shipper that comes back after a while sends again",
+        ),
+        (
+            "dedupe.forget_after: 2 weeks",
+            "dedupe.forget_after: '2 weeks' is not a duration; write 14d, 36h, 90m or 30s",
+        ),
+        ("http.port: 70000", "http.port: must be at most 65535"),
+        ("http: true", "http: must be a section of options (key: value), as in 'http: {enabled: true}'"),
     ],
 )
 def test_a_mistake_is_named(lab, line, problem):
-    assert lab.problems(f"{SMALL}{line}\n", SinkConfig) == [problem]
+    assert lab.problems(f"{SMALL}{line}\n", SinkConfig) == [f"shipper.yml:5: {problem}"]
+
+
+def test_a_batch_may_wait_for_more(sink):
+    config = sink(SMALL + "min_offsets_per_trigger: 1000\nmax_trigger_delay: 1m\n")
+    assert (config.min_offsets_per_trigger, config.max_trigger_delay) == (1000, 60.0)
+
+
+def test_what_the_log_says_of_metrics_is_the_shippers(sink):
+    config = sink(SMALL + "logging: {metrics.enabled: false, json: true}\n")
+    assert config.logging.format == "json"
+    (note,) = config.notes
+    assert note.startswith("ignored: logging.metrics (")
+
+
+def test_variables_are_filled_in_as_in_the_shippers(lab):
+    text = SMALL.replace("/data/logs/", "${LAKE}/logs") + "kafka.password: ${SECRET}\nkafka.username: me\n"
+    config = lab.load(text, SinkConfig, env={"LAKE": "s3a://lake", "SECRET": "s3cret"})
+    assert (config.table.path, config.kafka.password) == ("s3a://lake/logs", "s3cret")
+    assert "s3cret" not in repr(config)
+    assert lab.problems(text, SinkConfig, env={"LAKE": "/x"}) == [
+        "shipper.yml:5: kafka.password: variable SECRET is not set; ${SECRET:value} would give it a default"
+    ]
 
 
 def test_two_ways_to_name_the_brokers_are_one_too_many(lab):

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from spark_sink.batches import Batches, Stopped
 from spark_sink.errors import SinkError
-from spark_sink.job import Batches, Stopped, stop
-from spark_sink.progress import Progress, Report
+from spark_sink.job import stop
 
 
 @dataclass
@@ -15,6 +15,15 @@ class NewCheckpoint:
 
     def query_id(self) -> None:
         return None
+
+    def last_planned(self) -> int:
+        return -1
+
+    def last_committed(self) -> int:
+        return -1
+
+    def ends(self, batch: int) -> dict[tuple[str, int], int]:
+        return {}
 
 
 @dataclass
@@ -37,9 +46,9 @@ class Query:
 
 
 def batches(stopping: threading.Event) -> Batches:
-    tables: Any = None
+    lander: Any = None
     checkpoint: Any = NewCheckpoint()
-    return Batches(checkpoint, tables, tables, Progress(Report(text=True)), stopping)
+    return Batches(checkpoint, lander, stopping, lambda landed: None)
 
 
 def test_no_batch_is_begun_after_the_stop_and_none_is_taken_for_done() -> None:

@@ -1,15 +1,57 @@
+import io
+import subprocess
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+import yaml
 
-from spark_sink.__main__ import main
+from config.sink_tables import BUILT_IN
+from spark_sink import commands
+from spark_sink.__main__ import _parser, main
+from spark_sink.schema import LINES, names
+
+SMALL = "kafka:\n  hosts: [a:1]\n  topics: [logs]\ntable.path: /t/logs\ncheckpoint.path: /c\n"
 
 
-def test_a_wrong_configuration_is_told_before_spark_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
     file = tmp_path / "sink.yml"
-    file.write_text("kafka:\n  hosts: [a:1]\n  topics: [logs]\n  topicz: [logs]\ntable.path: /t\ncheckpoint.path: /c\n")
-    assert main(["run", "-c", str(file)]) == 1
-    assert f"{file}:4: kafka.topicz: unknown option; did you mean " in capsys.readouterr().err
+    file.write_text(SMALL)
+    return file
+
+
+EACH = [
+    ["run"],
+    ["maintain"],
+    ["status"],
+    ["repair", "--from-kafka"],
+    ["test", "config"],
+    ["export", "config"],
+]
+
+
+@pytest.mark.parametrize("command", EACH, ids=" ".join)
+def test_a_wrong_configuration_is_told_before_spark_starts(
+    command: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(SMALL + "kafka.topicz: [logs]\n")
+    assert main([*command, "-c", str(file)]) == 1
+    assert f"{file}:6: kafka.topicz: unknown option; did you mean " in capsys.readouterr().err
+
+
+def test_a_wrong_configuration_is_told_where_there_is_no_pyspark(file: Path) -> None:
+    file.write_text(SMALL + "startt: latest\n")
+    script = f"""
+import sys
+sys.modules.update(pyspark=None, py4j=None, delta=None)
+from spark_sink.__main__ import main
+sys.exit(main(['run', '-c', {str(file)!r}]))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(f"{file}:6: startt: unknown option; did you mean 'start'?")
 
 
 def test_a_configuration_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,9 +59,91 @@ def test_a_configuration_that_is_not_there_is_told(tmp_path: Path, capsys: pytes
     assert "none.yml" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["run"], ["fly"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["run"],
+        ["fly"],
+        ["test"],
+        ["test", "topic", "-c", "x"],
+        ["repair", "-c", "x"],
+        ["repair", "-c", "x", "--reason", " "],
+        ["repair", "-c", "x", "--reason", "a", "--from-kafka"],
+        ["run", "-c", "x", "--dry-run"],
+        ["status", "-c", "x", "--dry-run"],
+    ],
+    ids=" ".join,
+)
 def test_a_wrong_command_line_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
     assert "usage: spark-sink" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command", "given"),
+    [
+        (["run"], commands.run, {"available_now": False}),
+        (["run", "--available-now"], commands.run, {"available_now": True}),
+        (["maintain", "--dry-run"], commands.maintain, {"dry_run": True}),
+        (["status", "--json"], commands.status, {"json": True}),
+        (["repair", "--reason", "no JSON"], commands.repair, {"reason": "no JSON", "from_kafka": False}),
+        (["repair", "--from-kafka", "--dry-run"], commands.repair, {"reason": None, "from_kafka": True}),
+        (["test", "config"], commands.check_config, {}),
+        (["export", "config"], commands.export_config, {}),
+    ],
+)
+def test_each_command_takes_files_and_overrides(
+    arguments: list[str], command: object, given: dict[str, object]
+) -> None:
+    options = vars(_parser().parse_args([*arguments, "-c", "a.yml", "-c", "b.yml", "-E", "start=latest"]))
+    assert options["command"] is command
+    assert (options["files"], options["overrides"]) == ([Path("a.yml"), Path("b.yml")], ["start=latest"])
+    assert given.items() <= options.items()
+
+
+def test_available_now_wins_over_where_the_configuration_stops(file: Path) -> None:
+    file.write_text(SMALL + "stop: offsets\nstop_offsets: {logs: {0: 7}}\n")
+    options = _parser().parse_args(["run", "-c", str(file)])
+    assert commands.config_of(options).stop_offsets == {"logs": {0: 7}}
+    options = _parser().parse_args(["run", "-c", str(file), "--available-now"])
+    assert (commands.config_of(options).stop, commands.config_of(options).stop_offsets) == ("available-now", {})
+
+
+def test_a_right_configuration_is_ok_and_its_notes_are_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "config", "-c", str(file), "-E", "kafka.ssl.cipher_suites=x"]) == 0
+    note, ok = capsys.readouterr().out.splitlines()
+    assert note.startswith("ignored: kafka.ssl.cipher_suites (-E): Java chooses")
+    assert ok == "Config OK"
+
+
+def test_what_is_in_effect_is_printed_without_secrets(file: Path) -> None:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert (
+            main(["export", "config", "-c", str(file), "-E", "kafka.username=me", "-E", "kafka.password=s3cret"]) == 0
+        )
+    kafka = {"hosts": ["a:1"], "topics": ["logs"], "username": "me", "password": "xxxxx"}
+    assert yaml.safe_load(printed.getvalue())["kafka"] == kafka
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out.startswith("spark-sink ")
+
+
+def test_the_configuration_knows_the_columns_of_every_table() -> None:
+    assert tuple(names(LINES)) == BUILT_IN
+
+
+def test_a_reader_that_goes_away_is_no_failure_worth_a_traceback(file: Path) -> None:
+    file.write_text(f"{SMALL}table.comment: {'x' * 300_000}\n")
+    program = [sys.executable, "-m", "spark_sink", "export", "config", "-c", str(file)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as exporting:
+        assert exporting.stdout is not None
+        assert exporting.stderr is not None
+        exporting.stdout.close()
+        assert exporting.stderr.read() == b""
+    assert exporting.returncode == 1

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from config.sink import SinkConfig
-from spark_sink.session import NEEDED, settings, submitted
+from spark_sink.session import NEEDED, collector, settings, submitted
 
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
@@ -24,3 +24,8 @@ def test_the_users_settings_win(config: SinkConfig) -> None:
 def test_spark_submit_is_known_by_the_gateway_it_opens() -> None:
     assert submitted({"PYSPARK_GATEWAY_PORT": "1"})
     assert not submitted({})
+
+
+def test_a_collector_that_the_environment_names_stands_alone() -> None:
+    assert collector({"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
+    assert collector({"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""

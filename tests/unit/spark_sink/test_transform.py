@@ -1,22 +1,23 @@
 """What becomes of a record. All records of this module go through Spark together: a job costs far more than a row."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import Observation, Row, SparkSession
+from pyspark.sql import functions as F
 
-from spark_sink import transform
 from spark_sink.schema import BAD_RECORDS, LINES, names
+from spark_sink.transform import Transform
+from tests.unit.spark_sink.conftest import sink_config
+from tests.unit.spark_sink.records import NOW, records
 
 pytestmark = pytest.mark.spark
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 RECORDS = [line for name in ("record.json", "records.ndjson") for line in (GOLDEN / name).read_bytes().splitlines()]
-NOW = datetime(2026, 11, 21, 9, 31, 0, 123000)
+transform = Transform(sink_config(Path("/data")))
 TIME = '"@timestamp":"2026-11-21T09:30:00.123Z"'
 
 BAD: dict[str, tuple[bytes | None, str]] = {
@@ -80,18 +81,11 @@ ALL = [*((name, value) for name, (value, _) in BAD.items()), *GOOD.items()]
 Found = dict[str, Row]
 
 
-def records(spark: SparkSession, values: list[tuple[str, bytes | None]]) -> Any:
-    """As Spark's Kafka source gives them; the key is the name, the offset the place in the list."""
-    rows = [(name.encode(), value, "logs", index % 3, index, NOW, 0) for index, (name, value) in enumerate(values)]
-    columns = (
-        "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
-    )
-    return spark.createDataFrame(rows, columns)
-
-
 @pytest.fixture(scope="module")
 def lines(spark: SparkSession) -> Found:
-    found = transform.good(transform.parse(records(spark, ALL)))
+    # As a batch does it: all columns of all records are made before the bad ones are left out.
+    parsed = transform.parse(records(spark, ALL)).observe(Observation("all"), F.count("reason"))
+    found = transform.good(parsed)
     assert found.columns == names(LINES)
     docs = found.selectExpr("*", "to_json(doc) AS doc_text", "to_json(fields) AS fields_text").drop("doc", "fields")
     return {ALL[row.kafka_offset][0]: row for row in docs.collect()}
@@ -187,7 +181,8 @@ def test_the_document_is_queried_by_path(spark: SparkSession) -> None:
     assert [row.pod for row in pods] == ["p-1"]
 
 
-def test_the_value_is_parsed_once_for_all_columns(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_value_is_parsed_once_for_all_columns_and_once_for_the_bad_ones(spark: SparkSession) -> None:
     parsed = transform.parse(records(spark, ALL))
-    plan: Callable[[], str] = parsed._jdf.queryExecution().optimizedPlan().toString
-    assert plan().count("parseJson") == 1
+    for rows in (parsed, transform.bad(parsed)):
+        plan: str = rows._jdf.queryExecution().optimizedPlan().toString()
+        assert plan.count("from_json") == 1

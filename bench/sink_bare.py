@@ -1,0 +1,105 @@
+"""What the sink is held against: the barest job from Kafka to Delta, and two that do a part of the sink's work.
+
+    python -m bench.sink_bare bare|typed|variant CONFIG
+
+Source, session and settings are the sink's, and so are the lines that it says of its batches.
+"""
+
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from config.load import load
+from config.sink import SinkConfig
+from spark_sink.kafka import source
+from spark_sink.layout import of_lines, prepare
+from spark_sink.session import open_session
+from spark_sink.tables import Table
+from spark_sink.transform import Transform
+
+# The typed columns as anybody would write them: no VARIANT, no look at whether all of it fits.
+RECORD = (
+    "`@timestamp` STRING, message STRING, host STRUCT<name: STRING>, tags ARRAY<STRING>, "
+    "log STRUCT<offset: BIGINT, length: BIGINT, flags: ARRAY<STRING>, file: STRUCT<path: STRING, id: STRING>>"
+)
+TYPED = (
+    "CAST(r.`@timestamp` AS TIMESTAMP) AS ts", "CAST(r.`@timestamp` AS DATE) AS date", "r.message",
+    "r.host.name AS host", "r.log.file.path AS path", "r.log.file.id AS file_id", "r.log.offset AS offset",
+    "r.log.length AS length", "r.log.flags AS flags", "r.tags AS tags",
+    "topic", "partition", "kafka_offset", "kafka_ts",
+)  # fmt: skip
+
+
+def bare(_: Transform, records: DataFrame) -> DataFrame:
+    return records.selectExpr("CAST(value AS STRING) AS value")
+
+
+def typed(_: Transform, records: DataFrame) -> DataFrame:
+    parsed = records.selectExpr(
+        f"from_json(CAST(value AS STRING), '{RECORD}') AS r", "topic", "partition",
+        "offset AS kafka_offset", "timestamp AS kafka_ts",
+    )  # fmt: skip
+    return parsed.selectExpr(*TYPED)
+
+
+def variant(transform: Transform, records: DataFrame) -> DataFrame:
+    """The sink's own parsing, good rows only, without anything that makes them land once."""
+    # As the sink does it: without an observation Spark parses twice.
+    return transform.good(transform.parse(records).observe(Observation("batch"), F.count("reason").alias("bad")))
+
+
+SHAPES: dict[str, Callable[[Transform, DataFrame], DataFrame]] = {"bare": bare, "typed": typed, "variant": variant}
+
+
+class Told(StreamingQueryListener):
+    """Says each batch on stderr."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = threading.Event()
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None: ...
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        seconds = event.progress.durationMs["triggerExecution"] / 1000
+        line = {"message": "batch", "rows_in": event.progress.numInputRows, "seconds": seconds}
+        print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None: ...
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        self.ended.set()
+
+
+def main() -> None:
+    shape, file = sys.argv[1:]
+    config = load([Path(file)], SinkConfig)
+    spark, transform, told = open_session(config), Transform(config), Told()
+    spark.streams.addListener(told)
+    if shape == "variant":
+        prepare(Table(spark, config.table.path), of_lines(config, transform.columns))
+
+    def land(records: DataFrame, _: int) -> None:
+        rows = SHAPES[shape](transform, records).write.format("delta").mode("append")
+        (rows if shape == "bare" else rows.partitionBy("date")).save(config.table.path)
+
+    query = source.stream(spark, config).writeStream.foreachBatch(land)
+    query.option("checkpointLocation", config.checkpoint.path).trigger(availableNow=True).start().awaitTermination()
+    told.ended.wait(10)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

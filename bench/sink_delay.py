@@ -1,0 +1,148 @@
+"""How late a record is visible in the table: from its producing to the commit that names its file.
+
+Nobody queries the table meanwhile. A file's statistics tell which Kafka offsets of which partition it holds, and the
+records of a partition land in order.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from bench.appends import Delays
+from bench.sink_process import running
+from bench.sink_records import partition_of, record
+
+LOOK = 0.005
+START = 120.0  # seconds that the first record may take: Java starts, and compiles
+WARM = 20.0
+GIVE_UP = 60.0
+
+
+@dataclass(slots=True)
+class Commits:
+    """The commits of a table, each read once."""
+
+    log: Path
+    _next: int = 0
+
+    def new(self) -> Iterator[str]:
+        while (path := self.log / f"{self._next:020d}.json").exists():
+            self._next += 1
+            yield path.read_text()
+
+
+def highest(commit: str) -> dict[int, int]:
+    """By partition the highest Kafka offset that the files of this commit hold. `commit`: of a table of lines.
+
+    Raises RuntimeError where a file has rows of several partitions.
+    """
+    found: dict[int, int] = {}
+    for line in commit.splitlines():
+        if (added := json.loads(line).get("add")) is None:
+            continue
+        least, most = (json.loads(added["stats"])[name] for name in ("minValues", "maxValues"))
+        if least["partition"] != most["partition"]:
+            raise RuntimeError(f"{added['path']} has rows of several partitions: its offsets tell nothing")
+        found[most["partition"]] = max(found.get(most["partition"], 0), most["kafka_offset"])
+    return found
+
+
+@dataclass(slots=True)
+class Stamps:
+    """When each record was produced, until it is seen; by partition and offset. Two threads use it."""
+
+    delays: list[float] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _produced: dict[tuple[int, int], float] = field(default_factory=dict)
+    _visible: dict[int, tuple[int, float]] = field(default_factory=dict)
+
+    def produced(self, partition: int, offset: int, at: float) -> None:
+        """Told when Kafka has acknowledged it, which may be after it is visible."""
+        with self._lock:
+            last, seen = self._visible.get(partition, (-1, 0.0))
+            if offset <= last:
+                self.delays.append(seen - at)
+            else:
+                self._produced[partition, offset] = at
+
+    def visible(self, ends: dict[int, int], at: float) -> None:
+        with self._lock:
+            self._visible |= {partition: (offset, at) for partition, offset in ends.items()}
+            seen = [key for key in self._produced if key[1] <= ends.get(key[0], -1)]
+            self.delays += [at - self._produced.pop(key) for key in seen]
+
+    @property
+    def waiting(self) -> int:
+        with self._lock:
+            return len(self._produced)
+
+
+def measure(command: Sequence[str], directory: Path, bootstrap: str, topic: str, rate: float, seconds: float) -> Delays:
+    """Of the records of so many seconds, after some that nobody counts. Raises RuntimeError when they do not land."""
+    commits, stamps = Commits(directory / "lines" / "_delta_log"), Stamps()
+    producer = _Producing(bootstrap, topic, rate, stamps)
+    with running(command, directory) as job:
+        producer.start()
+        try:
+            _watch(commits, stamps, job, START, until_first=True)
+            _watch(commits, stamps, job, WARM)
+            stamps.delays.clear()
+            _watch(commits, stamps, job, seconds)
+        finally:
+            producer.end()
+        _watch(commits, stamps, job, GIVE_UP, until_none=True)
+        if stamps.waiting:
+            raise RuntimeError(f"{stamps.waiting} records did not land within {GIVE_UP:.0f} s")
+    return Delays.of(stamps.delays)
+
+
+def _watch(
+    commits: Commits, stamps: Stamps, job: Any, seconds: float, until_first: bool = False, until_none: bool = False
+) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for commit in commits.new():
+            stamps.visible(highest(commit), time.time())
+        if (until_first and stamps.delays) or (until_none and not stamps.waiting):
+            return
+        job.child.check()
+        time.sleep(LOOK)
+
+
+class _Producing(threading.Thread):
+    def __init__(self, bootstrap: str, topic: str, rate: float, stamps: Stamps) -> None:
+        super().__init__(daemon=True)
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+        self._topic, self._rate, self._stamps = topic, rate, stamps
+        self._ending = threading.Event()
+
+    def run(self) -> None:
+        began, number = time.monotonic(), 0
+        while not self._ending.wait(max(0.0, began + number / self._rate - time.monotonic())):
+            self._send(number)
+            self._producer.poll(0)
+            number += 1
+        self._producer.flush(30)
+
+    def _send(self, number: int) -> None:
+        at = time.time()
+
+        def acknowledged(error: Any, message: Any) -> None:
+            if error is None:
+                self._stamps.produced(message.partition(), message.offset(), at)
+
+        file_id, value = record(number, datetime.now(UTC))
+        self._producer.produce(
+            self._topic, value, key=file_id, partition=partition_of(file_id), on_delivery=acknowledged
+        )
+
+    def end(self) -> None:
+        self._ending.set()
+        self.join()

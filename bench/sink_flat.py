@@ -1,0 +1,114 @@
+"""What is looked at once a minute while the sink is soaked, and whether it stayed flat. Nothing is run here."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+COLD_MINUTES = 2  # Java compiles, and its heap grows to its size
+SECONDS_BEHIND = 5.0  # of the rate: a lag that a batch or two take in
+
+
+@dataclass(slots=True)
+class Files:
+    """A table's files, by the commits of its log."""
+
+    added: int = 0  # by batches, whatever became of them
+    rows: int = 0
+    _dates: dict[str, str] = field(default_factory=dict)
+
+    def take(self, commit: str) -> None:
+        for line in commit.splitlines():
+            action = json.loads(line)
+            if (add := action.get("add")) is not None:
+                self._dates[add["path"]] = add["partitionValues"]["date"]
+                if add["dataChange"]:  # files that are joined bring no rows
+                    self.added += 1
+                    self.rows += json.loads(add["stats"])["numRecords"]
+            elif (remove := action.get("remove")) is not None:
+                self._dates.pop(remove["path"], None)
+
+    @property
+    def count(self) -> int:
+        return len(self._dates)
+
+    @property
+    def today(self) -> int:
+        """Files of the last date there is."""
+        last = max(self._dates.values(), default="")
+        return sum(date == last for date in self._dates.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    """`lag`: records that were produced and not landed. `files_added`: by the minute's batches. The other numbers of
+    files are what there is at its end: `files_today` and `files` in the table, `log_files` in its log's directory.
+    `rows`: landed since the start."""
+
+    number: int
+    batches: int
+    p50: float
+    longest: float
+    lag: int
+    java_mb: float
+    python_mb: float
+    files_added: int
+    files_today: int
+    files: int
+    log_files: int
+    rows: int
+
+    def __str__(self) -> str:
+        return (
+            f"minute {self.number}: {self.batches} batches, p50 {self.p50:.2f} s, longest {self.longest:.2f} s, "
+            f"lag {self.lag:,}; Java {self.java_mb:.0f} MB, Python {self.python_mb:.0f} MB; {self.files_added} files "
+            f"written, {self.files_today} in the last date, {self.files} in the table, {self.log_files} in _delta_log; "
+            f"{self.rows:,} rows"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The median of the last third may be so many times that of the first."""
+
+    name: str
+    value: Callable[[Minute], float]
+    times: float
+    form: str
+
+
+LIMITS = (
+    Limit("batch seconds, p50", lambda minute: minute.p50, 1.25, ".2f"),
+    Limit("batch seconds, longest", lambda minute: minute.longest, 1.5, ".2f"),
+    Limit("memory of Java, MB", lambda minute: minute.java_mb, 1.1, ".0f"),
+    Limit("memory of Python, MB", lambda minute: minute.python_mb, 1.1, ".0f"),
+    Limit("files written a minute", lambda minute: minute.files_added, 1.1, ".0f"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    text: str
+    flat: bool
+
+    def __str__(self) -> str:
+        return f"{'flat' if self.flat else 'NOT FLAT'}: {self.text}"
+
+
+def findings(minutes: Sequence[Minute], rate: float) -> list[Finding]:
+    """Raises RuntimeError where there are too few minutes for two thirds."""
+    warm = [minute for minute in minutes if minute.number > COLD_MINUTES]
+    third = len(warm) // 3
+    if not third:
+        raise RuntimeError(f"{len(minutes)} minutes are too few: {COLD_MINUTES} do not count, and three are compared")
+    first, last = warm[:third], warm[-third:]
+    found = [_compared(limit, first, last) for limit in LIMITS]
+    lag = median(minute.lag for minute in last)
+    behind = f"lag: {lag:,.0f} records in the last third, {lag / rate:.1f} s of the rate (limit {SECONDS_BEHIND:.0f} s)"
+    return [*found, Finding(behind, lag <= rate * SECONDS_BEHIND)]
+
+
+def _compared(limit: Limit, first: Sequence[Minute], last: Sequence[Minute]) -> Finding:
+    before, after = (median(limit.value(minute) for minute in some) for some in (first, last))
+    text = f"{limit.name}: {before:{limit.form}} in the first third, {after:{limit.form}} in the last"
+    return Finding(f"{text} (limit {limit.times} times)", after <= before * limit.times)

@@ -1,0 +1,159 @@
+"""Where the sink's records come from."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from config.checks import Finding
+from config.kafka import addresses
+from config.kafka_security import SaslConfig
+from config.sink_security import SourceSslConfig
+from config.units import Duration
+
+Raw = dict[str, str | int | float | bool]
+# Options of Spark's source that would take away what other options say, and what the checks and the tables rely on.
+_OURS = {
+    **dict.fromkeys(("subscribe", "subscribepattern", "assign"), "kafka.topics, topics_pattern or partitions"),
+    **dict.fromkeys(("startingoffsets", "startingoffsetsbytimestamp", "startingtimestamp"), "start"),
+    **dict.fromkeys(("endingoffsets", "endingoffsetsbytimestamp", "endingtimestamp"), "stop"),
+}
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+# What Java's regular expressions have and Python's do not: a pattern with one of these is left for Java to judge.
+_JAVA_ONLY = re.compile(r"\\[pPQEhHRXkzGK]|&&|\(\?<[A-Za-z]|\[[^\]]*\[")
+
+
+def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
+    for topic in topics:
+        if "*" in topic:
+            yield "", f"{topic!r} is no name of a topic; for several by one expression there is kafka.topics_pattern"
+        elif not _NAME.fullmatch(topic) or topic in (".", ".."):
+            yield "", f"{topic!r} is no name of a topic: up to 249 letters, digits, dots, underscores and dashes"
+    for topic in sorted({topic for topic in topics if topics.count(topic) > 1}):
+        yield "", f"{topic!r} is given twice"
+
+
+def java_pattern(text: str) -> Iterator[Finding]:
+    if not text.strip():
+        yield "", "is empty"
+    if _JAVA_ONLY.search(text):
+        return
+    try:
+        re.compile(text)
+    except re.error as error:
+        words = f"{text!r} is no regular expression: {error}"
+        yield "", f"{words}; '.*' stands for any text" if "nothing to repeat" in str(error) else words
+
+
+def raw_options(options: Raw) -> Iterator[Finding]:
+    for name in options:
+        other = _OURS.get(name.lower())
+        if other:
+            yield name, f"is for {other} to say"
+
+
+def some_partitions(partitions: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
+    for topic, message in topic_names(tuple(partitions)):
+        yield topic, message
+    for topic, numbers in partitions.items():
+        if not numbers:
+            yield topic, "names no partition"
+        if any(number < 0 for number in numbers):
+            yield topic, "must be partitions: numbers from 0"
+        if len(set(numbers)) < len(numbers):
+            yield topic, "names a partition twice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSource:
+    hosts: tuple[str, ...] = field(
+        metadata={
+            "key": ("hosts", "bootstrap_servers"),
+            "doc": "Brokers to ask for the cluster, host:port.",
+            "check": addresses,
+            "split": ",",
+            "missing": "name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
+        }
+    )
+    topics: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "key": ("topics", "topic"),
+            "doc": "The topics to read. Exactly one of topics, topics_pattern and partitions is given.",
+            "check": topic_names,
+            "split": ",",
+        },
+    )
+    topics_pattern: str = field(
+        default="",
+        metadata={
+            "since": "0.2",
+            "doc": "A regular expression (Java's) that the whole name of a topic matches; new topics are found.",
+            "check": java_pattern,
+        },
+    )
+    partitions: dict[str, tuple[int, ...]] = field(
+        default_factory=dict,
+        metadata={
+            "since": "0.2",
+            "doc": "Some partitions only, by topic: `logs: [0, 1]`; new ones are not looked for.",
+            "check": some_partitions,
+        },
+    )
+    username: str | None = field(default=None, metadata={"since": "0.2", "doc": "Turns SASL on, unless it is empty."})
+    password: str | None = field(
+        default=None, repr=False, metadata={"since": "0.2", "doc": "The password of `username`."}
+    )
+    sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.2"})
+    ssl: SourceSslConfig = field(default_factory=SourceSslConfig, metadata={"since": "0.2"})
+    metadata_max_age: Duration = field(
+        default=30.0,
+        metadata={
+            "since": "0.2",
+            "doc": "How often the brokers are asked for new topics and partitions.",
+            "min": 1,
+        },
+    )
+    group_id: str = field(
+        default="spark-sink",
+        metadata={
+            "since": "0.2",
+            "doc": 'The consumer group that shows to Kafka\'s tools how far the sink is; `""` for none. '
+            "The sink never reads it, except by `start: committed`.",
+        },
+    )
+    # Not shown: raw settings may hold secrets (kafka.sasl.jaas.config).
+    options: Raw = field(
+        default_factory=dict,
+        repr=False,
+        metadata={
+            "doc": "Raw options of Spark's Kafka source (`kafka.max.poll.records: 500`); they win over ours.",
+            "check": raw_options,
+        },
+    )
+
+    def check(self) -> Iterator[Finding]:
+        given = [name for name in ("topics", "topics_pattern", "partitions") if getattr(self, name)]
+        if not given:
+            yield "topics", "missing; name one topic at least, or give topics_pattern or partitions"
+        for name in given[1:]:
+            yield name, f"given beside {given[0]}; keep one"
+        if self.username and not self.password:
+            yield "password", "missing; username needs it"
+        if self.password and not self.username:
+            yield "username", "missing; password needs it"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(self.hosts)
+
+    @property
+    def topic_names(self) -> tuple[str, ...]:
+        """The topics that are named; none where a pattern says which."""
+        return self.topics or tuple(self.partitions)
+
+    @property
+    def described(self) -> str:
+        """For messages: "topic logs", "topics a, b", "topics like 'logs-.*'"."""
+        if self.topics_pattern:
+            return f"topics like {self.topics_pattern!r}"
+        return f"topic{'s' if len(self.topic_names) > 1 else ''} {', '.join(self.topic_names)}"

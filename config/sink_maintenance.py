@@ -1,0 +1,86 @@
+"""What `spark-sink maintain` does."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from config.checks import Finding
+from config.sink_times import DAY, HOUR, Span, readable_span
+from config.units import Size
+
+_SAFE = 7 * DAY  # what Delta itself insists on
+
+
+def at_least_a_day(span: float) -> Iterator[Finding]:
+    if span < DAY:
+        yield "", "must be at least 1d: rows go by whole dates"
+
+
+def longer_than_a_batch(span: float) -> Iterator[Finding]:
+    if span < HOUR:
+        yield "", "must be at least 1h: files of a batch that is under way would be deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizeConfig:
+    as_in: ClassVar = "optimize: {enabled: false}"
+    enabled: bool = field(default=True, metadata={"doc": "Whether small files are joined (OPTIMIZE)."})
+    min_files: int = field(
+        default=2,
+        metadata={"doc": "A date with fewer small files is left alone.", "unit": "files", "min": 2},
+    )
+    closed_after: Span = field(
+        default=DAY, metadata={"doc": "A date is closed, and its files are joined, so long after it has ended."}
+    )
+    target_size: Size | None = field(
+        default=None, metadata={"doc": "How large the joined files get; Delta's own size when absent.", "min": 1024**2}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VacuumConfig:
+    as_in: ClassVar = "vacuum: {mode: off}"
+    mode: Literal["lite", "full", "off"] = field(
+        default="lite",
+        metadata={
+            "doc": "Deletes files that no version needs: those the table's log names (lite), all in the directory "
+            "(full), none (off)."
+        },
+    )
+    retain: Span = field(
+        default=_SAFE,
+        metadata={
+            "doc": "How long files stay after they were replaced: how far back time travel goes.",
+            "check": longer_than_a_batch,
+        },
+    )
+
+    def remarks(self) -> Iterator[Finding]:
+        if self.mode != "off" and self.retain < _SAFE:
+            yield (
+                "retain",
+                f"{readable_span(self.retain)} is less than Delta's 7d: a query or a batch that runs longer fails",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionConfig:
+    as_in: ClassVar = "retention: {lines: 90d}"
+    lines: Span | None = field(
+        default=None,
+        metadata={"doc": "Rows whose date is older are deleted; none when absent.", "check": at_least_a_day},
+    )
+    dead_letter: Span | None = field(
+        default=None, metadata={"doc": "The same of bad records, by Kafka's time.", "check": at_least_a_day}
+    )
+    views: Span | None = field(
+        default=None, metadata={"doc": "The same of views, where they have a `date`.", "check": at_least_a_day}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceConfig:
+    since: ClassVar = "0.2"
+    optimize: OptimizeConfig = field(default_factory=OptimizeConfig)
+    vacuum: VacuumConfig = field(default_factory=VacuumConfig)
+    retention: RetentionConfig = field(default_factory=RetentionConfig)

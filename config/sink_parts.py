@@ -1,0 +1,95 @@
+"""The smaller sections of the sink."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from config.checks import Finding, not_blank
+from config.logs import LoggingConfig, LogMetricsConfig
+from config.sink_kafka import Raw
+from config.sink_tables import fixed_path
+from config.sink_times import DAY, HOUR, Span
+from config.units import Duration
+
+LostOffsets = Literal["fail", "continue"]
+
+
+def at_least_an_hour(span: float) -> Iterator[Finding]:
+    if span < HOUR:
+        yield "", "must be at least 1h: a shipper that comes back after a while sends again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointConfig:
+    path: str = field(
+        metadata={"doc": "The query's checkpoint; it belongs to the table for good.", "check": fixed_path}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterConfig:
+    path: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The table of bad records; `<table.path>_dead_letter` when absent, without the template's part.",
+            "check": fixed_path,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateConfig:
+    since: ClassVar = "0.2"
+    path: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The table of marks: how far each file and each partition is landed; `<table.path>_marks` when "
+            "absent, without the template's part.",
+            "check": fixed_path,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerConfig:
+    as_in: ClassVar = "trigger: {interval: 5s}"
+    interval: Duration = field(default=1.0, metadata={"doc": "How often a batch begins; 0 is at once."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupeConfig:
+    as_in: ClassVar = "dedupe: {enabled: false}"
+    since: ClassVar = "0.2"
+    enabled: bool = field(
+        default=True, metadata={"doc": "Whether lines that the shipper sent twice are told from news, and left out."}
+    )
+    forget_after: Span = field(
+        default=14 * DAY, metadata={"doc": "A file without rows for so long is forgotten.", "check": at_least_an_hour}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpConfig:
+    as_in: ClassVar = "http: {enabled: true}"
+    since: ClassVar = "0.2"
+    enabled: bool = field(default=False, metadata={"doc": "Whether metrics are served, as Prometheus reads them."})
+    host: str = field(
+        default="localhost", metadata={"doc": "The address that is listened at; 0.0.0.0 for all.", "check": not_blank}
+    )
+    port: int = field(default=5067, metadata={"doc": "The port; 0 takes any that is free.", "min": 0, "max": 65535})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkLoggingConfig(LoggingConfig):
+    ignored: ClassVar = {**LoggingConfig.ignored, "metrics": "each batch is told when it has landed"}
+    metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig, metadata={"key": None})
+
+
+def texts(raw: Raw) -> dict[str, str]:
+    """Raw settings as Java reads them."""
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in raw.items()}
+
+
+def spark_key(key: str) -> str:
+    # `spark.master: x` and `spark: {spark.master: x}` are both natural to write.
+    return key if key.startswith("spark.") else f"spark.{key}"

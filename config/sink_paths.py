@@ -1,0 +1,100 @@
+"""No two of the sink's directories may be one, or lie in each other: a table's VACUUM deletes whatever else it finds
+among its files. Names that begin with an underscore are left alone by it."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from config.checks import Finding
+from config.sink_template import Template
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory, the option that says it, and what it is for."""
+
+    option: str
+    path: str
+    what: str
+
+
+def base_is_fixed(template: Template) -> Iterator[Finding]:
+    """The tables beside the table of lines are named after the base: it must be a directory of some name."""
+    _, path = _split(template.base)
+    if path.strip("/") in ("", ".", ".."):
+        where = "before the first %{...}" if template.fields else "in it"
+        yield "", f"needs a directory of its own {where}, as in /data/logs: the other tables are named after it"
+
+
+def collisions(template: Template, topics: Sequence[str], places: Sequence[Place]) -> Iterator[Finding]:
+    """`topics` are those that are read, none where only Kafka knows them."""
+    fixed = [Place("table.path", template.base, "the table")] if not template.fields else []
+    for index, place in enumerate(places):
+        others = (*fixed, *places[:index])
+        yield from ((place.option, words) for words in (_clash(place, other) for other in others) if words)
+        if template.fields:
+            yield from ((place.option, words) for words in _in_template(place, template, topics))
+
+
+def _clash(place: Place, other: Place) -> str:
+    mine, theirs = normal(place.path), normal(other.path)
+    if mine == theirs:
+        return f"{place.path!r} is {other.what} too ({other.option})"
+    if _inside(mine, theirs):
+        return f"{place.path!r} lies in the directory of {other.what} ({other.option})"
+    if _inside(theirs, mine):
+        return f"{place.path!r} has {other.what} in it ({other.option}: {other.path!r})"
+    return ""
+
+
+def _in_template(place: Place, template: Template, topics: Sequence[str]) -> Iterator[str]:
+    pattern = re.compile(normal_pattern(template, topics))
+    path = normal(place.path)
+    directory = normal(template.directory)
+    if path == directory or _inside(directory, path):
+        yield f"{place.path!r} would have the tables in it; take a directory beside them"
+    elif any(pattern.fullmatch(above) for above in _and_above(path)):
+        yield f"{place.path!r} may be a table by table.path ({_shown(template)}); take a directory beside them"
+
+
+def normal_pattern(template: Template, topics: Sequence[str]) -> str:
+    """The template's pattern, for normal paths."""
+    start = normal(template.fixed) + ("/" if template.fixed.endswith("/") else "")
+    return Template((start, *template.parts[1:])).pattern(topics).pattern.rstrip("/")
+
+
+def normal(path: str) -> str:
+    """One spelling for a directory: no slash at the end, none twice, and `file:` as without."""
+    scheme, rest = _split(path)
+    return scheme + posixpath.normpath(re.sub("/+", "/", rest)) if rest else scheme
+
+
+def _split(path: str) -> tuple[str, str]:
+    matched = _SCHEME.fullmatch(path)
+    if matched is None:
+        return "", path
+    if matched[1].lower() == "file":
+        return "", "/" + matched[3].lstrip("/")
+    return f"{matched[1].lower()}://{matched[2] or ''}", matched[3]
+
+
+def _inside(path: str, other: str) -> bool:
+    """Whether Delta would meet the one among the other's files."""
+    below = path.removeprefix(other.rstrip("/") + "/")
+    return below != path and not below.startswith("_")
+
+
+def _and_above(path: str) -> Iterator[str]:
+    """The directory, and those that it lies in."""
+    yield path
+    while (above := posixpath.dirname(path)) not in (path, ""):
+        if not posixpath.basename(path).startswith("_"):
+            yield above
+        path = above
+
+
+def _shown(template: Template) -> str:
+    return "".join(part if isinstance(part, str) else f"%{{[{part.name}]}}" for part in template.parts)

@@ -1,0 +1,38 @@
+"""The sink's end of the connection to Kafka. It speaks by Java, which cannot do all that the shipper's client can."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from config.checks import Finding
+from config.kafka_security import SslConfig
+
+_JAVA: dict[str, Any] = {
+    "doc": "Accepted and not used: Java chooses.",
+    "unused": "Java chooses; kafka.options: takes raw settings, as in kafka.ssl.cipher.suites",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSslConfig(SslConfig):
+    verification_mode: Literal["full", "strict", "certificate", "none"] = field(
+        default="full",
+        metadata={
+            "doc": "What of the broker's certificate is verified: all (full, strict), or not the host name "
+            "(certificate); Java cannot do without (none)."
+        },
+    )
+    supported_protocols: tuple[str, ...] = field(default=(), metadata=_JAVA)
+    cipher_suites: tuple[str, ...] = field(default=(), metadata=_JAVA)
+    curve_types: tuple[str, ...] = field(default=(), metadata=_JAVA)
+    renegotiation: Literal["never", "once", "freely"] = field(default="never", metadata=_JAVA)
+
+    def check(self) -> Iterator[Finding]:
+        # By its name: the class that slots=True makes is another than the one super() would look for.
+        yield from SslConfig.check(self)
+        if self.verification_mode == "none" and self.enabled is not False:
+            yield (
+                "verification_mode",
+                "none is not possible: Kafka's Java client always verifies the certificate; name the broker's own "
+                "in certificate_authorities, and with 'certificate' its host name is not looked at",
+            )

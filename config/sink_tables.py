@@ -1,0 +1,148 @@
+"""The tables that the sink writes, and their columns."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from config.checks import Finding, not_blank
+from config.sink_kafka import Raw
+from config.sink_template import Template, parse_template
+
+# What every table of lines has (spark_sink.schema.LINES; a test holds the two together).
+BUILT_IN = (
+    *("ts", "date", "message", "host", "path", "file_id", "offset", "length", "flags", "tags", "fields", "doc"),
+    *("topic", "partition", "kafka_offset", "kafka_ts"),
+)
+CLUSTERING_COLUMNS = 4  # Delta takes no more
+# Delta clusters by what it keeps minimum and maximum of.
+_UNORDERED = {"flags", "tags", "fields", "doc"}
+_UNORDERED_TYPES = {"boolean", "array<string>"}
+
+ColumnType = Literal["string", "boolean", "int", "bigint", "double", "timestamp", "date", "array<string>"]
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_STEP = re.compile(r"[^\s.'\"`\\$*\[\]{}]+")
+
+
+def identifier(text: str) -> Iterator[Finding]:
+    if not _IDENTIFIER.fullmatch(text):
+        yield "", f"{text!r} is no name: letters, digits and underscores, beginning with a letter"
+
+
+def identifiers(names: tuple[str, ...]) -> Iterator[Finding]:
+    for index, name in enumerate(names):
+        yield from ((f"[{index}]", message) for _, message in identifier(name))
+        if name.lower() in (each.lower() for each in names[:index]):
+            yield f"[{index}]", f"{name!r} is given twice"
+
+
+def field_path(text: str) -> Iterator[Finding]:
+    if not all(_STEP.fullmatch(step) for step in text.split(".")):
+        yield "", f"{text!r} is no field of a record: write names joined by dots, as in http.response.status_code"
+
+
+def template(text: str) -> Iterator[Finding]:
+    yield from not_blank(text)
+    try:
+        parse_template(text)
+    except ValueError as error:
+        yield "", str(error)
+
+
+def fixed_path(text: str) -> Iterator[Finding]:
+    yield from not_blank(text)
+    if "%{" in text:
+        yield "", f"{text!r}: only table.path may hold %{{...}}; there is one of these for all tables"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableConfig:
+    path: str = field(
+        metadata={
+            "doc": "The Delta table's directory or URI. `%{[topic]}` in it makes a table of each topic, "
+            "`%{[fields.service]:other}` one of each value of a field of the record.",
+            "check": template,
+        }
+    )
+    partition_by: Literal["date", "none"] = field(
+        default="date", metadata={"since": "0.2", "doc": "How a new table is partitioned."}
+    )
+    cluster_by: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "since": "0.2",
+            "doc": "Columns that a new table is clustered by (liquid clustering), four at most; "
+            "needs `partition_by: none`.",
+            "split": ",",
+            "check": identifiers,
+        },
+    )
+    properties: Raw = field(
+        default_factory=dict,
+        metadata={
+            "since": "0.2",
+            "doc": "Properties of a new table, as in `delta.logRetentionDuration: interval 10 days`.",
+        },
+    )
+    comment: str = field(default="", metadata={"since": "0.2", "doc": "The comment of a new table."})
+    max_tables: int = field(
+        default=100,
+        metadata={
+            "since": "0.2",
+            "doc": "How many tables the template may make; the sink ends before it makes one more.",
+            "unit": "tables",
+            "min": 1,
+        },
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if self.cluster_by and self.partition_by == "date":
+            yield "cluster_by", "needs 'partition_by: none': Delta takes one of the two"
+        if len(self.cluster_by) > CLUSTERING_COLUMNS:
+            yield "cluster_by", f"names {len(self.cluster_by)} columns; Delta takes {CLUSTERING_COLUMNS} at most"
+
+    @property
+    def template(self) -> Template:
+        return parse_template(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnConfig:
+    as_in: ClassVar = "- {name: status, path: http.response.status_code, type: int}"
+    since: ClassVar = "0.2"
+    name: str = field(metadata={"doc": "The column's name.", "check": identifier})
+    path: str = field(
+        metadata={"doc": "Where it stands in the record: http.response.status_code.", "check": field_path}
+    )
+    type: ColumnType = field(
+        default="string",
+        metadata={"doc": "Its type. A value of another type gives NULL, and stays in `doc` as it is."},
+    )
+    comment: str = field(default="", metadata={"doc": "The column's comment; the path when absent."})
+    required: bool = field(
+        default=False, metadata={"doc": "Makes a record bad that lacks it, or holds a value of another type."}
+    )
+
+
+def columns_agree(columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
+    """Names are one for Spark whatever their capitals."""
+    seen: dict[str, int] = {}
+    for index, column in enumerate(columns):
+        name = column.name.lower()
+        if name in BUILT_IN:
+            yield f"[{index}].name", f"{column.name!r} is a column of every table; take another name"
+        elif name in seen:
+            yield f"[{index}].name", f"{column.name!r} is the name of columns[{seen[name]}] too"
+        seen.setdefault(name, index)
+
+
+def clustering(table: TableConfig, columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
+    """What `cluster_by` names must be there, and be of a type that Delta can order by."""
+    own = {column.name.lower(): column.type for column in columns}
+    for index, name in enumerate(table.cluster_by):
+        lower = name.lower()
+        if lower not in BUILT_IN and lower not in own:
+            there = ", ".join(dict.fromkeys((*(n for n in BUILT_IN if n not in _UNORDERED), *own)))
+            yield f"table.cluster_by[{index}]", f"{name!r} is no column; there are: {there}"
+        elif lower in _UNORDERED or own.get(lower) in _UNORDERED_TYPES:
+            yield f"table.cluster_by[{index}]", f"{name!r} has a type that Delta does not cluster by"

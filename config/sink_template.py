@@ -1,0 +1,99 @@
+"""The table's path as a template: `/data/logs/%{[topic]}`, `/data/%{[fields.service]:other}`.
+
+Filebeat's format strings, as far as they name fields: `%{[a.b]}` and `%{[a][b]}` are one, and what follows `]:` stands
+where a record lacks the field. `[topic]` is Kafka's topic, any other name a field of the record.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TOPIC = "topic"
+_BEGIN = "%{"
+_DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+# What was to be a field, and would be a directory of that name.
+_LOOKALIKE = re.compile(r"(?<!%)\{|%\[")
+_FIELD = re.compile(r"\s*((?:\[[^\[\]]+\])+)\s*(?::(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`name` is a dotted path in the record, or TOPIC; a record without it is bad where there is no `default`."""
+
+    name: str
+    default: str | None = None
+
+    @property
+    def is_topic(self) -> bool:
+        return self.name == TOPIC
+
+
+Part = str | Field
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    parts: tuple[Part, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Field))
+
+    @property
+    def fixed(self) -> str:
+        """What all its paths begin with."""
+        return self.parts[0] if self.parts and isinstance(self.parts[0], str) else ""
+
+    @property
+    def directory(self) -> str:
+        """The one that all its tables are in."""
+        return self.fixed.rpartition("/")[0]
+
+    @property
+    def base(self) -> str:
+        """What the tables beside them are named after: the fixed part, without what joins it to the first field."""
+        return self.fixed.rstrip("/-_." if self.fields else "/")
+
+    def pattern(self, topics: Sequence[str] = ()) -> re.Pattern[str]:
+        """Matches the paths of its tables; of these topics alone where some are named. A value never holds a slash."""
+        any_topic = "(?:" + "|".join(map(re.escape, topics)) + ")" if topics else "[^/]+"
+        return re.compile("".join(_regex(part, any_topic) for part in self.parts))
+
+
+def parse_template(text: str) -> Template:
+    """Raises ValueError, in words."""
+    parts: list[Part] = []
+    rest = text
+    if _LOOKALIKE.search(text):
+        raise ValueError(f"{text!r} has braces, and no field in them: write '%{{[topic]}}'")
+    while _BEGIN in rest:
+        before, _, rest = rest.partition(_BEGIN)
+        inside, end, rest = rest.partition("}")
+        if not end:
+            raise ValueError(f"'%{{{inside}' has no end; write '%{{[topic]}}'")
+        parts += [before, _field(inside)] if before else [_field(inside)]
+    return Template((*parts, rest) if rest else tuple(parts))
+
+
+def _field(inside: str) -> Field:
+    written = f"'%{{{inside}}}'"
+    if inside.startswith("+"):
+        raise ValueError(f"{written}: a path has no times; within a table, `date` parts the days")
+    matched = _FIELD.fullmatch(inside)
+    if matched is None:
+        raise ValueError(f"{written} names no field; write '%{{[topic]}}' or '%{{[fields.service]:other}}'")
+    name, default = ".".join(re.findall(r"\[([^\[\]]+)\]", matched[1])), matched[2]
+    if not all(part.strip() for part in name.split(".")):
+        raise ValueError(f"{written}: {name!r} is no name of a field")
+    if default is not None and not _DIRECTORY.fullmatch(default):
+        raise ValueError(
+            f"{written}: the default must be the name of one directory (letters, digits, '.', '_', '-'), not "
+            f"{default!r}"
+        )
+    return Field(name, default)
+
+
+def _regex(part: Part, any_topic: str) -> str:
+    if isinstance(part, str):
+        return re.escape(part)
+    return any_topic if part.is_topic else "[^/]+"

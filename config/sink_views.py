@@ -1,0 +1,72 @@
+"""Tables that are made of the table of lines: one query of Spark SQL each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from config.checks import Finding, not_blank
+from config.sink_tables import fixed_path, identifier, identifiers
+from config.units import Duration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewTriggerConfig:
+    as_in: ClassVar = "trigger: {interval: 30s}"
+    interval: Duration = field(default=10.0, metadata={"doc": "How often a batch of the view begins; 0 is at once."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewConfig:
+    as_in: ClassVar = "- {name: by_host, sql: ...}"
+    since: ClassVar = "0.2"
+    name: str = field(metadata={"doc": "The view's name.", "check": identifier})
+    sql: str = field(
+        metadata={
+            "doc": "A query in Spark SQL over `lines`, the stream of the rows that land in the table.",
+            "check": not_blank,
+        }
+    )
+    path: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The view's table; `<table.path>_<name>` when absent, without the template's part.",
+            "check": fixed_path,
+        },
+    )
+    watermark: Duration | None = field(
+        default=None,
+        metadata={"doc": "How late a row may come; groups and windows that can get no more rows are written."},
+    )
+    watermark_column: str = field(
+        default="ts", metadata={"doc": "The column of `lines` that `watermark` is about.", "check": identifier}
+    )
+    mode: Literal["append", "complete"] = field(
+        default="append",
+        metadata={"doc": "Whether rows are added once they are final, or the whole result is written anew each time."},
+    )
+    start: Literal["earliest", "latest"] = field(
+        default="earliest", metadata={"doc": "Where a new view begins in the table: with all of its rows, or new ones."}
+    )
+    trigger: ViewTriggerConfig = field(default_factory=ViewTriggerConfig)
+    partition_by: tuple[str, ...] = field(
+        default=(),
+        metadata={"doc": "Columns that the view's table is partitioned by.", "split": ",", "check": identifiers},
+    )
+    source: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The path of the table that is read; needed where table.path is a template.",
+            "check": fixed_path,
+        },
+    )
+
+
+def views_agree(views: tuple[ViewConfig, ...]) -> Iterator[Finding]:
+    seen: dict[str, int] = {}
+    for index, view in enumerate(views):
+        name = view.name.lower()
+        if name == "lines":
+            yield f"[{index}].name", "'lines' is what a view's sql calls the rows; take another name"
+        if name in seen:
+            yield f"[{index}].name", f"{view.name!r} is the name of views[{seen[name]}] too"
+        seen.setdefault(name, index)

@@ -1,0 +1,97 @@
+"""What each command does, up to the module that does it.
+
+Whatever needs pyspark is imported late: a mistake in the configuration shows at once, and where pyspark is missing it
+shows too.
+"""
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+from config.load import load
+from config.sink import SinkConfig
+from spark_sink.report import Report
+
+Work = Callable[[SinkConfig, Report], int]
+
+
+def run(options: argparse.Namespace) -> int:
+    def work(config: SinkConfig, report: Report) -> int:
+        from spark_sink import job
+
+        return job.run(config, report)
+
+    return _with_spark(options, work)
+
+
+def maintain(options: argparse.Namespace) -> int:
+    def work(config: SinkConfig, report: Report) -> int:
+        from spark_sink.maintenance import maintain
+
+        return maintain.run(config, report, options.dry_run)
+
+    return _with_spark(options, work)
+
+
+def status(options: argparse.Namespace) -> int:
+    def work(config: SinkConfig, report: Report) -> int:
+        from spark_sink.maintenance import status
+
+        return status.run(config, options.json)
+
+    return _with_spark(options, work)
+
+
+def repair(options: argparse.Namespace) -> int:
+    def work(config: SinkConfig, report: Report) -> int:
+        from spark_sink.maintenance import repair
+
+        return repair.run(config, report, options.reason, options.from_kafka, options.dry_run)
+
+    return _with_spark(options, work)
+
+
+def check_config(options: argparse.Namespace) -> int:
+    for note in config_of(options).notes:
+        print(note)  # noqa: T201
+    print("Config OK")  # noqa: T201
+    return 0
+
+
+def export_config(options: argparse.Namespace) -> int:
+    # It knows the shipper's options too, and with them compiled libraries: a cluster's driver has none (archive.py).
+    from config.export import export
+
+    config_of(options)  # what is printed is right, or not printed
+    sys.stdout.write(export(options.files, options.overrides, model=SinkConfig))
+    return 0
+
+
+def config_of(options: argparse.Namespace) -> SinkConfig:
+    """Raises ConfigError."""
+    config = load(options.files, SinkConfig, options.overrides)
+    if getattr(options, "available_now", False):
+        return replace(config, stop="available-now", stop_timestamp=None, stop_offsets={})
+    return config
+
+
+def _with_spark(options: argparse.Namespace, work: Work) -> int:
+    config = config_of(options)
+    if importlib.util.find_spec("pyspark") is None:
+        print("pyspark is not installed: pip install 'log-shipper[sink]'", file=sys.stderr)  # noqa: T201
+        return 1
+    from spark_sink.errors import SinkError
+    from spark_sink.jars import JarsMissing
+    from spark_sink.java import NoJava
+
+    text = config.logging.format == "text" or (config.logging.format == "auto" and sys.stderr.isatty())
+    report = Report(text, config.logging.level)
+    for note in config.notes:
+        report.say(note, "warning")
+    try:
+        return work(config, report)
+    except (SinkError, JarsMissing, NoJava) as error:
+        report.failure(str(error), str(error.__cause__ or ""))
+        return 1

@@ -1,0 +1,139 @@
+"""Kafka's admin client, the one that Spark brings: what it says holds for Spark's source too.
+
+Java by py4j, all of it here: org.apache.kafka.clients.admin (Admin, OffsetSpec, ListOffsetsOptions), TopicPartition and
+OffsetAndMetadata of Kafka, java.util. Each object costs a call of some tenths of a millisecond: meant for what is asked
+at a start, by a command, or in the seconds between batches.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Self, TypeVar
+
+from pyspark.sql import SparkSession
+
+from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.kafka.offsets import Offsets, Partition
+
+ANSWER_SECONDS = 20.0
+Answer = TypeVar("Answer")
+
+
+class Admin:
+    """A context manager. A question blocks `patience` seconds at most, then raises SinkError. Any thread may ask."""
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str], patience: float = ANSWER_SECONDS) -> None:
+        self._spark = spark
+        self._options = options
+        self._milliseconds = round(patience * 1000)
+        self._servers = options.get("bootstrap.servers", "")
+
+    def __repr__(self) -> str:
+        return f"<Admin {self._servers}>"  # the options may hold secrets
+
+    def __enter__(self) -> Self:
+        java: Any = self._spark._jvm
+        self._java, self._kafka = java, java.org.apache.kafka
+        properties = java.java.util.Properties()
+        timeouts = {"default.api.timeout.ms": self._milliseconds, "request.timeout.ms": self._milliseconds // 2}
+        for key, value in {**self._options, **timeouts}.items():
+            properties.setProperty(key, str(value))
+        self._client = self._ask(lambda: self._kafka.clients.admin.Admin.create(properties))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # What is under way would be awaited for the whole patience otherwise.
+        self._client.close(self._java.java.time.Duration.ofSeconds(1))
+
+    def names(self) -> set[str]:
+        """All topics that these credentials may see, Kafka's own left out."""
+        return {str(name) for name in self._ask(lambda: self._client.listTopics().names().get())}
+
+    def matching(self, pattern: str) -> set[str]:
+        """Of these the ones whose whole name the regular expression matches, as Java reads it. Raises SinkError."""
+
+        def choose() -> set[str]:
+            names = self._java.java.util.HashSet(self._client.listTopics().names().get())
+            matches = self._java.java.util.regex.Pattern.compile(pattern).asMatchPredicate()
+            names.removeIf(getattr(self._java.java.util.function.Predicate, "not")(matches))
+            return {str(name) for name in names}
+
+        return self._ask(choose, f"cannot look for topics like {pattern!r}")
+
+    def partitions(self, topics: Collection[str]) -> set[Partition]:
+        """All partitions of the topics; one that is not there raises SinkError."""
+
+        def describe() -> set[Partition]:
+            found = self._client.describeTopics(list(topics)).allTopicNames().get()
+            return {(str(name), int(each.partition())) for name in found for each in found[name].partitions()}
+
+        return self._ask(describe) if topics else set()
+
+    def earliest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        return self._offsets(partitions, lambda: self._kafka.clients.admin.OffsetSpec.earliest())
+
+    def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        """The end of what can be read: as a rule before the first record of a transaction that is still open."""
+        return self._offsets(partitions, lambda: self._kafka.clients.admin.OffsetSpec.latest())
+
+    def at(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
+        """The first record of this time or later; a partition without one is left out."""
+        found = self._offsets(partitions, lambda: self._kafka.clients.admin.OffsetSpec.forTimestamp(milliseconds))
+        return {partition: offset for partition, offset in found.items() if offset >= 0}
+
+    def committed(self, group: str) -> dict[Partition, int]:
+        """What the group has committed, in whatever topics; empty for a group that Kafka does not know."""
+
+        def read() -> dict[Partition, int]:
+            found = self._client.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
+            # Kafka names a partition without an offset, too.
+            return {_partition(at): int(found[at].offset()) for at in found if found[at] is not None}
+
+        return self._ask(read)
+
+    def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]:
+        """Begins to commit, and does not wait. The function that comes back says whether that is done, after waiting
+        for it (at most `patience`) when it is told to; it raises SinkError when Kafka refused."""
+
+        def begin() -> Any:
+            given = self._java.java.util.HashMap()
+            for at, offset in offsets.items():
+                given.put(self._topic_partition(at), self._kafka.clients.consumer.OffsetAndMetadata(offset))
+            return self._client.alterConsumerGroupOffsets(group, given).all()
+
+        doing = f"cannot commit offsets of the group {group}"
+        future = self._ask(begin, doing)
+
+        def done(wait: bool) -> bool:
+            if not wait and not future.isDone():
+                return False
+            self._ask(future.get, doing)
+            return True
+
+        return done
+
+    def _offsets(self, partitions: Collection[Partition], spec: Callable[[], Any]) -> dict[Partition, int]:
+        def read() -> dict[Partition, int]:
+            asked, what = self._java.java.util.HashMap(), spec()
+            for at in partitions:
+                asked.put(self._topic_partition(at), what)
+            found = self._client.listOffsets(asked, self._readable()).all().get()
+            return {_partition(at): int(found[at].offset()) for at in found}
+
+        return self._ask(read) if partitions else {}
+
+    def _readable(self) -> Any:
+        """The isolation that Spark's source has by the same options."""
+        level = self._options.get("isolation.level", "read_uncommitted").upper()
+        return self._kafka.clients.admin.ListOffsetsOptions(self._kafka.common.IsolationLevel.valueOf(level))
+
+    def _topic_partition(self, at: Partition) -> Any:
+        return self._kafka.common.TopicPartition(*at)
+
+    def _ask(self, question: Callable[[], Answer], doing: str = "cannot read from Kafka") -> Answer:
+        try:
+            return question()
+        except SPARK_ERRORS as error:
+            raise translate(str(error), f"{doing} at {self._servers}") from error
+
+
+def _partition(at: Any) -> Partition:
+    return str(at.topic()), int(at.partition())

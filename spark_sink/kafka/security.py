@@ -1,0 +1,102 @@
+"""How the brokers are spoken to, in the words of Kafka's Java client: from the same options as the shipper's.
+
+PEM files are read here and handed over as text: the executors of a cluster do not have the driver's files. Kafka's
+client keeps passwords and PEM texts out of what it logs, and Spark what looks like them; no message here has them.
+"""
+
+import re
+
+from config.kafka_security import SslConfig
+from config.sink_kafka import KafkaSource
+from spark_sink.errors import SinkError
+
+LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+# PKCS #8 is the only form that Java reads; OpenSSL's older ones name the algorithm.
+KEY = re.compile("-----BEGIN (ENCRYPTED )?PRIVATE KEY-----.+?-----END (ENCRYPTED )?PRIVATE KEY-----", re.DOTALL)
+OLD_KEY = re.compile("-----BEGIN [A-Z]+ PRIVATE KEY-----")
+
+
+def client_security(kafka: KafkaSource) -> dict[str, str]:
+    """Properties of a Java client. Raises SinkError for what a file lacks, or Java cannot do."""
+    tls = bool(kafka.ssl.enabled)
+    made = {"security.protocol": ("SASL_" if kafka.username else "") + ("SSL" if tls else "PLAINTEXT")}
+    if kafka.username:
+        mechanism = kafka.sasl.mechanism
+        made["sasl.mechanism"] = mechanism
+        made["sasl.jaas.config"] = _login(LOGIN_MODULES[mechanism], kafka.username, kafka.password or "")
+    if tls:
+        made |= _tls(kafka.ssl)
+    return made
+
+
+def _login(module: str, username: str, password: str) -> str:
+    return f"{module} required username={_quoted(username)} password={_quoted(password)};"
+
+
+def _quoted(text: str) -> str:
+    """As java.io.StreamTokenizer reads it, by which Kafka takes this apart: a line's end would end the string."""
+    for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        text = text.replace(plain, escaped)
+    return f'"{text}"'
+
+
+def _tls(ssl: SslConfig) -> dict[str, str]:
+    # "" is Kafka's word for not looking at the host name. That nothing is verified is refused by the configuration.
+    made = {"ssl.endpoint.identification.algorithm": "" if ssl.verification_mode == "certificate" else "https"}
+    if ssl.certificate_authorities:
+        made["ssl.truststore.type"] = "PEM"
+        made["ssl.truststore.certificates"] = "\n".join(
+            _certificates(value, "certificate_authorities") for value in ssl.certificate_authorities
+        )
+    if ssl.certificate and ssl.key:
+        made["ssl.keystore.type"] = "PEM"
+        made["ssl.keystore.certificate.chain"] = _certificates(ssl.certificate, "certificate")
+        made["ssl.keystore.key"] = _key(ssl.key, ssl.key_passphrase)
+        if ssl.key_passphrase:
+            made["ssl.key.password"] = ssl.key_passphrase
+    return made
+
+
+def _certificates(value: str, option: str) -> str:
+    found = CERTIFICATE.findall(_text(value, option))
+    if not found:
+        raise SinkError(f"kafka.ssl.{option}: {_name(value)} holds no certificate in PEM")
+    return "\n".join(found)
+
+
+def _key(value: str, passphrase: str | None) -> str:
+    text = _text(value, "key")
+    found = KEY.search(text)
+    if found is None:
+        why = "is a key in OpenSSL's older form" if OLD_KEY.search(text) else "holds no private key in PEM"
+        raise SinkError(
+            f"kafka.ssl.key: {_name(value)} {why}; Java reads PKCS #8 only: "
+            "openssl pkcs8 -topk8 -nocrypt -in OLD.key -out NEW.key"
+        )
+    if found[1] and not passphrase:
+        raise SinkError(f"kafka.ssl.key: {_name(value)} is encrypted: kafka.ssl.key_passphrase is missing")
+    return found[0]
+
+
+def _text(value: str, option: str) -> str:
+    if _is_pem(value):
+        return value
+    try:
+        with open(value, encoding="ascii", errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        raise SinkError(f"kafka.ssl.{option}: {value} cannot be read: {error.strerror}") from error
+
+
+def _is_pem(value: str) -> bool:
+    return value.lstrip().startswith("-----BEGIN ")
+
+
+def _name(value: str) -> str:
+    """Never the text itself: it may be a key."""
+    return "the text given" if _is_pem(value) else value

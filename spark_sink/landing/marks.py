@@ -1,0 +1,145 @@
+"""What has landed, a row a file, a partition and a table, so that the next batch can tell news from repeats.
+
+Every batch appends to the marks table, as its last write: the highest offset landed of each of its files, the end of
+what it read of each partition, and the version of each table. Nothing is ever merged there: the highest counts, and
+`maintain` folds. A process reads them once, when it starts; from then on it knows what it writes.
+
+Three kinds of row:
+
+    file       table, host, file_id      offset: the highest landed; first_date, last_date: where its rows are
+    partition  topic, partition          end_offset: the next one to land
+    table      table                     version: Delta's, after our last commit
+
+A mark may be higher than what is in the table, never lower: rows up to it are looked for before they are left out.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F
+
+from spark_sink.kafka.offsets import Partition
+from spark_sink.local_rows import Value
+from spark_sink.schema import Column
+from spark_sink.tables import Table
+
+MARKS = (
+    Column("kind", "STRING", "file, partition or table: which of the other columns count"),
+    Column("landing", "BIGINT", "Number of the append; of equal things the highest counts"),
+    Column("at", "TIMESTAMP", "When it was written"),
+    Column("table", "STRING", "file, table: path of the table"),
+    Column("host", "STRING", "file: host.name"),
+    Column("file_id", "STRING", "file: log.file.id"),
+    Column("offset", "BIGINT", "file: the highest log.offset that landed"),
+    Column("first_date", "DATE", "file: the first date its rows are under"),
+    Column("last_date", "DATE", "file: the last date its rows are under"),
+    Column("topic", "STRING", "partition: Kafka topic"),
+    Column("partition", "INT", "partition: Kafka partition"),
+    Column("end_offset", "BIGINT", "partition: the next Kafka offset to land"),
+    Column("version", "BIGINT", "table: its Delta version after our last commit"),
+)
+COLUMNS = [column.name for column in MARKS]
+# As the version of a table: `repair --from-kafka` has begun, and until it has ended nobody knows what is missing.
+REPAIRING = 2**63 - 1
+THING = ("kind", "table", "host", "file_id", "topic", "partition")
+
+File = tuple[str | None, str]  # host, file id
+
+
+class Mark(NamedTuple):
+    """The highest offset of a file that has landed, the dates its rows are under, and when the last of them came."""
+
+    offset: int
+    first: date
+    last: date
+    at: float  # seconds since the epoch
+
+
+@dataclass(slots=True)
+class Marks:
+    """All marks of a sink, in memory: some 0.35 kB a file."""
+
+    files: dict[str, dict[File, Mark]] = field(default_factory=dict)  # by path of the table
+    ends: dict[Partition, int] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)  # by path of the table
+    landing: int = 0
+
+    def of(self, table: str) -> Mapping[File, Mark]:
+        return self.files.get(table, {})
+
+    def note_file(self, table: str, file: File, mark: Mark) -> None:
+        known = self.files.setdefault(table, {})
+        before = known.get(file)
+        known[file] = mark if before is None else _later(before, mark)
+
+    def forget(self, before: float) -> int:
+        """Drop the files of which nothing came since; how many there were."""
+        old = [(table, file) for table, files in self.files.items() for file, mark in files.items() if mark.at < before]
+        for table, file in old:
+            del self.files[table][file]
+        return len(old)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.files.values()))
+
+
+def _later(one: Mark, other: Mark) -> Mark:
+    return Mark(
+        max(one.offset, other.offset), min(one.first, other.first), max(one.last, other.last), max(one.at, other.at)
+    )
+
+
+def load(table: Table, since: float) -> Marks:
+    """What the marks table holds, files that were quiet since before `since` (seconds of the epoch) left out."""
+    marks = Marks()
+    if not table.exists():
+        return marks
+    for row in fold(table.read()).select("*", F.unix_micros("at").alias("micros")).toLocalIterator():
+        _take_in(marks, row, since)
+    return marks
+
+
+def _take_in(marks: Marks, row: Row, since: float) -> None:
+    marks.landing = max(marks.landing, row.landing)
+    if row.kind == "partition":
+        marks.ends[row.topic, row.partition] = row.end_offset
+    elif row.kind == "table":
+        marks.versions[row.table] = row.version
+    elif (at := row.micros / 1e6) >= since:
+        marks.note_file(row.table, (row.host, row.file_id), Mark(row.offset, row.first_date, row.last_date, at))
+
+
+def fold(marks: DataFrame) -> DataFrame:
+    """One row a thing. Columns as in the table; DataFrame in, DataFrame out."""
+    files = marks.where("kind = 'file'").groupBy(*THING).agg(
+        F.max("landing").alias("landing"), F.max("at").alias("at"), F.max("offset").alias("offset"),
+        F.min("first_date").alias("first_date"), F.max("last_date").alias("last_date"),
+    )  # fmt: skip
+    newest = Window.partitionBy(*THING).orderBy(F.col("landing").desc())
+    others = marks.where("kind <> 'file'").withColumn("rank", F.row_number().over(newest)).where("rank = 1")
+    return files.unionByName(others.drop("rank"), allowMissingColumns=True).select(*COLUMNS)
+
+
+def rows_of(
+    marks: Marks,
+    files: Iterable[tuple[str, File]],
+    ends: Mapping[Partition, int],
+    versions: Mapping[str, int],
+    at: float,
+) -> list[tuple[Value, ...]]:
+    """Rows of the marks table, all of the marks' next landing, `at` seconds of the epoch."""
+    number, when = marks.landing + 1, datetime.fromtimestamp(at, UTC).isoformat()
+    rows: list[tuple[Value, ...]] = []
+    for table, (host, file_id) in files:
+        mark = marks.files[table][host, file_id]
+        dates = mark.first.isoformat(), mark.last.isoformat()
+        rows.append(("file", number, when, table, host, file_id, mark.offset, *dates, None, None, None, None))
+    for (topic, partition), end in ends.items():
+        rows.append(("partition", number, when, *[None] * 6, topic, partition, end, None))
+    for table, version in versions.items():
+        rows.append(("table", number, when, table, *[None] * 8, version))
+    return rows

@@ -1,0 +1,74 @@
+"""Everything that is looked at before the first batch: what has landed, and whether it fits together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from config.sink import SinkConfig
+from spark_sink import guard
+from spark_sink.checkpoint import NONE, Checkpoint
+from spark_sink.errors import Refused
+from spark_sink.landing import leftovers, marks
+from spark_sink.landing.adoption import adopt, ends_of
+from spark_sink.landing.batch import Lander
+from spark_sink.landing.lake import Lake
+from spark_sink.landing.leftovers import Leftovers
+from spark_sink.landing.marks import Marks
+from spark_sink.tables import Table
+from spark_sink.transform import Transform
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Makes the one that lands batches. `topics`: all that are read, by name."""
+
+    spark: SparkSession
+    config: SinkConfig
+    checkpoint: Checkpoint
+    topics: Sequence[str]
+    clock: Callable[[], float]
+    say: Callable[[str], None]
+
+    def lander(self) -> Lander:
+        """Raises Refused where going on would lose rows or land them twice, SinkError where a table will not do."""
+        transform = Transform(self.config)
+        lake = Lake(self.spark, self.config, transform.columns, self.say)
+        found = marks.load(lake.state, self.clock() - self.config.dedupe.forget_after)
+        lines = lake.known(found)
+        self._check(lake, lines, found)
+        lake.prepare()
+        adopted = self._adopted(lake, lines, found) if found.landing == 0 else []
+        rest = leftovers.find(lines, lake.dead_letter, found, self.topics, self.clock())
+        rest.files += adopted
+        self._tell(rest)
+        lander = Lander(lake, transform, found, rest, clock=self.clock)
+        if found.landing == 0 and self.config.start == "table":
+            lander.begin()
+        return lander
+
+    def _check(self, lake: Lake, lines: list[Table], found: Marks) -> None:
+        tables = [*lines, lake.dead_letter]
+        guard.check_checkpoint(self.checkpoint, tables, self.topics, self.config.start)
+        guard.check_ends(self.checkpoint, found.ends)
+        guard.check_versions({table.path: table for table in tables}, found.versions)
+
+    def _adopted(self, lake: Lake, lines: list[Table], found: Marks) -> list[tuple[str, marks.File]]:
+        """Of tables that have rows and no marks."""
+        committed = self.checkpoint.last_committed()
+        if self.config.has_template and committed != NONE:
+            raise Refused(
+                f"the marks table {lake.state.path} is gone or empty, and with a template in table.path only it knows "
+                "the tables. Bring it back (a backup, or state.path as it was before)"
+            )
+        if committed == NONE and not (self.config.start == "table" and lake.dead_letter.exists()):
+            return []  # the very first batch, or a part of it: leftovers
+        ends = self.checkpoint.ends(committed) or ends_of([*lines, lake.dead_letter])
+        if not ends:
+            return []
+        self.say("the tables have rows and no marks yet: reading which files they came from")
+        return adopt(found, lines, ends, self.clock())
+
+    def _tell(self, rest: Leftovers) -> None:
+        if rest.rows:
+            self.say(f"a batch was begun and not ended: its rows in {', '.join(rest.rows)} are not landed again")

@@ -1,0 +1,130 @@
+"""Which rows of a batch are in the table already: the shipper sends again what was not acknowledged when it was killed.
+
+A line is known by (host, file id, offset). The mark of a file, the highest offset that landed, is the fast path: a file
+whose lowest row is above its mark, and that has no offset twice, brings news only, and one aggregate a file shows it.
+
+Suspects are the files of which that is not true: rows at or below the mark (a resend; a dead letter that is sent later;
+two partitions or topics that one file went through), an offset twice in the batch, or a file without a mark whose first
+row is not at 0 (its mark may have been forgotten; or its first lines were filtered). Their rows are looked up in the
+table, under the dates that the mark names, and left out if they are there with at least the same length. Of equal rows
+in one batch the longest stays. Where a record came from (topic, partition, order) does not matter. A row without file
+id or offset is no line of a file: it always lands.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_sink.landing.marks import File, Mark, Marks
+from spark_sink.local_rows import local_rows
+from spark_sink.schema import Column as Field
+
+KAFKA_NAME = ("topic", "partition", "kafka_offset")
+LINE_NAME = ("host", "file_id", "offset")
+# As many ids as a condition on the table's files names; with more, the join alone finds the rows.
+FEW = 200
+
+
+_WATCHED = (Field("host", "STRING", ""), Field("file_id", "STRING", ""), Field("mark", "BIGINT", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class FileSummary:
+    """What a batch brings of one file. `rows` counts those without an offset too."""
+
+    file: File
+    rows: int
+    placed: int  # with an offset
+    distinct: int  # different offsets
+    lowest: int
+    highest: int
+    first: date
+    last: date
+
+    def mark(self, at: float) -> Mark:
+        """As of `at`, in seconds of the epoch."""
+        return Mark(self.highest, self.first, self.last, at)
+
+
+def summarize(rows: DataFrame) -> tuple[list[FileSummary], int]:
+    """A summary for each file, and the count of all rows, those that belong to no file included."""
+    found = rows.groupBy("host", "file_id").agg(
+        F.count(F.lit(1)).alias("rows"), F.count("offset").alias("placed"),
+        F.count_distinct("offset").alias("distinct"), F.min("offset").alias("lowest"),
+        F.max("offset").alias("highest"), F.min("date").alias("first"), F.max("date").alias("last"),
+    ).collect()  # fmt: skip
+    files = [FileSummary((row.host, row.file_id), *row[2:]) for row in found if row.file_id is not None and row.placed]
+    return files, sum(row.rows for row in found)
+
+
+def note_rows(marks: Marks, table: str, rows: DataFrame, at: float) -> list[tuple[str, File]]:
+    """Take rows that are in the table into its marks, as of `at`. The files they are of, with the table."""
+    files, _ = summarize(rows)
+    for each in files:
+        marks.note_file(table, each.file, each.mark(at))
+    return [(table, each.file) for each in files]
+
+
+def suspects(files: Iterable[FileSummary], marks: Mapping[File, Mark]) -> list[FileSummary]:
+    """Those that may bring something that has landed, or that comes twice."""
+    return [each for each in files if _suspicious(each, marks.get(each.file))]
+
+
+def _suspicious(summary: FileSummary, mark: Mark | None) -> bool:
+    if summary.distinct < summary.placed:
+        return True
+    return summary.lowest > 0 if mark is None else summary.lowest <= mark.offset
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Where repeats of some suspects are looked for."""
+
+    suspects: Sequence[FileSummary]
+    marks: Mapping[File, Mark]
+    forgotten: date  # marks of rows that landed before this day may be gone
+
+    def repeats(self, rows: DataFrame, table: DataFrame) -> DataFrame:
+        """topic, partition, kafka_offset of the rows that have to go. `table` is what has landed."""
+        values = [(*each.file, mark.offset if (mark := self.marks.get(each.file)) else None) for each in self.suspects]
+        watched = F.broadcast(local_rows(rows.sparkSession, _WATCHED, values))
+        keys = rows.select(*LINE_NAME, "length", *KAFKA_NAME).where("offset IS NOT NULL")
+        joined = keys.join(watched, _same_file(keys, watched)).select(*(keys[name] for name in keys.columns), "mark")
+        ranked = joined.selectExpr("*", _RANK).localCheckpoint()  # read twice below
+        doubles = ranked.where("rank > 1").select(*KAFKA_NAME)
+        asked = ranked.where("rank = 1 AND (mark IS NULL OR offset <= mark)")
+        return doubles.unionByName(self._landed(asked, table))
+
+    def _landed(self, asked: DataFrame, table: DataFrame) -> DataFrame:
+        """Those that are in the table with at least their length."""
+        there = table.where(self._where()).select(*LINE_NAME, "length")
+        longest = there.groupBy(*LINE_NAME).agg(F.max("length").alias("length"))
+        same = _same_file(asked, longest) & (asked["offset"] == longest["offset"])
+        enough = F.coalesce(longest["length"], F.lit(0)) >= F.coalesce(asked["length"], F.lit(0))
+        return asked.join(longest, same & enough, "leftsemi").select(*KAFKA_NAME)
+
+    def _where(self) -> Column:
+        """On columns that the table's files have statistics or directories for."""
+        marked = [mark for each in self.suspects if (mark := self.marks.get(each.file))]
+        dates = F.lit(False)
+        if marked:
+            dates |= F.col("date").between(min(mark.first for mark in marked), max(mark.last for mark in marked))
+        if len(marked) < len(self.suspects):
+            # Of a file without a mark something has landed long ago, or with a time that lay ahead, or never.
+            dates |= (F.col("date") <= F.lit(self.forgotten)) | (F.col("date") > F.current_date())
+        ids = sorted({each.file[1] for each in self.suspects})
+        return dates & F.col("file_id").isin(ids) if len(ids) <= FEW else dates
+
+
+# The longest of equal rows; of equally long ones always the same, or a batch that runs again would choose another.
+_RANK = (
+    "row_number() OVER (PARTITION BY host, file_id, offset "
+    "ORDER BY length DESC NULLS LAST, topic, partition, kafka_offset) AS rank"
+)
+
+
+def _same_file(one: DataFrame, other: DataFrame) -> Column:
+    return one["host"].eqNullSafe(other["host"]) & (one["file_id"] == other["file_id"])

@@ -1,0 +1,94 @@
+"""What Kafka can give again of what has landed, and in which pieces it is read."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from config.sink import SinkConfig
+from spark_sink.kafka.offsets import Offsets, Partition, flat, words
+
+
+class Broker(Protocol):
+    """What Kafka holds. `Admin` is one. Each may block, and raises SinkError."""
+
+    def earliest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
+
+    def latest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
+
+    def at(self, partitions: Collection[Partition], milliseconds: int) -> Mapping[Partition, int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From `starts` up to `ends`, of the same partitions. `notes` say what is left out, or comes unasked."""
+
+    starts: dict[Partition, int]
+    ends: dict[Partition, int]
+    notes: tuple[str, ...]
+
+    @property
+    def offsets(self) -> int:
+        return sum(self.ends.values()) - sum(self.starts.values())
+
+
+def readable(config: SinkConfig, broker: Broker, there: Collection[Partition], landed: Offsets) -> Range:
+    """`there`: the partitions that are read (`topics.present`); `landed`: the next offset to land of each."""
+    wanted = set(landed) & set(there)
+    earliest, latest, begun = broker.earliest(wanted), broker.latest(wanted), _begun(config, broker, wanted)
+    starts = {at: max(earliest[at], begun.get(at, 0)) for at in wanted}
+    ends = {at: min(landed[at], latest[at]) for at in wanted}
+    left = sorted(at for at in wanted if starts[at] < ends[at])
+    notes = (*_gone(set(landed) - wanted), *_deleted(earliest, begun, landed), *_skipped(config))
+    return Range({at: starts[at] for at in left}, {at: ends[at] for at in left}, notes)
+
+
+def _begun(config: SinkConfig, broker: Broker, wanted: Collection[Partition]) -> Offsets:
+    """What lies before where the sink was told to begin is not missing."""
+    if config.start == "timestamp" and config.start_timestamp is not None:
+        latest = broker.latest(wanted)
+        return {**latest, **broker.at(wanted, round(config.start_timestamp.timestamp() * 1000))}
+    return flat(config.start_offsets) if config.start == "offsets" else {}
+
+
+def _gone(partitions: Collection[Partition]) -> list[str]:
+    if not partitions:
+        return []
+    return [f"{words(partitions)} is not read again: Kafka does not have it, or `kafka` in the configuration not"]
+
+
+def _deleted(earliest: Offsets, begun: Offsets, landed: Offsets) -> list[str]:
+    cut = [at for at, first in sorted(earliest.items()) if first > begun.get(at, 0)]
+    shown = ", ".join(f"{words([at])} before {min(earliest[at], landed[at]):,}" for at in cut[:5])
+    more = f" and of {len(cut) - 5} more" if len(cut) > 5 else ""
+    return [f"Kafka has deleted {shown}{more}: what the tables lack of that stays lost"] if cut else []
+
+
+def _skipped(config: SinkConfig) -> list[str]:
+    if config.start not in ("latest", "committed"):
+        return []
+    return [
+        f"start: {config.start}: what lay in the topics before the sink began counts as missing; to leave it out, say "
+        "start: timestamp or start: offsets for this command"
+    ]
+
+
+def pieces(starts: Offsets, ends: Offsets, most: int) -> Iterator[tuple[Offsets, Offsets]]:
+    """Consecutive ranges of all partitions, of at most so many offsets together. One that is done is not named."""
+    at = dict(starts)
+    while left := {each: ends[each] - at[each] for each in ends if at[each] < ends[each]}:
+        share = max(1, most // len(left))
+        until = {each: at[each] + min(share, count) for each, count in left.items()}
+        yield {each: at[each] for each in left}, until
+        at |= until
+
+
+def within(starts: Offsets, ends: Offsets) -> Column:
+    """A condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
+    found = F.lit(False)
+    for (topic, number), first in starts.items():
+        offset = F.col("kafka_offset").between(first, ends[topic, number] - 1)
+        found |= (F.col("topic") == topic) & (F.col("partition") == number) & offset
+    return found

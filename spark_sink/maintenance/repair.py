@@ -1,0 +1,199 @@
+"""`spark-sink repair`: lands what should be in the tables and is not. Run it while `run` is stopped.
+
+`--reason TEXT` parses again, by the configuration as it is now, the dead letter's records whose reason has the text.
+What has become a line lands, and then goes out of the dead letter. `--from-kafka` reads again whatever Kafka still has
+of what counts as landed, and lands what no table holds: after a RESTORE, or when somebody deleted too much.
+
+Both use the landing of `run`, so a line that is there is not landed a second time: rows are known by their place in
+Kafka, and lines by host, file id and offset. Killed in between, the command is run again. A `--from-kafka` that was
+killed is noted in the marks, and `run` is refused: what the tables' versions told of the loss is overwritten by then.
+
+A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was made anew has the same offsets again.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from config.sink import SinkConfig
+from spark_sink import guard
+from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.kafka import source, topics
+from spark_sink.kafka.admin import Admin
+from spark_sink.kafka.offsets import Offsets
+from spark_sink.landing import marks
+from spark_sink.landing.batch import Lander
+from spark_sink.landing.lake import Lake
+from spark_sink.landing.leftovers import PLACE, Leftovers
+from spark_sink.landing.repeats import note_rows
+from spark_sink.maintenance.ranges import pieces, readable, within
+from spark_sink.report import Report
+from spark_sink.session import open_session
+from spark_sink.tables import Table
+from spark_sink.transform import Transform
+
+DRY = "; nothing is changed (dry run)"
+
+
+def run(config: SinkConfig, report: Report, reason: str | None, from_kafka: bool, dry_run: bool) -> int:
+    """The exit code. Raises SinkError."""
+    doing = "starting Spark"
+    try:
+        spark = open_session(config)
+        doing = f"repairing {config.table.path}"
+        try:
+            repair = Repair.opened(spark, config, report, dry_run)
+            if from_kafka:
+                with Admin(spark, source.client_options(config)) as admin:
+                    repair.from_kafka(admin)
+            else:
+                repair.dead_letter(reason or "")
+        finally:
+            spark.stop()
+    except SPARK_ERRORS as error:
+        raise translate(str(error), doing) from error
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One run of the command in a session."""
+
+    config: SinkConfig
+    report: Report
+    lander: Lander
+    dry_run: bool
+
+    @classmethod
+    def opened(cls, spark: SparkSession, config: SinkConfig, report: Report, dry_run: bool) -> "Repair":
+        transform = Transform(config)
+        lake = Lake(spark, config, transform.columns, report.say)
+        known = marks.load(lake.state, time.time() - config.dedupe.forget_after)
+        return cls(config, report, Lander(lake, transform, known, Leftovers()), dry_run)
+
+    def dead_letter(self, reason: str) -> None:
+        """Records whose reason has the text, whatever its case. Raises Refused where `run` would: what lands here
+        would hide that a table lacks rows."""
+        lake = self.lander.lake
+        if not lake.dead_letter.exists():
+            self.report.say(f"there is no dead-letter table {lake.dead_letter.path} yet: nothing to repair")
+            return
+        guard.check_versions({table.path: table for table in self._tables()}, self.lander.marks.versions)
+        bad = lake.dead_letter.read().where("last_offset IS NULL")
+        asked = bad.where(F.lower("reason").contains(reason.lower()))
+        good = self.lander.transform.parse(_as_records(asked)).where("reason IS NULL").select(*PLACE, "date").persist()
+        count, all_of_them = good.count(), asked.count()
+        self._tell(reason, count, all_of_them)
+        if count and not self.dry_run:
+            lake.prepare()
+            self._move(asked, good, count)
+        good.unpersist()
+
+    def _tell(self, reason: str, count: int, all_of_them: int) -> None:
+        path = self.lander.lake.dead_letter.path
+        if not all_of_them:
+            text = (
+                f"no record in {path} has {reason!r} in its reason: `spark-sink status` shows which reasons there are"
+            )
+        elif not count:
+            text = (
+                f"{all_of_them:,} records in {path} have {reason!r} in their reason, and all are still bad: they stay"
+            )
+        else:
+            text = f"{count:,} of {all_of_them:,} records with {reason!r} in their reason are lines now" + self._dry()
+        self.report.say(text, good=count, asked=all_of_them)
+
+    def _move(self, asked: DataFrame, good: DataFrame, count: int) -> None:
+        """Those that an earlier run of the command landed are there already."""
+        self.lander.leftovers = self._landed_before(good)
+        landed = self.lander.land(_as_records(asked.join(good.select(*PLACE), list(PLACE), "leftsemi")), {}, None)
+        self._forget(good)
+        before = f", {count - landed.rows:,} were in a table already" if landed.rows < count else ""
+        self.report.say(
+            f"{landed.rows:,} rows landed{before}; all {count:,} are out of the dead letter",
+            landed=landed.rows, moved=count,
+        )  # fmt: skip
+
+    def _landed_before(self, good: DataFrame) -> Leftovers:
+        """Rows that are there; and their marks, which the command may have been killed before it wrote."""
+        # As text: Python has no date after the year 9999.
+        first, last = good.agg(F.min("date").cast("string"), F.max("date").cast("string")).collect()[0]
+        found = Leftovers()
+        for table in self.lander.lake.known(self.lander.marks):
+            if table.exists():
+                self._look(table, good.select(*PLACE), (first, last), found)
+        return found
+
+    def _look(self, table: Table, places: DataFrame, dates: tuple[str, str], found: Leftovers) -> None:
+        first, last = (F.lit(text).cast("date") for text in dates)
+        rows = table.read().where(F.col("date").between(first, last)).join(places, list(PLACE), "leftsemi")
+        found.rows[table.path] = rows.select(*PLACE)
+        found.files += note_rows(self.lander.marks, table.path, rows, self.lander.clock())
+
+    def _forget(self, good: DataFrame) -> None:
+        """Out of the dead letter, now that they are lines."""
+        lake = self.lander.lake
+        good.select(*PLACE).createOrReplaceTempView("repaired")
+        same = " AND ".join(f"bad.{name} = repaired.{name}" for name in PLACE)
+        lake.spark.sql(
+            f"MERGE INTO {lake.dead_letter.name} AS bad USING repaired ON {same} AND bad.last_offset IS NULL "
+            "WHEN MATCHED THEN DELETE"
+        )
+        lake.spark.catalog.dropTempView("repaired")
+
+    def from_kafka(self, admin: Admin) -> None:
+        """Whatever lies between Kafka's first record and the marks' ends."""
+        if not self.lander.marks.ends:
+            self.report.say(f"nothing has landed yet, as far as {self.lander.lake.state.path} knows: nothing to repair")
+            return
+        again = readable(self.config, admin, topics.present(self.config.kafka, admin), self.lander.marks.ends)
+        for note in again.notes:
+            self.report.say(note, "warning")
+        if not self.dry_run:
+            self._begin()
+        done = found = 0
+        for begin, until in pieces(again.starts, again.ends, self.config.max_offsets_per_trigger):
+            found += self._piece(begin, until)
+            done += sum(until.values()) - sum(begin.values())
+            self.report.say(f"{done:,} of {again.offsets:,} offsets read again")
+        if self.dry_run:
+            self.report.say(f"{found:,} records are in no table; what the shipper sent twice counts too{DRY}")
+            return
+        self.lander.settle()
+        self.report.say(f"repaired: {found:,} records were missing and have landed", landed=found)
+
+    def _begin(self) -> None:
+        """Makes tables anew that are gone."""
+        lake = self.lander.lake
+        self.lander.begin_repair()
+        lake.prepare()
+        for table in lake.known(self.lander.marks):
+            lake.lines(table.path)
+
+    def _piece(self, starts: Offsets, ends: Offsets) -> int:
+        """Land what no table has of this range; how many records that were."""
+        # What Kafka deletes while the command runs is lost either way, and must not end it.
+        config, place = replace(self.config, lost_offsets="continue"), within(starts, ends)
+        records = source.between(self.lander.lake.spark, config, starts, ends)
+        missing = records.withColumnsRenamed({"offset": "kafka_offset", "timestamp": "kafka_ts"})
+        for table in self._tables():
+            if table.exists():
+                missing = missing.join(table.read().where(place).select(*PLACE), list(PLACE), "leftanti")
+        if self.dry_run:
+            return missing.count()
+        landed = self.lander.land(_as_records(missing), {}, None)
+        return landed.rows + landed.bad
+
+    def _tables(self) -> list[Table]:
+        lake = self.lander.lake
+        return [*lake.known(self.lander.marks), lake.dead_letter]
+
+    def _dry(self) -> str:
+        return DRY if self.dry_run else ""
+
+
+def _as_records(rows: DataFrame) -> DataFrame:
+    """Rows of the dead letter, or with its names, as Spark's Kafka source gave them."""
+    return rows.selectExpr("key", "value", "topic", "partition", "kafka_offset AS offset", "kafka_ts AS timestamp")

@@ -1,0 +1,51 @@
+"""Deletes what is older than a table keeps.
+
+In a table partitioned by date whole dates go, which only changes the log; the files go with VACUUM. Elsewhere Delta
+writes the files anew that hold both old rows and others.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from spark_sink.errors import SinkError
+from spark_sink.maintenance.known import Known
+from spark_sink.maintenance.sizes import Sizes
+from spark_sink.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """What to delete; `rows` and `files` as far as they are known without reading the table."""
+
+    condition: str
+    rows: int | None = None
+    files: int | None = None
+
+
+def plan(known: Known, found: Sizes, now: datetime) -> Old | None:
+    """None when nothing is deleted from this table, or nothing is old. Raises SinkError where there is no date."""
+    if known.keep is None or known.rewritten:
+        return None
+    first_kept = (now - timedelta(seconds=known.keep)).date()
+    if known.role == "dead letter":
+        return Old(f"coalesce(at, kafka_ts) < TIMESTAMP'{first_kept.isoformat()} 00:00:00Z'")
+    if "date" not in known.table.read().columns:
+        raise SinkError("it has no column `date` to tell old rows by: select one in the view's sql")
+    condition = f"date < DATE'{first_kept.isoformat()}'"
+    if not found.dated:
+        return Old(condition)
+    old = [part for part in found.parts if part.date is not None and part.date < first_kept]
+    if not old:
+        return None
+    rows = [part.rows for part in old]
+    return Old(condition, None if None in rows else sum(r or 0 for r in rows), sum(part.files for part in old))
+
+
+def count(table: Table, old: Old) -> int:
+    """How many rows would go; reads them where the log does not tell."""
+    return table.read().where(old.condition).count() if old.rows is None else old.rows
+
+
+def delete(table: Table, old: Old) -> int:
+    """How many rows went."""
+    return int(table.spark.sql(f"DELETE FROM {table.name} WHERE {old.condition}").collect()[0][0])

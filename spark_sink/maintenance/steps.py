@@ -1,0 +1,135 @@
+"""What is done to one table, step by step, and a line about each that did, or would do, something."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from config.sink import SinkConfig
+from spark_sink.maintenance import fold, optimize, retention, vacuum
+from spark_sink.maintenance.known import Known
+from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes
+from spark_sink.report import Level, Report
+
+DAY = 86400.0
+MANY_FILES = 50  # the fold handles each of its files by itself: OPTIMIZE first where there are more
+
+
+@dataclass(slots=True)
+class Steps:
+    """Each may be called again: it looks at the table as it is then."""
+
+    known: Known
+    config: SinkConfig
+    report: Report
+    dry_run: bool
+    now: datetime
+    began: float = 0.0
+
+    def all(self) -> Iterator[Callable[[], None]]:
+        options = self.config.maintenance
+        if self.known.role == "marks":
+            yield self.fold
+        else:
+            yield self.retention
+            # A view that is written anew by each batch takes its old files out itself; OPTIMIZE would be in its way.
+            if options.optimize.enabled and not self.known.rewritten:
+                yield self.optimize
+        if options.vacuum.mode != "off":
+            yield self.vacuum
+
+    def retention(self) -> None:
+        found = self._look()
+        old = retention.plan(self.known, found, self.now)
+        if old is None:
+            return None
+        if self.dry_run:
+            rows = retention.count(self.known.table, old)
+            files = f" in {old.files:,} files" if old.files is not None else ""
+            return self._say(f"would delete {rows:,} rows{files} ({old.condition})", rows=rows)
+        rows = retention.delete(self.known.table, old)
+        return self._say(f"deleted {rows:,} rows ({old.condition})", rows=rows) if rows else None
+
+    def optimize(self) -> None:
+        found, options = self._look(), self.config.maintenance.optimize
+        for part in optimize.plan(found, options, self.now):
+            day = part.date if found.dated else None
+            of = f" of {day}" if day else ""
+            if self.dry_run:
+                self._say(f"would join {part.small:,} small files{of} ({readable_bytes(part.bytes)} in all)")
+                continue
+            self.began = time.monotonic()
+            joined = optimize.join(self.known.table, day)
+            if joined.files_before == 0:  # clustered as well as it can be, or another was faster
+                continue
+            self._say(
+                f"joined {joined.files_before:,} files{of} into {joined.files_after:,}, "
+                f"{readable_bytes(joined.bytes_before)} into {readable_bytes(joined.bytes_after)}",
+                date=day and day.isoformat(), files_before=joined.files_before, files=joined.files_after,
+                bytes_before=joined.bytes_before, bytes=joined.bytes_after,
+            )  # fmt: skip
+
+    def fold(self) -> None:
+        self.began = time.monotonic()
+        table = self.known.table
+        before = self.now.timestamp() - self.config.dedupe.forget_after
+        if self._look().files > MANY_FILES and not self.dry_run:
+            optimize.join(table, None)
+        folding = fold.read(table, before)
+        words = f"{folding.rows:,} marks into {folding.kept_rows:,}, {folding.forgotten:,} quiet files forgotten"
+        numbers = {"rows_before": folding.rows, "rows": folding.kept_rows, "forgotten": folding.forgotten}
+        if self.dry_run:
+            return self._say(f"would fold {words}", "info", **numbers)
+        if folding.idle:
+            return None
+        folding.commit()
+        return self._say(f"folded {words}", "info", **numbers)
+
+    def vacuum(self) -> None:
+        self.began = time.monotonic()
+        options = self.config.maintenance.vacuum
+        self._warn_of_retain(options.retain)
+        try:
+            self._vacuum(options.mode == "lite", options.retain)
+        except vacuum.LogTooShort:
+            self._say("its log does not go back to the last VACUUM LITE, so the whole directory is looked through")
+            self._vacuum(False, options.retain)
+
+    def _vacuum(self, lite: bool, retain: float) -> None:
+        table = self.known.table
+        if self.dry_run:
+            files = vacuum.candidates(table, lite, retain)
+            more = " or more" if files >= vacuum.LISTED else ""
+            return self._say(f"would delete {files:,}{more} files that no version needs", files=files)
+        gone = vacuum.vacuum(table, lite, retain)
+        if gone.files is None:
+            return self._say("vacuumed; Delta does not tell how much on this file system")
+        return self._say(
+            f"deleted {gone.files:,} files that no version needs, {readable_bytes(gone.bytes or 0)}",
+            files=gone.files, bytes=gone.bytes or 0,
+        )  # fmt: skip
+
+    def _warn_of_retain(self, retain: float) -> None:
+        kept = vacuum.tombstones_kept(self.known.table)
+        if retain > kept:
+            self._say(
+                f"maintenance.vacuum.retain is {retain / DAY:g} days, but the table remembers for {kept / DAY:g} days "
+                "only which files were taken out: set its property delta.deletedFileRetentionDuration to as much",
+                "warning",
+            )
+
+    def _look(self) -> Sizes:
+        self.began = time.monotonic()
+        found = sizes(self.known.table, optimize.small_size(self.config.maintenance.optimize))
+        assert found is not None
+        return found
+
+    def _say(self, words: str, level: Level = "info", **fields: object) -> None:
+        seconds = time.monotonic() - self.began
+        self.report.say(
+            f"{self.known.title}: {words}, {seconds:.1f} s" if level == "info" else f"{self.known.title}: {words}",
+            level,
+            table=self.known.table.path,
+            seconds=round(seconds, 3),
+            **fields,
+        )

@@ -1,0 +1,126 @@
+"""Deletes the files that no version of the last days needs (VACUUM).
+
+`lite` asks the log which files were taken out, and lists no directory. It needs the log back to the last VACUUM LITE:
+Delta deletes its own log after `delta.logRetentionDuration` (30 days), and then refuses with DELTA_CANNOT_VACUUM_LITE.
+`full` lists the directory, and so finds also what no version ever named: the files of a batch that was killed.
+
+Delta notes in `_last_vacuum_info` how far a LITE has come, and a FULL empties that note, after which no LITE would ever
+work again in a table whose log was cleaned once. So after a FULL the note is written as that FULL has earned it.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_sink.errors import SPARK_ERRORS, Refused
+from spark_sink.tables import Table
+
+# Delta cuts the listing of a directory, however small, into as many tasks: Spark's default is 10,000, which is minutes.
+LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+TASKS_A_CORE = 4
+CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+DELTA_KEEPS = 7 * 86400.0
+SHORTEST = 3600.0
+LISTED = 1000  # a dry run of Delta lists no more files
+
+
+class LogTooShort(Exception):
+    """VACUUM LITE does not find in the log what was taken out since the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """None: this file system's VACUUM is not noted in the log."""
+
+    files: int | None
+    bytes: int | None
+
+
+def candidates(table: Table, lite: bool, retain: float) -> int:
+    """How many files and empty directories would go; LISTED stands for that many or more. Raises LogTooShort."""
+    return _vacuum(table, lite, retain, " DRY RUN")
+
+
+def vacuum(table: Table, lite: bool, retain: float) -> Deleted:
+    """Raises LogTooShort. `retain` is what the configuration allows: at least SHORTEST."""
+    before = table.version()
+    reached = None if lite else _version_at(table, time.time() - _whole_hours(retain) * 3600)
+    _vacuum(table, lite, retain, "")
+    if reached is not None:
+        _note(table, reached)
+    return _deleted(table, before)
+
+
+def tombstones_kept(table: Table) -> float:
+    """Seconds for which the table itself remembers what was taken out (delta.deletedFileRetentionDuration)."""
+    log = _delta(table).DeltaLog
+    return float(log.tombstoneRetentionMillis(table.log().unsafeVolatileSnapshot().metadata())) / 1000
+
+
+def _vacuum(table: Table, lite: bool, retain: float, suffix: str) -> int:
+    if retain < SHORTEST:
+        raise Refused(f"maintenance.vacuum.retain is {retain:g} s: less than an hour breaks the batch under way")
+    mode, cores = "LITE" if lite else "FULL", table.spark.sparkContext.defaultParallelism
+    # The check compares with the table's property, so it refuses less than 7 days; the configuration has warned of it.
+    with _settings(table.spark, {CHECK: str(retain >= DELTA_KEEPS).lower(), LISTING: str(TASKS_A_CORE * cores)}):
+        try:
+            return table.spark.sql(f"VACUUM {table.name} {mode} RETAIN {_whole_hours(retain)} HOURS{suffix}").count()
+        except SPARK_ERRORS as error:
+            if re.search("DELTA_CANNOT_VACUUM_LITE|cannot delete all eligible files", str(error)):
+                raise LogTooShort from error
+            raise
+
+
+@contextmanager
+def _settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
+
+
+def _whole_hours(seconds: float) -> int:
+    return -int(-seconds // 3600)
+
+
+def _deleted(table: Table, before: int) -> Deleted:
+    history = table.spark.sql(f"DESCRIBE HISTORY {table.name} LIMIT 50").where(f"version > {before}")
+    metrics: dict[str, str] = {}
+    for row in history.where("operation LIKE 'VACUUM%'").select("operationMetrics").collect():
+        metrics |= row["operationMetrics"] or {}
+    files, size = metrics.get("numDeletedFiles"), metrics.get("sizeOfDataToDelete")
+    return Deleted(None if files is None else int(files), None if size is None else int(size))
+
+
+def _version_at(table: Table, seconds: float) -> int | None:
+    """The last version of that time, None when the log does not go back so far."""
+    jvm: Any = table.spark._jvm
+    history, none = table.log().history(), jvm.scala.Option.empty()
+    try:
+        moment = jvm.java.sql.Timestamp(int(seconds * 1000))
+        return int(history.getActiveCommitAtTime(moment, none, True, False, False).version())
+    except SPARK_ERRORS as error:
+        if "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION" in str(error) or "before the earliest" in str(error):
+            return None
+        raise
+
+
+def _note(table: Table, version: int) -> None:
+    note, some = _delta(table).commands.LastVacuumInfo, table.spark._jvm.scala.Option.apply  # type: ignore[union-attr]
+    note.persistLastVacuumInfo(note(some(version)), table.log())
+
+
+def _delta(table: Table) -> Any:
+    # Of Delta's own (delta-spark 4.0.1): DeltaLog.tombstoneRetentionMillis, DeltaHistoryManager.getActiveCommitAtTime,
+    # commands.LastVacuumInfo and its persistLastVacuumInfo.
+    assert table.spark._jvm is not None
+    return table.spark._jvm.org.apache.spark.sql.delta

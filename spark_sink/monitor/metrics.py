@@ -1,0 +1,138 @@
+"""What the sink counts, for Prometheus: one attribute of `Metrics` a metric, its text the metric's help.
+
+docs/metrics.md lists them; its table is what this prints:
+
+    python -m spark_sink.monitor.metrics
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.metrics_core import Metric
+
+from spark_sink.kafka.offsets import Offsets, Partition, lag
+from spark_sink.landing.batch import Landed
+from spark_sink.views.progress import Figures
+
+# From an idle batch of a small local session to one that is in trouble.
+SECONDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
+PLACE = ("topic", "partition")
+VIEW = ("view",)
+
+
+class Metrics:
+    """Made once a process, with a registry of its own. Any thread may call it."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        # Else each counter has a second series, with the time it was made.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotation
+        self._now = now
+        self.seen_alive = now()  # when the query last ended a batch or said that it had nothing to do
+        self._places: set[Partition] = set()  # partitions with a lag
+        self._failed: set[str] = set()  # views
+        self.registry = registry = CollectorRegistry()
+
+        def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
+            return Counter(f"spark_sink_{name}", text, labels, registry=registry)
+
+        def gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
+            return Gauge(f"spark_sink_{name}", text, labels, registry=registry)
+
+        self.rows_landed = counter("rows_landed", "Rows written to the tables of lines.")
+        self.rows_bad = counter("rows_bad", "Records written to the dead-letter table.")
+        self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")
+        self.files_suspect = counter(
+            "files_suspect", "Files of a batch that were looked up in the table: repeats, or news sent late."
+        )
+        self.offsets_lost = counter("offsets_lost", "Offsets that Kafka deleted before they were read.")
+        self.batches = counter("batches", "Batches whose rows are in the tables.")
+        self.batches_repeated = counter("batches_repeated", "Batches run again after a crash that had landed before.")
+        self.batch_seconds = Histogram(
+            "spark_sink_batch_seconds", "Duration of a batch, Spark's own work included.",
+            buckets=SECONDS, registry=registry,
+        )  # fmt: skip
+        self.batch_rows = gauge("batch_rows", "Rows that the last batch landed.")
+        self.batch_tables = gauge("batch_tables", "Tables that the last batch wrote to.")
+        self.last_batch = gauge("last_batch_timestamp_seconds", "When the last batch was landed, in Unix time.")
+        self.silent = gauge("silent_seconds", "Time since the query ended a batch, or looked and found nothing new.")
+        self.silent.set_function(self.silent_for)
+        self.landed_offset = gauge("landed_offset", "The next offset to land.", PLACE)
+        self.end_offset = gauge("end_offset", "The end of the partition when the last batch was planned.", PLACE)
+        self.lag = gauge("lag_offsets", "Offsets between the two.", PLACE)
+        self.files = gauge("files_remembered", "Files whose highest landed offset is remembered, to know repeats.")
+        self.group_commit_failures = counter(
+            "group_commit_failures", "Failed commits of offsets to the monitoring group; rows are landed all the same."
+        )
+        self.view_up = gauge("view_up", "1 while the view's query runs, 0 when it has failed.", VIEW)
+        self.view_late_rows = gauge(
+            "view_late_rows", "Rows that came behind the view's watermark, since the start, and are in no group.", VIEW
+        )
+        self.view_state_rows = gauge("view_state_rows", "Groups and rows that the view's query remembers.", VIEW)
+        self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last batch.", VIEW)
+        self.view_failures = counter("view_failures", "Failures of the view's query.", VIEW)
+
+    def landed(self, landed: Landed) -> None:
+        """A batch is in the tables."""
+        self.rows_landed.inc(landed.rows)
+        self.rows_bad.inc(landed.bad)
+        self.rows_repeated.inc(landed.repeats)
+        self.files_suspect.inc(landed.suspects)
+        self.offsets_lost.inc(landed.lost)
+        (self.batches_repeated if landed.repeated else self.batches).inc()
+        self.batch_rows.set(landed.rows)
+        self.batch_tables.set(landed.tables)
+        self.files.set(landed.files)
+        self.last_batch.set_to_current_time()
+        for (topic, partition), end in landed.ends.items():
+            self.landed_offset.labels(topic, partition).set(end)
+        self.alive()
+
+    def batch(self, seconds: float, done: Offsets, there: Offsets) -> None:
+        """Spark has told what the batch took, and where the topics ended."""
+        self.batch_seconds.observe(seconds)
+        for place, offsets in lag(done, there).items():
+            self.end_offset.labels(*place).set(there[place])
+            self.lag.labels(*place).set(offsets)
+        for place in self._places - there.keys():  # of a topic that was deleted: its lag would stand there for ever
+            self.end_offset.remove(*place)
+            self.lag.remove(*place)
+        self._places = set(there)
+
+    def alive(self) -> None:
+        """The query has ended a batch, or looked and found nothing new."""
+        self.seen_alive = self._now()
+
+    def silent_for(self) -> float:
+        """Seconds since the query was last seen alive."""
+        return self._now() - self.seen_alive
+
+    def views(self, figures: Mapping[str, Figures]) -> None:
+        """What the views' queries have done; to be called again and again, with figures that rise."""
+        for view, now in figures.items():
+            failures = self.view_failures.labels(view)  # there, at 0, before the first one
+            if now.failed and view not in self._failed:
+                failures.inc()
+                self._failed.add(view)
+            self.view_up.labels(view).set(not now.failed)
+            self.view_late_rows.labels(view).set(now.late)
+            self.view_state_rows.labels(view).set(now.state_rows)
+            self.view_seconds.labels(view).set(now.seconds)
+
+
+def documentation() -> str:
+    """The table of docs/metrics.md."""
+    rows = (f"| `{_exposed(each)}` | {each.type} | {each.documentation} |" for each in _families())
+    return "\n".join(("| metric | type | what it is |", "|---|---|---|", *rows)) + "\n"
+
+
+def _families() -> Iterator[Metric]:
+    yield from Metrics().registry.collect()
+
+
+def _exposed(family: Metric) -> str:
+    return f"{family.name}_total" if family.type == "counter" else family.name
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")  # noqa: T201 - this is the command's answer

@@ -1,0 +1,62 @@
+"""Questions to Spark's planner that its public interface does not answer; the only place of views that asks the JVM.
+
+Used: ParserInterface.parseQuery, UnsupportedOperationChecker.checkForStreaming (what a query's start asks first),
+LogicalPlan.children and isStreaming, StructType.asNullable and toDDL; StreamingQuery.exception with its causes.
+"""
+
+from typing import Any, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+# Nodes of a plan that remember rows from batch to batch; a join does when both of its sides are streams.
+STATEFUL = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark", "GlobalLimit", "Tail", "Offset"}
+
+
+def parse_query(spark: SparkSession, text: str) -> None:
+    """Raises what Spark raises for a text that is no query, be it a right command."""
+    spark._jsparkSession.sessionState().sqlParser().parseQuery(text)
+
+
+def check_streaming(spark: SparkSession, rows: DataFrame, mode: Literal["append", "complete"]) -> None:
+    """Raises what Spark would when the query starts."""
+    assert spark._jvm is not None
+    modes = spark._jvm.org.apache.spark.sql.streaming.OutputMode
+    checker = spark._jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    checker.checkForStreaming(_plan(rows), modes.Append() if mode == "append" else modes.Complete())
+
+
+def is_stateful(rows: DataFrame) -> bool:
+    return _is_stateful(_plan(rows))
+
+
+def columns(rows: DataFrame) -> str:
+    """As CREATE TABLE takes them, with comments. Each may be NULL: what this text promises, the next one may not."""
+    return str(rows._jdf.schema().asNullable().toDDL())
+
+
+def failure(query: StreamingQuery) -> str:
+    """What ended a query, with its causes as in a stack trace; empty for one that was stopped, or runs.
+
+    PySpark's own exception has the outermost message only: that a task failed, not why.
+    """
+    found = query._jsq.exception()
+    if found.isEmpty():
+        return ""
+    error = found.get()
+    lines = [str(error.getMessage())]
+    while (error := error.getCause()) is not None:
+        lines.append(f"Caused by: {error.toString()}")
+    return "\n".join(lines)
+
+
+def _plan(rows: DataFrame) -> Any:
+    return rows._jdf.queryExecution().analyzed()
+
+
+def _is_stateful(plan: Any) -> bool:
+    children = [plan.children().apply(number) for number in range(plan.children().size())]
+    streams = [child for child in children if child.isStreaming()]
+    if streams and plan.getClass().getSimpleName() in STATEFUL:
+        return True
+    return (len(streams) > 1 and plan.getClass().getSimpleName() == "Join") or any(map(_is_stateful, streams))

@@ -1,0 +1,90 @@
+"""What Spark tells of the views' queries: for the log and the metrics, a view by its name."""
+
+import threading
+from dataclasses import dataclass, replace
+
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from spark_sink.report import Report
+
+PREFIX = "view "  # of the queries' names
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one view, since the start of the process.
+
+    `late`: rows that came behind the watermark, and are in no group any more. Spark counts them after it has put rows
+    of a batch together by group, so these are at least as many lines. `state_rows`: groups and rows now remembered.
+    """
+
+    batches: int = 0
+    rows_in: int = 0
+    late: int = 0
+    state_rows: int = 0
+    seconds: float = 0.0  # of the last batch
+    failed: bool = False
+
+
+class ViewProgress(StreamingQueryListener):
+    """Any thread may call it; Spark does on one of its own."""
+
+    def __init__(self, report: Report, names: list[str]) -> None:
+        super().__init__()
+        self._report = report
+        self._lock = threading.Condition()
+        self._ended: set[str] = set()  # runs of queries
+        self._figures = {name: Figures() for name in names}
+
+    def figures(self) -> dict[str, Figures]:
+        with self._lock:
+            return dict(self._figures)
+
+    def await_ends(self, runs: set[str], seconds: float) -> None:
+        """Until the last events of these runs have come, which is a little after their queries have ended."""
+        with self._lock:
+            self._lock.wait_for(lambda: runs <= self._ended, seconds)
+
+    def failed(self, name: str) -> None:
+        with self._lock:
+            self._figures[name] = replace(self._figures[name], failed=True)
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        pass
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        progress = event.progress
+        name = (progress.name or "").removeprefix(PREFIX)
+        if name not in self._figures or progress.name == name:
+            return
+        operators = progress.stateOperators
+        late = sum(operator.numRowsDroppedByWatermark for operator in operators)
+        with self._lock:
+            before = self._figures[name]
+            self._figures[name] = replace(
+                before,
+                batches=before.batches + 1,
+                rows_in=before.rows_in + progress.numInputRows,
+                late=before.late + late,
+                state_rows=sum(operator.numRowsTotal for operator in operators),
+                seconds=progress.durationMs.get("triggerExecution", 0) / 1000,
+            )
+        if late:
+            self._report.say(
+                f"view {name}: {late:,} rows came later than its watermark allows and are not in it", "warning",
+                view=name, late=late, late_total=before.late + late,
+            )  # fmt: skip
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        pass
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        with self._lock:
+            self._ended.add(str(event.runId))
+            self._lock.notify_all()

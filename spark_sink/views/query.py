@@ -1,0 +1,130 @@
+"""A view's SQL text as a streaming query over the table of lines, or in words why it is none.
+
+The table is read as a stream of its own: whatever is in it has landed, and once. Of the commits that are no appends:
+
+- `dataChange=false` (OPTIMIZE): Delta's source leaves it out; its rows came when they landed.
+- a commit that removes files (retention's DELETE): `skipChangeCommits` leaves it out as a whole. Rows that were taken
+  into the view stay there.
+- RESTORE is such a commit too, unless all it does is to bring files back: then their rows come a second time.
+  `place.py` refuses to go on after one.
+
+With a watermark all that is there goes into one batch. In several, as Delta orders files by the time they were
+written, OPTIMIZE would have mixed the days, and old rows behind new ones would be dropped as late.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DayTimeIntervalType, NullType, YearMonthIntervalType
+
+from config.sink_views import ViewConfig
+from spark_sink.errors import SPARK_ERRORS, SinkError
+from spark_sink.views import catalyst
+
+LINES = "lines"  # what the SQL text calls the stream
+NO_LIMIT = str(2**31 - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A view, and where it stands in the configuration."""
+
+    view: ViewConfig
+    index: int
+
+    def option(self, name: str) -> str:
+        return f"views[{self.index}].{name} ({self.view.name})"
+
+
+def query(spark: SparkSession, named: Named, source: str, from_version: int | None = None) -> DataFrame:
+    """The stream of the view's rows. `from_version` is the first commit that is read; None is all that is there.
+
+    Raises SinkError for a text that Spark cannot parse, cannot resolve, or cannot run as a stream.
+    """
+    view = named.view
+    text = view.sql.rstrip().removesuffix(";")
+    _register(spark, named, source, from_version)
+    try:
+        catalyst.parse_query(spark, text)  # spark.sql alone would carry out a DROP or a DELETE
+        rows = spark.sql(text)
+        if not rows.isStreaming:
+            raise SinkError(f"{named.option('sql')}: it does not read `{LINES}`, so nothing would ever come")
+        catalyst.check_streaming(spark, rows, view.mode)
+    except SPARK_ERRORS as error:
+        raise SinkError(f"{named.option('sql')}: {explain(str(error), text)}") from error
+    if problems := list(_problems(named, rows)):
+        raise SinkError("\n".join(problems))
+    return rows
+
+
+def _register(spark: SparkSession, named: Named, source: str, from_version: int | None) -> None:
+    view = named.view
+    options = {"skipChangeCommits": "true"}
+    if from_version is not None:
+        options["startingVersion"] = str(from_version)
+    if view.watermark is not None:
+        options["maxFilesPerTrigger"] = NO_LIMIT
+    try:
+        lines = spark.readStream.format("delta").options(**options).load(source)
+        if view.watermark is not None:
+            lines = lines.withWatermark(view.watermark_column, f"{round(view.watermark * 1000)} milliseconds")
+            # Spark moves no filter in front of what is counted, so rows that it drops move the watermark too: errors
+            # are rare, and their minute would stay open until the next one.
+            lines = lines.observe("lines", F.count(F.lit(1)).alias("lines"))
+        lines.createOrReplaceTempView(LINES)
+    except SPARK_ERRORS as error:
+        option = "sql" if view.watermark is None else "watermark_column"
+        raise SinkError(f"{named.option(option)}: cannot read {source}: {explain(str(error), '')}") from error
+
+
+def _problems(named: Named, rows: DataFrame) -> Iterator[str]:
+    """What a table cannot hold, which Delta would tell late or not at all."""
+    names = [field.name for field in rows.schema]
+    for field in rows.schema:
+        if re.search(r"[ ,;{}()\n\t=]", field.name):
+            yield f"{named.option('sql')}: the column `{field.name}` needs a plain name: write ... AS name"
+        if isinstance(field.dataType, NullType):
+            yield f"{named.option('sql')}: the column `{field.name}` has no type: write CAST(... AS STRING)"
+        if isinstance(field.dataType, DayTimeIntervalType | YearMonthIntervalType):
+            advice = "write timestampdiff(SECOND, ..., ...)"
+            yield f"{named.option('sql')}: the column `{field.name}` is an interval, which no table holds: {advice}"
+        if [name.lower() for name in names].count(field.name.lower()) > 1:
+            yield f"{named.option('sql')}: several columns are called `{field.name}`: write ... AS another_name"
+    for name in named.view.partition_by:
+        if name.lower() not in (each.lower() for each in names):
+            yield f"{named.option('partition_by')}: {name!r} is no column of the view; there are: {', '.join(names)}"
+
+
+# What stands in Spark's message -> what to do about it.
+ADVICE: tuple[tuple[str, str], ...] = (
+    (
+        r"not supported for streaming aggregations without watermark",
+        "to get each group once it is final, set `watermark` and group by window(ts, '1 minute') itself (not by its "
+        "start; select window.start AS minute); to have the whole result written anew each time, set mode: complete",
+    ),
+    (r"not supported for no streaming aggregations", "mode: complete is for a GROUP BY; leave it out here"),
+    (r"Sorting is not supported", "a table has no order: sort when you read it"),
+    (
+        r"TABLE_OR_VIEW_NOT_FOUND",
+        f"the stream is called {LINES}, and another Delta table delta.`/its/path`",
+    ),
+    (r"at or near '(insert|drop|delete|create|alter|merge|update|truncate)'", "a view is one SELECT"),
+)
+
+
+def explain(message: str, text: str) -> str:
+    """Spark's message without what only Spark's makers read, where in the text it is, and what to do."""
+    said = re.split(
+        r"\.? SQLSTATE: |;?\s*\n(?:==|[~'+]|JVM)| \(line \d+, pos|; line \d+ pos", message.strip(), maxsplit=1
+    )
+    parts = [" ".join(said[0].split()).rstrip(".;")]
+    if place := re.search(r"line (\d+),? pos (\d+)", message):
+        line, position = int(place[1]), int(place[2])
+        lines = text.splitlines()
+        shown = f": {lines[line - 1].strip()}" if line <= len(lines) else ""
+        parts.append(f"line {line}, column {position + 1}{shown}")
+    parts += [advice for pattern, advice in ADVICE if re.search(pattern, message, re.IGNORECASE)]
+    return "; ".join(parts)

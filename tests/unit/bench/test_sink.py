@@ -1,0 +1,95 @@
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bench.sink import rows
+from bench.sink_delay import Commits, Stamps, highest
+from bench.sink_process import Batch, Landing, batches_of, heap_of, warm
+from bench.sink_records import FILES, LENGTH, RUN, SIZE, record
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+def batch(rows: int, seconds: float, cpu: float) -> Batch:
+    return Batch(rows, seconds, at=0.0, cpu_seconds=cpu)
+
+
+def added(partition: int, last: int, other: int | None = None) -> str:
+    least = {"partition": partition if other is None else other, "kafka_offset": 0}
+    stats = {"minValues": least, "maxValues": {"partition": partition, "kafka_offset": last}}
+    return json.dumps({"add": {"path": "a.parquet", "stats": json.dumps(stats)}})
+
+
+def test_the_records_of_a_file_are_its_lines_one_behind_the_other() -> None:
+    found = [record(number, NOW) for number in range(FILES * RUN + RUN)]
+    first = [json.loads(value)["log"]["offset"] for file_id, value in found if file_id == found[0][0]]
+    assert first == [line * LENGTH for line in range(2 * RUN)]
+    assert {len(value) for _, value in found} == {SIZE}
+
+
+def test_the_first_batches_and_a_small_last_one_do_not_count() -> None:
+    cold, later = [batch(100, 9, 10), batch(100, 5, 20)], [batch(100, 1, 21), batch(100, 1, 22), batch(100, 2, 23)]
+    assert warm([*cold, *later, batch(7, 3, 30)]) == (300 / 4, pytest.approx(3 / 300 * 1e6))
+
+
+def test_of_one_batch_nothing_can_be_said() -> None:
+    with pytest.raises(RuntimeError, match="too few"):
+        warm([batch(100, 9, 10)])
+
+
+def test_a_job_tells_its_batches_among_other_things() -> None:
+    log = 'Picked up JAVA_TOOL_OPTIONS\n{"message":"landing"}\n{"message":"batch","rows_in":5,"seconds":0.5}\n'
+    assert batches_of(log, 1.0, 2.0) == [Batch(5, 0.5, 1.0, 2.0)]
+    assert batches_of('{"message":"batch","rows_in":0,"seconds":0.5}\n', 1.0, 2.0) == []
+
+
+def test_the_heap_is_told_before_and_after_collections() -> None:
+    log = (
+        "[1.2s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 300M->20M(512M) 3.1ms\n"
+        "[1.3s][info][gc] GC(1) Concurrent Mark Cycle\n"
+        "[2.2s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) 280M->90M(512M) 3.1ms\n"
+    )
+    assert heap_of(log) == (300, 90)
+    assert heap_of("") == (0, 0)
+
+
+def test_contenders_are_held_against_the_first_one_of_the_same_round() -> None:
+    def landings(*rates: float, cpu: float) -> list[Landing]:
+        return [Landing(rate, cpu, 900, 300, 90) for rate in rates]
+
+    found = rows({"bare": landings(200e3, 100e3, cpu=4), "sink": landings(100e3, 80e3, cpu=9)})
+    assert found[0][:5] == ("bare", "150 (100-200)", "1.00 (1.00-1.00)", "4.0 (4.0-4.0)", "+4.0")
+    assert found[1][:5] == ("sink", "90 (80-100)", "0.65 (0.50-0.80)", "9.0 (9.0-9.0)", "+5.0")
+
+
+def test_a_commit_tells_how_far_each_partition_is_visible() -> None:
+    other = json.dumps({"commitInfo": {"operation": "WRITE"}})
+    assert highest("\n".join([other, added(0, 7), added(1, 3), added(0, 5)])) == {0: 7, 1: 3}
+
+
+def test_a_file_of_several_partitions_tells_nothing() -> None:
+    with pytest.raises(RuntimeError, match="several partitions"):
+        highest(added(2, 7, other=1))
+
+
+def test_each_commit_is_read_once(tmp_path: Path) -> None:
+    commits = Commits(tmp_path)
+    (tmp_path / f"{0:020d}.json").write_text("a")
+    assert list(commits.new()) == ["a"]
+    (tmp_path / f"{1:020d}.json").write_text("b")
+    assert list(commits.new()) == ["b"]
+    assert list(commits.new()) == []
+
+
+def test_a_delay_goes_from_the_producing_to_the_commit_whatever_is_told_first() -> None:
+    stamps = Stamps()
+    stamps.produced(0, 0, at=10.0)
+    stamps.produced(0, 1, at=11.0)
+    stamps.produced(1, 0, at=11.0)
+    stamps.visible({0: 0}, at=12.0)
+    assert (stamps.delays, stamps.waiting) == ([2.0], 2)
+    stamps.visible({0: 2}, at=13.0)
+    stamps.produced(0, 2, at=12.5)  # Kafka's answer came after the commit was seen
+    assert (stamps.delays, stamps.waiting) == ([2.0, 2.0, 0.5], 1)

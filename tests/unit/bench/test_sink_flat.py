@@ -1,0 +1,59 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from bench.sink_flat import Files, Minute, findings
+
+RATE = 20_000
+MINUTE = Minute(1, 60, 0.6, 1.2, 20_000, 800, 100, 240, 1_000, 3_000, 500, 1_200_000)
+
+
+def minutes(**last: float) -> list[Minute]:
+    """Two cold ones, six that are alike, and three in which something is otherwise."""
+    found = [replace(MINUTE, number=number) for number in range(1, 12)]
+    cold = [replace(each, p50=9.0, java_mb=100) for each in found[:2]]
+    return [*cold, *found[2:8], *(replace(each, **last) for each in found[8:])]  # type: ignore[arg-type]
+
+
+def add(path: str, date: str, rows: int, joined: bool = False) -> str:
+    stats = json.dumps({"numRecords": rows})
+    return json.dumps(
+        {"add": {"path": path, "partitionValues": {"date": date}, "dataChange": not joined, "stats": stats}}
+    )
+
+
+def test_what_stays_as_it_was_is_flat() -> None:
+    assert [each.flat for each in findings(minutes(), RATE)] == [True] * 6
+    assert all(each.flat for each in findings(minutes(p50=0.3, java_mb=500, files=900_000), RATE))
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ({"p50": 0.8}, "batch seconds, p50: 0.60 in the first third, 0.80 in the last (limit 1.25 times)"),
+        ({"longest": 2.0}, "batch seconds, longest: 1.20"),
+        ({"java_mb": 900}, "memory of Java, MB: 800 in the first third, 900 in the last"),
+        ({"python_mb": 120}, "memory of Python"),
+        ({"files_added": 300}, "files written a minute: 240"),
+        ({"lag": 110_000}, "lag: 110,000 records in the last third, 5.5 s of the rate"),
+    ],
+)
+def test_what_grows_is_named(last: dict[str, float], told: str) -> None:
+    (grown,) = [str(each) for each in findings(minutes(**last), RATE) if not each.flat]
+    assert grown.startswith(f"NOT FLAT: {told}")
+
+
+def test_few_minutes_say_nothing() -> None:
+    with pytest.raises(RuntimeError, match="too few"):
+        findings(minutes()[:4], RATE)
+
+
+def test_the_files_of_a_table_are_counted_by_its_commits() -> None:
+    files = Files()
+    files.take("\n".join(['{"commitInfo":{}}', add("a", "2026-11-20", 5), add("b", "2026-11-20", 7)]))
+    files.take(add("c", "2026-11-21", 1))
+    assert (files.count, files.today, files.added, files.rows) == (3, 1, 3, 13)
+    removed = [json.dumps({"remove": {"path": path}}) for path in ("a", "b")]
+    files.take("\n".join([add("ab", "2026-11-20", 12, joined=True), *removed]))
+    assert (files.count, files.today, files.added, files.rows) == (2, 1, 3, 13)

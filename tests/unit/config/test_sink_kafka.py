@@ -1,0 +1,158 @@
+"""What is read, and how the brokers are spoken to."""
+
+import pytest
+
+from config.sink import SinkConfig
+
+REST = "kafka.hosts: [a:1]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"
+
+
+@pytest.fixture
+def kafka(lab):
+    return lambda text, **env: lab.load(REST + text, SinkConfig, env=env).kafka
+
+
+@pytest.fixture
+def problems(lab):
+    return lambda text: lab.problems(REST + text, SinkConfig)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "described"),
+    [
+        ("kafka.topics: [a, b.c]", ("a", "b.c"), "topics a, b.c"),
+        ("kafka.topic: a", ("a",), "topic a"),
+        ("kafka.topics_pattern: 'logs-.*'", (), "topics like 'logs-.*'"),
+        ("kafka.topics_pattern: '\\p{L}+'", (), r"topics like '\\p{L}+'"),
+        ("kafka.partitions: {a: [0, 1]}", ("a",), "topic a"),
+    ],
+)
+def test_topics_are_listed_or_matched_or_read_in_part(kafka, text, names, described):
+    loaded = kafka(text)
+    assert (loaded.topic_names, loaded.described) == (names, described)
+
+
+@pytest.mark.parametrize(
+    ("text", "partitions"),
+    [
+        ("kafka.partitions: {web.eu: [0, 2], b: 1}", {"web.eu": (0, 2), "b": (1,)}),
+        ("kafka.partitions:\n  web: {eu: [0]}\n", {"web.eu": (0,)}),
+        ("kafka.partitions.web.eu: [0, '${MORE}']", {"web.eu": (0, 7)}),
+        ("kafka: {partitions: {a: [0], b: ~}}", {"a": (0,)}),
+    ],
+)
+def test_the_names_of_topics_may_hold_dots(kafka, text, partitions):
+    assert kafka(text, MORE="7").partitions == partitions
+
+
+@pytest.mark.parametrize("text", ["", "kafka.topics: []", "kafka.topics_pattern: ~", "kafka.partitions: {}"])
+def test_topics_must_be_named_in_one_way(problems, text):
+    (problem,) = problems(text)
+    assert problem.endswith("kafka.topics: missing; name one topic at least, or give topics_pattern or partitions")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kafka.topics: [a]\nkafka.topics_pattern: a",
+        "kafka.topics: [a]\nkafka.partitions: {a: [0]}",
+        "kafka.topics_pattern: a\nkafka.partitions: {a: [0]}",
+    ],
+)
+def test_topics_must_not_be_named_in_two_ways(problems, text):
+    (problem,) = problems(text)
+    assert problem.startswith("shipper.yml:5: kafka.")
+    assert problem.endswith("; keep one")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (
+            "topics: ['logs-*']",
+            "topics: 'logs-*' is no name of a topic; for several by one expression there is kafka.topics_pattern",
+        ),
+        (
+            "topics: ['a b']",
+            "topics: 'a b' is no name of a topic: up to 249 letters, digits, dots, underscores and dashes",
+        ),
+        ("topics: [a, b, a]", "topics: 'a' is given twice"),
+        (
+            "topics_pattern: '*'",
+            "topics_pattern: '*' is no regular expression: nothing to repeat at position 0; '.*' stands for any text",
+        ),
+        (
+            "topics_pattern: '(a'",
+            "topics_pattern: '(a' is no regular expression: missing ), unterminated subpattern at position 0",
+        ),
+        ("topics_pattern: ''", "topics_pattern: is empty"),
+        ("partitions: {a: []}", "partitions.a: names no partition"),
+        ("partitions: {a: [0, 0]}", "partitions.a: names a partition twice"),
+        ("partitions: {a: [-1]}", "partitions.a: must be partitions: numbers from 0"),
+        ("partitions: {a: [x]}", "partitions.a: 'x' must be a whole number"),
+        ("partitions: {a: [[0]]}", "partitions.a: must be a whole number, not a list"),
+        ("partitions: {a: ['${NOT}']}", "partitions.a: variable NOT is not set; ${NOT:value} would give it a default"),
+        (
+            "partitions: {a: {0: 1}}",
+            "partitions.a.0: must be a topic with a list of partitions, as in 'logs: [0, 1]'",
+        ),
+        ("partitions: [0]", "partitions: must be a section of options (key: value)"),
+        ("partitions: {a: [0], a: [1]}", "partitions.a: given twice, first in line 4; keep one"),
+        ("topics: a\n\n\nkafka.username: me", "password: missing; username needs it"),
+        ("topics: a\n\n\nkafka.password: x", "username: missing; password needs it"),
+        ("topics: a\nkafka.metadata_max_age: 0", "metadata_max_age: must be at least 1"),
+        (
+            "topics: a\nkafka.options.startingOffsets: latest",
+            "options.startingOffsets: is for start to say",
+        ),
+        (
+            "topics: a\nkafka.options: {subscribePattern: x}",
+            "options.subscribePattern: is for kafka.topics, topics_pattern or partitions to say",
+        ),
+    ],
+)
+def test_a_mistake_is_named(problems, line, problem):
+    (told,) = problems(f"kafka.{line}\n")
+    assert told.partition(": kafka.")[2] == problem
+
+
+def test_a_mistake_in_a_map_is_told_with_its_own_line(problems):
+    assert problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n  c: [x]\n") == [
+        "shipper.yml:7: kafka.partitions.c: 'x' must be a whole number"
+    ]
+    (told,) = problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n")
+    assert told.startswith("shipper.yml:6: kafka.partitions.b: ")
+
+
+def test_tls_and_sasl_are_said_in_the_shippers_words(kafka):
+    loaded = kafka(
+        "kafka: {topic: a, username: me, password: x, sasl.mechanism: scram-sha-256, "
+        "ssl: {certificate_authorities: [/ca.pem], verification_mode: certificate}}"
+    )
+    assert (loaded.username, loaded.sasl.mechanism) == ("me", "SCRAM-SHA-256")
+    assert (loaded.ssl.enabled, loaded.ssl.certificate_authorities) == (True, ("/ca.pem",))
+
+
+@pytest.mark.parametrize(("text", "enabled"), [("", None), (", ssl.enabled: false", False), (", ssl.key: ~", None)])
+def test_tls_is_off_where_nothing_asks_for_it(kafka, text, enabled):
+    assert kafka(f"kafka: {{topic: a{text}}}").ssl.enabled is enabled
+
+
+def test_what_java_cannot_leave_unverified_is_told(problems):
+    (told,) = problems("kafka: {topic: a, ssl: {verification_mode: none}}")
+    assert "kafka.ssl.verification_mode: none is not possible" in told
+
+
+def test_what_is_not_used_may_say_anything(kafka):
+    assert kafka("kafka: {topic: a, ssl: {enabled: false, verification_mode: none}}").ssl.enabled is False
+
+
+def test_a_certificate_needs_its_key(problems):
+    assert problems("kafka: {topic: a, ssl.certificate: /c.pem}") == [
+        "shipper.yml:4: kafka.ssl.key: missing; a certificate needs its private key"
+    ]
+
+
+def test_what_java_chooses_is_a_note(lab):
+    (note,) = lab.load(REST + "kafka: {topic: a, ssl.cipher_suites: [x]}", SinkConfig).notes
+    assert "Java chooses" in note

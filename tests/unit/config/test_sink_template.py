@@ -1,0 +1,80 @@
+"""The table's path as a template."""
+
+import re
+
+import pytest
+
+from config.sink_template import Field, Template, parse_template
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("/data/logs", ("/data/logs",)),
+        ("/d/%{[topic]}", ("/d/", Field("topic"))),
+        ("/d/%{[fields.service]:other}/x", ("/d/", Field("fields.service", "other"), "/x")),
+        ("/d/%{[fields][service]}-%{[topic]}", ("/d/", Field("fields.service"), "-", Field("topic"))),
+        ("/d/%{ [a.b] :x-1.y}", ("/d/", Field("a.b", "x-1.y"))),
+        ("%{[a]}%{[b]}", (Field("a"), Field("b"))),
+        ("", ()),
+    ],
+)
+def test_fields_stand_in_it_as_in_filebeats_format_strings(text, parts):
+    assert parse_template(text) == Template(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("/d/%{topic}", "'%{topic}' names no field; write '%{[topic]}' or '%{[fields.service]:other}'"),
+        ("/d/%{}", "'%{}' names no field"),
+        ("/d/%{[]}", "'%{[]}' names no field"),
+        ("/d/%{[a]b}", "'%{[a]b}' names no field"),
+        ("/d/%{[topic]", "'%{[topic]' has no end; write '%{[topic]}'"),
+        ("/d/%{[a.]}", "'%{[a.]}': 'a.' is no name of a field"),
+        (
+            "/d/%{[a]:}",
+            "'%{[a]:}': the default must be the name of one directory (letters, digits, '.', '_', '-'), not ''",
+        ),
+        ("/d/%{[a]:b/c}", "the default must be the name of one directory (letters, digits, '.', '_', '-'), not 'b/c'"),
+        ("/d/%{[a]:..}", "not '..'"),
+        ("/d/%{[a]:.x}", "not '.x'"),
+        ("/d/%{[a]: x}", "not ' x'"),
+        ("/d/%{+yyyy.MM}", "'%{+yyyy.MM}': a path has no times; within a table, `date` parts the days"),
+        ("/d/{topic}", "'/d/{topic}' has braces, and no field in them: write '%{[topic]}'"),
+        ("/d/%[topic]", "'/d/%[topic]' has braces"),
+    ],
+)
+def test_what_is_no_field_is_told(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse_template(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "directory"),
+    [
+        ("/data/logs/%{[topic]}", "/data/logs", "/data/logs"),
+        ("/data/logs-%{[topic]}/x", "/data/logs", "/data"),
+        ("s3a://lake/logs/%{[a]:b}", "s3a://lake/logs", "s3a://lake/logs"),
+        ("%{[topic]}", "", ""),
+        ("/data/logs/", "/data/logs", "/data/logs"),
+        ("/data/logs.v1-", "/data/logs.v1-", "/data"),
+    ],
+)
+def test_the_tables_beside_are_named_after_what_stands_before_the_first_field(text, base, directory):
+    template = parse_template(text)
+    assert (template.base, template.directory) == (base, directory)
+
+
+@pytest.mark.parametrize(
+    ("topics", "path", "matches"),
+    [
+        ((), "/d/a.b/x", True),
+        ((), "/d/a/b/x", False),
+        ((), "/d//x", False),
+        (("a.b", "c"), "/d/a.b/x", True),
+        (("a.b", "c"), "/d/aXb/x", False),
+    ],
+)
+def test_its_pattern_knows_the_paths_of_its_tables(topics, path, matches):
+    assert bool(parse_template("/d/%{[topic]}/x").pattern(topics).fullmatch(path)) is matches

@@ -1,0 +1,44 @@
+"""What Kafka holds, in dictionaries: for the decisions that are made of it."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from spark_sink.kafka.offsets import Partition
+
+
+@dataclass
+class FakeBroker:
+    """By partition its first offset, its end, and the times of its records (one an offset, from the first on)."""
+
+    first: dict[Partition, int] = field(default_factory=dict)
+    end: dict[Partition, int] = field(default_factory=dict)
+    times: dict[Partition, list[int]] = field(default_factory=dict)
+    groups: dict[str, dict[Partition, int]] = field(default_factory=dict)
+
+    def names(self) -> set[str]:
+        return {topic for topic, _ in self.end}
+
+    def matching(self, pattern: str) -> set[str]:
+        return {name for name in self.names() if re.fullmatch(pattern, name)}
+
+    def partitions(self, topics: Collection[str]) -> set[Partition]:
+        return {at for at in self.end if at[0] in topics}
+
+    def earliest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        return {at: self.first.get(at, 0) for at in partitions}
+
+    def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        return {at: self.end[at] for at in partitions}
+
+    def at(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
+        found = {}
+        for partition in partitions:
+            for number, time in enumerate(self.times.get(partition, [])):
+                if time >= milliseconds:
+                    found[partition] = self.first.get(partition, 0) + number
+                    break
+        return found
+
+    def committed(self, group: str) -> dict[Partition, int]:
+        return self.groups.get(group, {})

@@ -1,0 +1,30 @@
+from spark_sink.kafka.offsets import assigned, flat, from_json, lag, to_json, words
+
+
+def test_offsets_are_written_as_spark_reads_them_and_read_back() -> None:
+    offsets = {("b.c", 10): 5, ("a", 0): 7, ("b.c", 2): -2}
+    assert to_json(offsets) == '{"a": {"0": 7}, "b.c": {"2": -2, "10": 5}}'
+    assert from_json(to_json(offsets)) == offsets
+    assert assigned(offsets) == '{"a": [0], "b.c": [2, 10]}'
+
+
+def test_a_source_that_does_not_know_its_end_has_no_offsets() -> None:
+    assert from_json(None) == from_json("null") == from_json("None") == {}
+
+
+def test_a_configurations_offsets_are_by_partition() -> None:
+    assert flat({"a": {0: 1, 1: 2}, "b": {}}) == {("a", 0): 1, ("a", 1): 2}
+
+
+def test_the_lag_of_a_partition_that_was_never_read_begins_at_its_first_record() -> None:
+    latest = {("a", 0): 10, ("a", 1): 10, ("a", 2): 10}
+    assert lag({("a", 0): 4}, latest, {("a", 0): 0, ("a", 1): 7}) == {("a", 0): 6, ("a", 1): 3, ("a", 2): 10}
+
+
+def test_a_partition_that_is_shorter_than_what_landed_of_it_has_no_lag() -> None:
+    assert lag({("a", 0): 40}, {("a", 0): 10}) == {("a", 0): 0}
+
+
+def test_many_partitions_are_told_by_the_first_and_their_number() -> None:
+    assert words([("b", 1), ("a", 10), ("a", 9)]) == "a/9, a/10, b/1"
+    assert words([("a", number) for number in range(7)]) == "a/0, a/1, a/2, a/3, a/4 and 2 more"

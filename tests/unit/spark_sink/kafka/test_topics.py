@@ -1,0 +1,86 @@
+import pytest
+from pyspark.sql import SparkSession
+
+from config.sink_kafka import KafkaSource
+from spark_sink.errors import SinkError
+from spark_sink.kafka.admin import Admin
+from spark_sink.kafka.topics import missing, named, present, topics, wait_for
+from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
+
+KAFKA = FakeBroker(end={("logs-a", 0): 1, ("logs-b", 0): 1, ("logs-b", 1): 1, ("other", 0): 1})
+
+
+def source(**what: object) -> KafkaSource:
+    return KafkaSource(hosts=("k:9092",), **what)  # type: ignore[arg-type]  # the tests name real fields
+
+
+@pytest.mark.parametrize(
+    ("kafka", "found"),
+    [
+        (source(topics=("other", "none")), {("other", 0)}),
+        (source(topics_pattern="logs-.*"), {("logs-a", 0), ("logs-b", 0), ("logs-b", 1)}),
+        (source(topics_pattern="logs"), set()),
+        (source(partitions={"logs-b": (1, 7), "none": (0,)}), {("logs-b", 1)}),
+    ],
+)
+def test_what_is_read_is_what_is_there_of_what_is_named(kafka: KafkaSource, found: set[tuple[str, int]]) -> None:
+    assert present(kafka, KAFKA) == found
+    assert topics(kafka, KAFKA) >= {topic for topic, _ in found}
+
+
+@pytest.mark.parametrize(
+    ("kafka", "words"),
+    [
+        (source(topics=("other", "logs-a")), []),
+        (source(topics=("other", "new", "b-new")), ["topic b-new", "topic new"]),
+        (source(topics_pattern=".*-a"), []),
+        (source(topics_pattern="new-.*"), ["a topic like 'new-.*'"]),
+        (source(partitions={"logs-b": (0, 1)}), []),
+        (source(partitions={"logs-b": (1, 2), "new": (0,)}), ["partition logs-b/2", "partition new/0"]),
+    ],
+)
+def test_what_is_not_there_yet_is_told(kafka: KafkaSource, words: list[str]) -> None:
+    assert missing(kafka, KAFKA) == words
+
+
+def test_what_is_read_has_a_name_for_messages() -> None:
+    assert named(source(topics=("a", "b"))) == "topics a, b"
+    assert named(source(topics_pattern="a.*")) == "topics like 'a.*'"
+    assert named(source(partitions={"a": (1, 0)})) == "partitions a/0, a/1"
+
+
+def test_what_is_there_is_not_waited_for() -> None:
+    said: list[str] = []
+    assert wait_for(list, said.append, lambda: True)
+    assert said == []
+
+
+def test_the_wait_is_told_once_for_each_set_of_missing_topics() -> None:
+    answers = iter([["topic a", "topic b"], ["topic a", "topic b"], ["topic b"], []])
+    said: list[str] = []
+    assert wait_for(lambda: next(answers), said.append, lambda: False)
+    assert said == [
+        "waiting for topic a, topic b, which Kafka does not have yet",
+        "waiting for topic b, which Kafka does not have yet",
+        "topic b appeared",
+    ]
+
+
+def test_the_wait_ends_when_the_job_is_stopped() -> None:
+    assert not wait_for(lambda: ["topic a"], lambda text: None, lambda: True)
+
+
+@pytest.mark.spark
+def test_a_broker_that_does_not_answer_is_named(spark: SparkSession) -> None:
+    with (
+        pytest.raises(SinkError, match=r"cannot read from Kafka at 127\.0\.0\.1:1: Kafka does not answer"),
+        Admin(spark, {"bootstrap.servers": "127.0.0.1:1"}, patience=0.5) as admin,
+    ):
+        admin.names()
+
+
+@pytest.mark.spark
+def test_a_setting_that_the_client_does_not_take_is_told(spark: SparkSession) -> None:
+    wrong = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "nonsense"}
+    with pytest.raises(SinkError, match=r"Kafka's client does not take these settings.*nonsense"), Admin(spark, wrong):
+        pass

@@ -1,0 +1,180 @@
+"""A sink without Kafka: real tables, real marks, a checkpoint as Spark writes one, and a process that can die."""
+
+import json
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from config.sink import SinkConfig
+from spark_sink.batches import Batches
+from spark_sink.checkpoint import Checkpoint
+from spark_sink.kafka.bounds import Bounds, between
+from spark_sink.kafka.offsets import to_json
+from spark_sink.landing.batch import Landed, Lander
+from spark_sink.landing.opening import Opening
+from spark_sink.tables import Table
+from tests.unit.spark_sink.conftest import sink_config
+
+COLUMNS = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class Killed(Exception):
+    """Stands for kill -9: nothing after it is done."""
+
+
+@dataclass(slots=True)
+class MortalLander(Lander):
+    """A lander whose process dies before or after one of its steps: "before rows", "after bad" ..."""
+
+    dies: str = ""
+
+    def _table(self, *given: Any) -> None:
+        self._step("rows", lambda: Lander._table(self, *given))
+
+    def _bad(self, *given: Any) -> int:
+        return int(self._step("bad", lambda: Lander._bad(self, *given)))
+
+    def _save(self, *given: Any) -> None:
+        self._step("marks", lambda: Lander._save(self, *given))
+
+    def _step(self, name: str, action: Any) -> Any:
+        if self.dies == f"before {name}":
+            raise Killed
+        done = action()
+        if self.dies == f"after {name}":
+            raise Killed
+        return done
+
+
+@dataclass(slots=True)
+class KafkaStand:
+    """Records by partition, and what of them has been deleted."""
+
+    records: dict[tuple[str, int], list[bytes | None]] = field(default_factory=dict)
+    sent: dict[tuple[str, int], list[float]] = field(default_factory=dict)  # when, seconds of the epoch
+    deleted: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def make_anew(self, topic: str) -> None:
+        """Deleted, and made again: its partitions are empty, and begin at 0."""
+        for at in [each for each in self.records if each[0] == topic]:
+            self.records[at], self.sent[at] = [], []
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        return {at: len(values) for at, values in self.records.items()}
+
+    def earliest(self, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return {at: self.deleted.get(at, 0) for at in partitions}
+
+
+class LandingLab:
+    """Sent lines, and the sink's run over them, batch by batch."""
+
+    def __init__(self, spark: SparkSession, directory: Path, **changes: Any) -> None:
+        self.spark = spark
+        self.directory = directory
+        self.config: SinkConfig = sink_config(directory, **changes)
+        self.kafka = KafkaStand()
+        self.now = NOON.timestamp()
+        self.said: list[str] = []
+        self.bounds: Bounds | None = None
+        self.stopping = threading.Event()
+
+    # What is sent.
+
+    def send(self, *values: bytes | None, topic: str = "logs", partition: int = 0) -> None:
+        self.kafka.records.setdefault((topic, partition), []).extend(values)
+        self.kafka.sent.setdefault((topic, partition), []).extend([self.now] * len(values))
+
+    def line(self, offset: int, file: str = "f", length: int = 10, host: str | None = "web-1", **others: Any) -> bytes:
+        record = {
+            "@timestamp": datetime.fromtimestamp(self.now, UTC).isoformat(),
+            "message": f"{file}@{offset}",
+            "log": {"offset": offset, "length": length, "file": {"path": f"/{file}", "id": file}},
+            "host": {"name": host},
+        }
+        return json.dumps(record | others).encode()
+
+    def send_lines(
+        self, *offsets: int, file: str = "f", topic: str = "logs", partition: int = 0, **others: Any
+    ) -> None:
+        self.send(*(self.line(offset, file, **others) for offset in offsets), topic=topic, partition=partition)
+
+    # The process.
+
+    def start(self) -> None:
+        """A process starts: everything that it knows, it has read."""
+        path = Path(self.config.checkpoint.path)
+        if not (path / "metadata").exists():
+            for each in ("offsets", "commits"):
+                (path / each).mkdir(parents=True)
+            (path / "metadata").write_text(json.dumps({"id": f"query of {path.name}"}))
+            if self.config.start == "table":
+                self._begins_at_marks = True
+        self.checkpoint = Checkpoint(self.spark, str(path))
+        opening = Opening(self.spark, self.config, self.checkpoint, self.topics(), lambda: self.now, self.said.append)
+        lander = opening.lander()
+        self.lander = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, clock=lander.clock)
+        self.batches: list[Landed] = []
+        self._callback = Batches(
+            self.checkpoint, self.lander, self.stopping, self.batches.append, {}, self.bounds, self.kafka
+        )
+
+    def topics(self) -> list[str]:
+        return sorted({topic for topic, _ in self.kafka.records}) or ["logs"]
+
+    def land(self, dies: str = "") -> Landed:
+        """One batch, of everything that was sent and not read: the one that was begun before, if there is one."""
+        self.lander.dies = dies
+        number, committed = self.checkpoint.last_planned(), self.checkpoint.last_committed()
+        path = Path(self.config.checkpoint.path)
+        begins = self.checkpoint.ends(committed) if committed >= 0 else self._first_starts()
+        if number == committed:
+            number += 1
+            (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.kafka.ends())}")
+        self._callback(self._records(begins, self.checkpoint.ends(number)), number)
+        if dies == "before commit":
+            raise Killed
+        (path / "commits" / str(number)).write_text("v1\n{}")
+        return self.batches[-1]
+
+    def catch_up(self) -> None:
+        """As the job does it before its stream begins."""
+        starts, ends = between(self.lander.marks.ends, self.checkpoint.ends(self.checkpoint.last_committed()))
+        if ends:
+            self._callback.between(self._records(starts, ends), ends)
+
+    def _first_starts(self) -> dict[tuple[str, int], int]:
+        return dict(self.lander.marks.ends) if self.config.start == "table" else {}
+
+    def _records(self, begins: dict[tuple[str, int], int], ends: dict[tuple[str, int], int]) -> DataFrame:
+        rows = []
+        for (topic, partition), end in ends.items():
+            first = max(begins.get((topic, partition), 0), self.kafka.deleted.get((topic, partition), 0))
+            for offset in range(first, end):
+                value = self.kafka.records[topic, partition][offset]
+                sent = datetime.fromtimestamp(self.kafka.sent[topic, partition][offset], UTC)
+                rows.append((b"k", value, topic, partition, offset, sent))
+        return self.spark.createDataFrame(rows, COLUMNS)
+
+    # What is there.
+
+    def lines(self, path: str | None = None) -> list[tuple[str, int]]:
+        """File id and offset of each row, sorted; equal ones stand twice."""
+        rows = self.rows(path).select("file_id", "offset").collect()
+        return sorted((row.file_id, row.offset) for row in rows)
+
+    def rows(self, path: str | None = None) -> DataFrame:
+        return Table(self.spark, path or self.config.table.path).read()
+
+    def reasons(self) -> Counter[str]:
+        rows = Table(self.spark, self.config.dead_letter_path).read().select("reason").collect()
+        return Counter(row.reason for row in rows)
+
+    def dead(self) -> list[Row]:
+        return Table(self.spark, self.config.dead_letter_path).read().collect()

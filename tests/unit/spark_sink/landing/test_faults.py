@@ -1,0 +1,149 @@
+"""Faults that were found by thinking of what may happen between two steps; each lost a row, or landed it twice."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from config.sink_parts import CheckpointConfig, DedupeConfig
+from config.sink_tables import TableConfig
+from spark_sink.errors import Refused
+from spark_sink.kafka.bounds import Bounds
+from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
+
+pytestmark = pytest.mark.spark
+
+Make = Callable[..., LandingLab]
+
+
+@pytest.fixture
+def routed(lab: LandingLab) -> LandingLab:
+    """A table for each topic."""
+    lab.config = replace(lab.config, table=TableConfig(path=f"{lab.directory}/of/%{{[topic]}}"))
+    return lab
+
+
+def new_checkpoint(lab: LandingLab, start: str, name: str = "new") -> None:
+    path = f"{lab.directory}/checkpoint_{name}"
+    lab.config = replace(lab.config, checkpoint=CheckpointConfig(path=path), start=start)
+
+
+def kill(lab: LandingLab, moment: str) -> None:
+    with pytest.raises(Killed):
+        lab.land(moment)
+    lab.start()
+
+
+def without_file(lab: LandingLab) -> bytes:
+    """Nothing but its place in Kafka tells it from others."""
+    return lab.line(0, log={})
+
+
+@pytest.mark.parametrize("checkpoint", ["kept", "lost"])
+def test_rows_in_a_table_that_the_killed_batch_made_are_found(routed: LandingLab, checkpoint: str) -> None:
+    routed.start()
+    routed.send_lines(0, topic="a")
+    routed.land()
+    routed.send(without_file(routed), topic="b")
+    routed.send(without_file(routed), b"no JSON", topic="c")
+    with pytest.raises(Killed):
+        routed.land("after rows")
+    if checkpoint == "lost":
+        new_checkpoint(routed, "table")
+    routed.start()
+    routed.land()
+    assert [routed.rows(f"{routed.directory}/of/{topic}").count() for topic in "abc"] == [1, 1, 1]
+    assert routed.reasons() == {"not JSON": 1}
+
+
+def test_the_first_batch_of_all_is_whole_although_it_was_to_start_from_the_table(make_lab: Make) -> None:
+    lab = make_lab(start="table")
+    lab.start()
+    lab.send_lines(0, 10)
+    lab.send(b"no JSON")
+    lab.send_lines(20)
+    kill(lab, "after rows")
+    lab.land()
+    assert lab.lines() == [("f", 0), ("f", 10), ("f", 20)]
+    assert lab.reasons() == {"not JSON": 1}
+
+
+def test_rows_of_a_topic_that_was_made_anew_are_no_leftovers_of_the_old_one(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(*range(0, 100, 10))
+    lab.land()
+    lab.kafka.make_anew("logs")
+    lab.now += 60
+    lab.send_lines(100)
+    lab.land()  # Spark reads on from the end that it finds
+    lab.start()
+    lab.send_lines(110, 120)
+    assert lab.land().rows == 2
+
+
+def test_a_batch_is_cut_by_the_marks_only_where_they_are_its_own(lab: LandingLab) -> None:
+    """Somebody empties the table and lands the topic again, by a new checkpoint."""
+    lab.start()
+    lab.send_lines(0, 10, 20)
+    lab.land()
+    lab.spark.sql(f"DELETE FROM delta.`{lab.config.table.path}`")
+    new_checkpoint(lab, "earliest")
+    lab.start()
+    kill(lab, "before rows")
+    lab.land()
+    assert lab.lines() == [("f", 0), ("f", 10), ("f", 20)]
+
+
+def test_a_batch_that_a_bounded_run_left_half_landed_goes_on_without_the_bounds(lab: LandingLab) -> None:
+    lab.bounds = Bounds({("logs", 0): 2})
+    lab.start()
+    lab.send(b"no JSON")
+    lab.send_lines(0, 10)
+    lab.send(b"no JSON either")
+    with pytest.raises(Killed):
+        lab.land("after bad")
+    lab.bounds = None
+    lab.start()
+    lab.land()
+    assert lab.lines() == [("f", 0), ("f", 10)]
+    assert lab.reasons() == {"not JSON": 2}
+
+
+def test_what_landed_while_dedupe_was_off_is_known_when_it_is_on_again(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0)
+    lab.land()
+    on, lab.config = lab.config, replace(lab.config, dedupe=DedupeConfig(enabled=False))
+    lab.start()
+    lab.send_lines(10, 20)
+    lab.send_lines(0, file="g")
+    lab.land()
+    lab.config = on
+    lab.start()
+    lab.send_lines(10, 20, 30)
+    lab.send_lines(0, file="g")
+    landed = lab.land()
+    assert (landed.rows, landed.repeats) == (1, 3)
+
+
+def test_an_older_checkpoint_is_refused_after_another_one_went_on(lab: LandingLab) -> None:
+    lab.start()
+    lab.send(without_file(lab))
+    lab.land()
+    old = lab.config
+    new_checkpoint(lab, "table")
+    lab.start()
+    lab.send(without_file(lab))
+    lab.land()
+    lab.config = old
+    with pytest.raises(Refused, match=r"topic logs, partition 0.*reads on from 1, and .* landed up to 2.*start: table"):
+        lab.start()
+
+
+def test_a_time_that_python_has_no_date_for_does_not_end_the_job(lab: LandingLab) -> None:
+    lab.start()
+    for time in ("0001-01-01T00:00:00+05:00", "0000-01-01T00:00:00Z", "9999-12-31T23:00:00-05:00"):
+        lab.send(lab.line(0, **{"@timestamp": time}))
+    lab.send_lines(10)
+    landed = lab.land()
+    assert (landed.rows, landed.bad) == (1, 3)

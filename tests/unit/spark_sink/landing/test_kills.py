@@ -1,0 +1,157 @@
+"""A batch is landed once, wherever an earlier run of it was cut off, whatever became of the checkpoint."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.sink_parts import CheckpointConfig
+from spark_sink.errors import Refused
+from spark_sink.kafka.bounds import Bounds
+from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
+
+pytestmark = pytest.mark.spark
+
+# What is on disk then differs; killed before the bad records is as killed after the rows.
+MOMENTS = ["before rows", "after rows", "after bad", "after marks"]
+each_moment = pytest.mark.parametrize("moment", MOMENTS)
+
+
+def send_a_batch(lab: LandingLab, first: int) -> None:
+    lab.send_lines(*range(first, first + 50, 10))
+    lab.send_lines(first, file="g", partition=1)
+    lab.send(b"no JSON", lab.line(0, log={}), partition=1)
+
+
+def expect_all(lab: LandingLab) -> None:
+    found = [(row.file_id, row.offset) for row in lab.rows().where("file_id IS NOT NULL").collect()]
+    assert sorted(found) == [("f", offset) for offset in range(0, 150, 10)] + [("g", 0), ("g", 50), ("g", 100)]
+    assert lab.rows().where("file_id IS NULL").count() == 3
+    assert lab.reasons() == {"not JSON": 3}
+
+
+def new_checkpoint(lab: LandingLab, start: str) -> None:
+    path = f"{lab.config.checkpoint.path}_new"
+    lab.config = replace(lab.config, checkpoint=CheckpointConfig(path=path), start=start)
+
+
+@each_moment
+@pytest.mark.parametrize("batch", [0, 1])
+def test_a_batch_that_is_killed_lands_once_when_it_runs_again(lab: LandingLab, moment: str, batch: int) -> None:
+    lab.start()
+    for number in range(batch):
+        send_a_batch(lab, 50 * number)
+        lab.land()
+    send_a_batch(lab, 50 * batch)
+    with pytest.raises(Killed):
+        lab.land(moment)
+    lab.start()
+    lab.land()
+    for number in range(batch + 1, 3):
+        send_a_batch(lab, 50 * number)
+        lab.land()
+    expect_all(lab)
+    lab.send_lines(*range(100, 150, 10))  # a shipper that sends again what was landed before the kill
+    assert lab.land().repeats == 5
+
+
+@each_moment
+def test_after_a_lost_checkpoint_the_table_says_where_to_go_on(lab: LandingLab, moment: str) -> None:
+    lab.start()
+    send_a_batch(lab, 0)
+    lab.land()
+    send_a_batch(lab, 50)
+    with pytest.raises(Killed):
+        lab.land(moment)
+    new_checkpoint(lab, "earliest")
+    with pytest.raises(Refused, match=r"has rows of logs already.*bring the checkpoint back.*start: table"):
+        lab.start()
+    lab.config = replace(lab.config, start="table")
+    lab.start()
+    send_a_batch(lab, 100)
+    lab.land()
+    expect_all(lab)
+
+
+def test_a_second_process_with_the_same_checkpoint_is_refused_instead_of_skipped(lab: LandingLab) -> None:
+    lab.start()
+    send_a_batch(lab, 0)
+    with pytest.raises(Killed):
+        lab.land("before rows")
+    first = lab.lander, lab._callback
+    lab.start()
+    lab.land()
+    lab.lander, lab._callback = first
+    (Path(lab.config.checkpoint.path) / "commits" / "0").unlink()
+    lab.send_lines(0, file="h")
+    with pytest.raises(Refused, match="a second job runs with the same checkpoint"):
+        lab.land()
+
+
+def test_a_checkpoint_that_was_set_back_is_refused(lab: LandingLab) -> None:
+    lab.start()
+    for number in range(3):
+        send_a_batch(lab, 50 * number)
+        lab.land()
+    for each in ("offsets/2", "commits/2", "offsets/1", "commits/1"):
+        (Path(lab.config.checkpoint.path) / each).unlink()
+    with pytest.raises(Refused, match=r"has batch 2 of this checkpoint, but .* knows no batch after 0.*start: table"):
+        lab.start()
+
+
+def test_a_restored_table_is_refused_and_the_repair_named(lab: LandingLab) -> None:
+    lab.start()
+    for number in range(3):
+        send_a_batch(lab, 50 * number)
+        lab.land()
+    lab.spark.sql(f"RESTORE TABLE delta.`{lab.config.table.path}` TO VERSION AS OF 1")
+    with pytest.raises(Refused, match=r"its version 4 is a RESTORE.*repair --from-kafka"):
+        lab.start()
+
+
+@pytest.mark.parametrize("moment", ["", "after rows", "before commit"])
+def test_a_run_with_bounds_leaves_the_rest_to_the_next_one(lab: LandingLab, moment: str) -> None:
+    lab.bounds = Bounds({("logs", 0): 2, ("logs", 1): 1})
+    lab.start()
+    send_a_batch(lab, 0)
+    if moment:
+        with pytest.raises(Killed):
+            lab.land(moment)
+        lab.start()
+    lab.land()
+    assert lab.batches[-1].ends == {("logs", 0): 2, ("logs", 1): 1}
+    assert lab.lines() == [("f", 0), ("f", 10), ("g", 0)]
+    lab.bounds = None
+    lab.start()
+    lab.catch_up()
+    for first in (50, 100):
+        send_a_batch(lab, first)
+        lab.land()
+    expect_all(lab)
+
+
+def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..., LandingLab]) -> None:
+    """As a sink of version 0.1 left them."""
+    lab.start()
+    send_a_batch(lab, 0)
+    lab.land()
+    lab.spark.sql(f"DELETE FROM delta.`{lab.config.state_path}`")
+    lab.start()
+    assert "reading which files they came from" in lab.said[-1]
+    lab.send_lines(40, 50)
+    assert lab.land().repeats == 1
+    lab.start()
+    assert lab.lander.marks.of(lab.config.table.path)["web-1", "g"].offset == 0
+
+
+def test_what_kafka_deleted_before_it_was_read_is_recorded(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0, 10)
+    lab.land()
+    lab.send_lines(20, 30, 40)
+    lab.kafka.deleted["logs", 0] = 4
+    landed = lab.land()
+    assert (landed.rows, landed.lost, landed.bad) == (1, 2, 0)
+    [row] = lab.dead()
+    assert (row.topic, row.partition, row.kafka_offset, row.last_offset) == ("logs", 0, 2, 3)

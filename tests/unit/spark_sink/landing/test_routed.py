@@ -1,0 +1,57 @@
+"""A table for each topic, by a template; the rows of a batch are landed once in each."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from config.sink_tables import TableConfig
+from spark_sink.errors import Refused
+from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def routed(make_lab: Callable[..., LandingLab], tmp_path: Path) -> LandingLab:
+    return make_lab(table=TableConfig(path=f"{tmp_path}/lake/%{{[topic]}}"))
+
+
+def path(lab: LandingLab, topic: str) -> str:
+    return f"{lab.directory}/lake/{topic}"
+
+
+def test_each_topic_has_its_table_and_one_file_may_be_in_both(routed: LandingLab) -> None:
+    routed.start()
+    for topic in ("a", "b"):
+        routed.send_lines(0, 10, topic=topic)
+    routed.send(b"no JSON", topic="b")
+    landed = routed.land()
+    assert (landed.rows, landed.bad, landed.tables) == (4, 1, 2)
+    routed.send_lines(10, 20, topic="a")
+    assert routed.land().repeats == 1
+    assert routed.lines(path(routed, "a")) == [("f", 0), ("f", 10), ("f", 20)]
+    assert routed.lines(path(routed, "b")) == [("f", 0), ("f", 10)]
+
+
+def test_a_batch_that_is_killed_between_two_tables_lands_once_in_each(routed: LandingLab) -> None:
+    routed.start()
+    routed.send_lines(0, topic="a")
+    routed.land()
+    for topic in ("a", "b", "c"):
+        routed.send_lines(10, 20, topic=topic)
+    with pytest.raises(Killed):
+        routed.land("after rows")  # of the first table
+    routed.start()
+    routed.land()
+    assert routed.lines(path(routed, "a")) == [("f", 0), ("f", 10), ("f", 20)]
+    assert routed.lines(path(routed, "b")) == routed.lines(path(routed, "c")) == [("f", 10), ("f", 20)]
+
+
+def test_without_its_marks_a_template_does_not_know_its_tables(routed: LandingLab) -> None:
+    routed.start()
+    routed.send_lines(0, topic="a")
+    routed.land()
+    routed.spark.sql(f"DELETE FROM delta.`{routed.config.state_path}`")
+    with pytest.raises(Refused, match="only it knows the tables"):
+        routed.start()

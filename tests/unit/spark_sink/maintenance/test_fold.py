@@ -1,0 +1,145 @@
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_sink.errors import SPARK_ERRORS
+from spark_sink.maintenance import fold
+from spark_sink.maintenance.maintain import CONFLICT, retried
+from spark_sink.tables import Table
+from tests.unit.spark_sink.maintenance.tables import (
+    append_marks,
+    at,
+    data_files,
+    file_mark,
+    make_marks,
+    partition_mark,
+)  # fmt: skip
+
+pytestmark = pytest.mark.spark
+
+FORGET = at(14).timestamp()
+
+
+def offsets(table: Table) -> dict[str, int]:
+    rows = table.read().where("kind = 'file'").select("file_id", "offset").collect()
+    assert len(rows) == len({row["file_id"] for row in rows})
+    return {row["file_id"]: row["offset"] for row in rows}
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Table:
+    table = make_marks(spark, tmp_path / "marks")
+    append_marks(table, [file_mark("a", 1, 100, days_ago=3), partition_mark(0, 1, 10)])
+    append_marks(table, [file_mark("a", 2, 200, days_ago=1), file_mark("b", 2, 5), partition_mark(0, 2, 20)])
+    return table
+
+
+def test_one_row_is_left_for_each_thing(table: Table) -> None:
+    folding = fold.read(table, FORGET)
+    assert (folding.rows, folding.kept_rows, folding.forgotten) == (5, 3, 0)
+    folding.commit()
+    assert offsets(table) == {"a": 200, "b": 5}
+    (partition,) = table.read().where("kind = 'partition'").collect()
+    assert (partition["end_offset"], partition["landing"]) == (20, 2)
+    (a,) = table.read().where("file_id = 'a'").collect()
+    assert (a["first_date"], a["last_date"]) == (at(3).date(), at(1).date())
+
+
+def test_an_append_that_came_meanwhile_stays_and_does_not_fail(table: Table) -> None:
+    folding = fold.read(table, FORGET)
+    append_marks(table, [file_mark("a", 3, 300), file_mark("c", 3, 1), partition_mark(0, 3, 30)])
+    folding.commit()
+    append_marks(table, [file_mark("b", 4, 6)])
+    rows = table.read().where("kind = 'file'").select("file_id", "offset").collect()
+    assert sorted((row["file_id"], row["offset"]) for row in rows) == [
+        ("a", 200), ("a", 300), ("b", 5), ("b", 6), ("c", 1),
+    ]  # fmt: skip
+    fold.read(table, FORGET).commit()
+    assert offsets(table) == {"a": 300, "b": 6, "c": 1}
+
+
+def test_an_append_with_the_same_number_stays_too(table: Table) -> None:
+    folding = fold.read(table, FORGET)
+    append_marks(table, [file_mark("late", 2, 7), file_mark("later", 1, 8)])
+    folding.commit()
+    assert offsets(table) == {"a": 200, "b": 5, "late": 7, "later": 8}
+
+
+def test_files_without_a_row_for_long_are_forgotten_and_nothing_else(table: Table) -> None:
+    append_marks(table, [file_mark("old", 3, 9, days_ago=14.1), file_mark("young", 3, 9, days_ago=13.9)])
+    append_marks(table, [partition_mark(1, 3, 5, days_ago=400)])
+    folding = fold.read(table, FORGET)
+    assert folding.forgotten == 1
+    folding.commit()
+    assert set(offsets(table)) == {"a", "b", "young"}
+    assert table.read().where("kind = 'partition'").count() == 2
+
+
+def test_a_file_of_which_something_came_lately_is_not_old(table: Table) -> None:
+    append_marks(table, [file_mark("f", 3, 9, days_ago=30)])
+    append_marks(table, [file_mark("f", 4, 10)])
+    fold.read(table, FORGET).commit()
+    assert offsets(table)["f"] == 10
+
+
+def test_lines_of_last_year_that_landed_today_are_news(table: Table) -> None:
+    old = file_mark("archive", 3, 9) | {"first_date": at(400).date(), "last_date": at(399).date()}
+    append_marks(table, [old])
+    fold.read(table, FORGET).commit()
+    assert "archive" in offsets(table)
+
+
+def test_of_two_folds_at_the_same_time_one_is_told_and_nothing_is_lost(table: Table) -> None:
+    first, second = fold.read(table, FORGET), fold.read(table, FORGET)
+    first.commit()
+    with pytest.raises(SPARK_ERRORS) as caught:
+        second.commit()
+    assert CONFLICT.search(str(caught.value))
+    assert offsets(table) == {"a": 200, "b": 5}
+
+
+def test_a_fold_that_lost_is_done_again(table: Table) -> None:
+    tries: list[int] = []
+
+    def step() -> None:
+        tries.append(1)
+        folding = fold.read(table, FORGET)
+        if len(tries) == 1:
+            fold.read(table, FORGET).commit()
+        folding.commit()
+
+    retried(step)
+    assert len(tries) == 2
+    assert offsets(table) == {"a": 200, "b": 5}
+
+
+def test_a_fold_that_always_loses_gives_up(table: Table) -> None:
+    tries: list[int] = []
+
+    def step() -> None:
+        tries.append(1)
+        folding = fold.read(table, FORGET)
+        fold.read(table, FORGET).commit()
+        folding.commit()
+
+    with pytest.raises(SPARK_ERRORS):
+        retried(step)
+    assert len(tries) == 5
+
+
+def test_what_is_folded_already_is_left_alone(table: Table) -> None:
+    fold.read(table, FORGET).commit()
+    assert fold.read(table, FORGET).idle
+
+
+def test_an_empty_table_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    folding = fold.read(make_marks(spark, tmp_path / "marks"), FORGET)
+    assert (folding.rows, folding.idle) == (0, True)
+
+
+def test_no_data_changed_as_far_as_delta_is_concerned(table: Table) -> None:
+    fold.read(table, FORGET).commit()
+    assert len(data_files(table)) == 3  # two that were appended, and the folded one: VACUUM takes the first two
+    (last,) = table.spark.sql(f"DESCRIBE HISTORY delta.`{table.path}` LIMIT 1").collect()
+    assert last["isolationLevel"] == "SnapshotIsolation"

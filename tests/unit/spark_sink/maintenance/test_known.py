@@ -1,0 +1,38 @@
+"""How tables are called in messages."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from config.sink_tables import TableConfig
+from spark_sink.maintenance.known import Known, table_name
+from spark_sink.tables import Table
+from tests.unit.spark_sink.conftest import sink_config
+
+NOWHERE = Table(cast(Any, None), "/lake/logs")
+
+
+@pytest.mark.parametrize(
+    ("known", "title"),
+    [
+        (Known("lines", NOWHERE), "lines"),
+        (Known("lines", NOWHERE, name="audit"), "lines audit"),
+        (Known("dead letter", NOWHERE), "dead letter"),
+        (Known("view", NOWHERE, name="errors"), "view errors"),
+    ],
+)
+def test_a_table_is_called_by_what_it_is_for(known: Known, title: str) -> None:
+    assert known.title == title
+
+
+@pytest.mark.parametrize(
+    ("template", "path", "name"),
+    [
+        ("/lake/logs", "/lake/logs", ""),
+        ("/lake/logs/%{[topic]}", "/lake/logs/audit", "audit"),
+        ("/lake/logs/%{[topic]}", "/elsewhere/audit", "/elsewhere/audit"),
+    ],
+)
+def test_tables_of_a_template_are_told_from_each_other(tmp_path: Path, template: str, path: str, name: str) -> None:
+    assert table_name(sink_config(tmp_path, table=TableConfig(path=template)), path) == name

@@ -1,0 +1,221 @@
+"""A round over all tables of a sink, alone and beside what else writes to them."""
+
+import io
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from config.sink import SinkConfig, TableConfig
+from config.sink_maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
+from config.sink_views import ViewConfig
+from spark_sink.errors import SPARK_ERRORS
+from spark_sink.maintenance.known import known_tables
+from spark_sink.maintenance.maintain import Maintenance
+from spark_sink.report import Report
+from spark_sink.tables import Table
+from tests.unit.spark_sink.conftest import sink_config
+from tests.unit.spark_sink.maintenance.tables import (
+    NOW,
+    age,
+    append_files,
+    append_marks,
+    data_files,
+    file_mark,
+    make_lines,
+    make_marks,
+    messages,
+    partition_mark,
+)  # fmt: skip
+
+pytestmark = pytest.mark.spark
+
+WEEK = 7 * 86400.0
+
+
+class Sink:
+    """Tables of lines, marks and one view; no dead letter yet."""
+
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self.config = sink_config(
+            directory,
+            maintenance=MaintenanceConfig(retention=RetentionConfig(lines=WEEK, views=WEEK)),
+            views=(ViewConfig(name="all", sql="SELECT * FROM lines", mode="complete"),),
+        )
+        self.spark = spark
+        self.lines = make_lines(spark, directory / "lines", {"2026-11-01": 2, "2026-11-15": 3, "2026-11-21": 3})
+        self.view = make_lines(spark, directory / "lines_all", {"2026-11-01": 2})
+        self.marks = make_marks(spark, directory / "lines_marks")
+        for landing in (1, 2, 3):
+            append_marks(self.marks, [file_mark("a", landing, landing * 10), partition_mark(0, landing, landing)])
+        self.out = io.StringIO()
+        self.landed = 0
+
+    def maintain(self, dry_run: bool = False, config: SinkConfig | None = None) -> int:
+        report = Report(False, "info", self.out)
+        return Maintenance(self.spark, config or self.config, report, dry_run, NOW).run()
+
+    def said(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.out.getvalue().splitlines()]
+
+    def heard(self, words: str) -> bool:
+        return any(words in str(line["message"]) for line in self.said())
+
+    def versions(self) -> list[int]:
+        return [each.table.version() for each in known_tables(self.spark, self.config)]
+
+
+@pytest.fixture
+def sink(spark: SparkSession, tmp_path: Path) -> Sink:
+    return Sink(spark, tmp_path)
+
+
+def files_of(table: Table, day: str) -> int:
+    return len({row[0] for row in table.read().where(f"date = '{day}'").selectExpr("input_file_name()").collect()})
+
+
+def test_a_round_deletes_what_is_old_joins_what_is_closed_and_folds_the_marks(sink: Sink) -> None:
+    age(sink.lines, 8)
+    assert sink.maintain() == 0
+    assert [files_of(sink.lines, day) for day in ("2026-11-01", "2026-11-15", "2026-11-21")] == [0, 1, 3]
+    assert sink.lines.read().count() == 12
+    assert sink.marks.read().count() == 2
+    assert sink.heard("dead letter: ")
+    assert sink.heard("is not there yet")
+    assert sink.heard("lines: deleted 4 rows (date < DATE'2026-11-14')")
+    assert sink.heard("lines: joined 3 files of 2026-11-15 into 1")
+    assert sink.heard("marks: folded 6 marks into 2, 0 quiet files forgotten")
+    (joined,) = [line for line in sink.said() if line.get("date")]
+    assert {"table", "seconds", "files_before", "files", "bytes_before", "bytes"} <= joined.keys()
+    assert sink.heard("maintained: 3 tables, 0 failures")
+    before = sink.versions()
+    sink.out.truncate(0)
+    assert sink.maintain(config=without_vacuum(sink.config)) == 0  # VACUUM notes itself in the log
+    assert sink.versions() == before
+
+
+def test_a_view_that_each_batch_writes_anew_is_only_vacuumed(sink: Sink) -> None:
+    before = data_files(sink.view), messages(sink.view)
+    assert sink.maintain() == 0
+    assert (data_files(sink.view), messages(sink.view)) == before
+    history = {row["operation"] for row in sink.spark.sql(f"DESCRIBE HISTORY delta.`{sink.view.path}`").collect()}
+    assert history == {"CREATE TABLE", "WRITE", "VACUUM START", "VACUUM END"}
+
+
+def test_a_dry_run_changes_nothing_and_says_what_it_would_do(sink: Sink) -> None:
+    before = sink.versions()
+    assert sink.maintain(dry_run=True) == 0
+    assert sink.versions() == before
+    assert sink.heard("lines: would delete 4 rows in 2 files")
+    assert sink.heard("lines: would join 3 small files of 2026-11-15")
+    assert sink.heard("marks: would fold 6 marks into 2")
+    assert sink.heard("lines: would delete 0 files that no version needs")
+    assert sink.heard("dry run: nothing was changed")
+
+
+def test_what_fails_in_one_table_is_told_and_the_others_are_done(sink: Sink) -> None:
+    append_files(sink.lines, "2026-11-15", 1)
+    for file in Path(sink.lines.path, "date=2026-11-15").glob("*.parquet"):
+        file.unlink()
+    assert sink.maintain() == 1
+    (failure,) = [line for line in sink.said() if line["log.level"] == "error" and "table" not in line][:1]
+    assert str(failure["message"]).startswith(f"optimize of lines, {sink.lines.path}: ")
+    assert sink.heard("marks: folded")
+    assert sink.heard("maintained: 3 tables, 1 failures")
+
+
+def test_before_the_first_run_there_is_nothing_to_do(spark: SparkSession, tmp_path: Path) -> None:
+    out = io.StringIO()
+    assert Maintenance(spark, sink_config(tmp_path), Report(True, "info", out), False, NOW).run() == 0
+    assert "no batch has been committed" in out.getvalue()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_that_is_silent_for_a_day_is_worth_a_warning(sink: Sink) -> None:
+    commits = Path(sink.config.checkpoint.path, "commits")
+    commits.mkdir(parents=True)
+    (commits / "41").write_text("v1\n{}")
+    (commits / ".42.tmp").write_text("")
+    assert sink.maintain(dry_run=True) == 0
+    assert not any(line["log.level"] == "warning" for line in sink.said())
+    os.utime(commits / "41", (NOW.timestamp() - 1.5 * 86400,) * 2)
+    assert sink.maintain(dry_run=True) == 0
+    (warning,) = [line for line in sink.said() if line["log.level"] == "warning"]
+    assert "its last batch, 41," in str(warning["message"])
+    assert "1.5 days ago" in str(warning["message"])
+
+
+def test_vacuum_looks_through_the_directory_where_the_log_is_too_short(sink: Sink) -> None:
+    age(sink.lines, 8)
+    sink.lines.log().checkpoint()
+    Path(sink.lines.path, "_delta_log", f"{0:020}.json").unlink()
+    assert sink.maintain() == 0
+    assert sink.heard("its log does not go back to the last VACUUM LITE")
+
+
+def test_with_a_template_the_tables_are_those_that_rows_landed_in(sink: Sink, tmp_path: Path) -> None:
+    config = replace(sink.config, table=TableConfig(path=str(tmp_path / "%{[topic]}")), views=())
+    config = replace(config, state=replace(config.state, path=sink.marks.path))
+    append_marks(sink.marks, [{"kind": "table", "landing": 4, "table": config.dead_letter_path, "version": 1}])
+    lines = [each.table.path for each in known_tables(sink.spark, config) if each.role == "lines"]
+    assert lines == ["lines"]  # as the marks of this test have it
+
+
+@contextmanager
+def appending(sink: Sink) -> Iterator[list[str]]:
+    """Batches like the stream's, one after the other, until the block ends. Yields what failed."""
+    enough = threading.Event()
+    failures: list[str] = []
+
+    def batches() -> None:
+        landing = 100
+        while not enough.is_set():
+            landing += 1
+            try:
+                append_files(sink.lines, "2026-11-15", 1)
+                append_marks(sink.marks, [file_mark("a", landing, landing), partition_mark(0, landing, landing)])
+            except SPARK_ERRORS as error:
+                failures.append(str(error))
+        sink.landed = landing
+
+    thread = threading.Thread(target=batches)
+    thread.start()
+    try:
+        yield failures
+    finally:
+        enough.set()
+        thread.join()
+
+
+def test_beside_the_stream_no_row_is_lost_and_no_append_fails(sink: Sink) -> None:
+    with appending(sink) as failures:
+        results = [sink.maintain(), sink.maintain()]
+    assert (failures, results) == ([], [0, 0])
+    batches = sink.landed - 100
+    assert batches > 2
+    assert sink.lines.read().where("date = '2026-11-15'").count() == 6 + 2 * batches
+    sink.maintain(config=without_vacuum(sink.config))
+    ends = sink.marks.read().select("kind", "offset", "end_offset").collect()
+    assert sorted(tuple(row) for row in ends) == [("file", sink.landed, None), ("partition", None, sink.landed)]
+
+
+def test_two_at_a_time_do_no_harm(sink: Sink) -> None:
+    results: list[int] = []
+    threads = [threading.Thread(target=lambda: results.append(sink.maintain())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [0, 0]
+    assert sink.lines.read().count() == 12
+    assert [row["offset"] for row in sink.marks.read().where("kind = 'file'").collect()] == [30]
+
+
+def without_vacuum(config: SinkConfig) -> SinkConfig:
+    return replace(config, maintenance=replace(config.maintenance, vacuum=VacuumConfig(mode="off")))

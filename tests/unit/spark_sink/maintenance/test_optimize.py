@@ -1,0 +1,80 @@
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from config.sink_maintenance import OptimizeConfig
+from spark_sink.maintenance.optimize import is_closed, join, plan, small_size
+from spark_sink.maintenance.sizes import Part, Sizes, sizes
+from tests.unit.spark_sink.maintenance.tables import NOW, make_lines, messages
+
+pytestmark = pytest.mark.spark
+
+DAY = 86400.0
+
+
+def part(day: str | None, crowd: int) -> Part:
+    return Part(day and date.fromisoformat(day), files=crowd + 1, small=crowd, crowd=crowd, bytes=1000, rows=None)  # type: ignore[arg-type]
+
+
+def table_of(*parts: Part, dated: bool = True) -> Sizes:
+    return Sizes(7, NOW, dated, parts)
+
+
+@pytest.mark.parametrize(
+    ("day", "after", "now", "closed"),
+    [
+        ("2026-11-20", 0, "2026-11-21T00:00", True),
+        ("2026-11-20", 0, "2026-11-20T23:59", False),
+        ("2026-11-20", DAY, "2026-11-21T23:59", False),
+        ("2026-11-20", DAY, "2026-11-22T00:00", True),
+        ("2026-11-20", DAY / 2, "2026-11-21T12:00", True),
+    ],
+)
+def test_a_date_is_closed_some_time_after_it_ended_in_utc(day: str, after: float, now: str, closed: bool) -> None:
+    moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
+    assert is_closed(date.fromisoformat(day), after, moment) is closed
+
+
+@pytest.mark.parametrize(
+    ("found", "planned"),
+    [
+        (table_of(part("2026-11-10", 2)), ["2026-11-10"]),
+        (table_of(part("2026-11-10", 1)), []),
+        (table_of(part("2026-11-21", 500)), []),  # today
+        (table_of(part("2026-11-20", 500)), []),  # ended, and not yet for a day
+        (table_of(part("2027-01-01", 500)), []),  # a clock that is ahead
+        (table_of(part("2026-11-12", 9), part("2026-11-10", 9)), ["2026-11-10", "2026-11-12"]),
+        (table_of(part(None, 500)), []),  # rows without a date, in a table that has dates
+        (table_of(part(None, 500), dated=False), [None]),
+        (table_of(part(None, 1), dated=False), []),
+        (table_of(), []),
+    ],
+)
+def test_only_closed_dates_with_enough_small_files_are_joined(found: Sizes, planned: list[str | None]) -> None:
+    days = [each.date and each.date.isoformat() for each in plan(found, OptimizeConfig(), NOW)]
+    assert days == planned
+
+
+def test_small_is_below_half_the_size_that_joined_files_shall_have() -> None:
+    assert small_size(OptimizeConfig(target_size=1000)) == 500
+    assert small_size(OptimizeConfig()) == 512 * 1024**2
+
+
+def test_joining_one_date_leaves_the_others_and_all_rows_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+    table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 3, "2026-11-11": 3})
+    before = messages(table)
+    joined = join(table, date(2026, 11, 10))
+    assert (joined.files_before, joined.files_after) == (3, 1)
+    assert joined.bytes_before > joined.bytes_after > 0
+    found = sizes(table, 2**20)
+    assert found is not None
+    assert {each.date: each.files for each in found.parts} == {date(2026, 11, 10): 1, date(2026, 11, 11): 3}
+    assert messages(table) == before
+
+
+def test_a_table_without_dates_is_joined_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
+    table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 2, "2026-11-11": 2}, dated=False)
+    joined = join(table, None)
+    assert (joined.files_before, joined.files_after) == (4, 1)

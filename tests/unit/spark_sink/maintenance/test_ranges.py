@@ -1,0 +1,69 @@
+"""What is read again from Kafka, and in which pieces."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from config.sink import SinkConfig
+from spark_sink.maintenance.ranges import pieces, readable
+from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
+
+A, B = ("logs", 0), ("logs", 1)
+
+
+@pytest.fixture
+def broker() -> FakeBroker:
+    return FakeBroker(first={A: 100, B: 0}, end={A: 1000, B: 50})
+
+
+def test_it_reaches_from_kafkas_first_record_to_what_has_landed(config: SinkConfig, broker: FakeBroker) -> None:
+    found = readable(config, broker, {A, B}, {A: 900, B: 60})
+    assert (found.starts, found.ends, found.offsets) == ({A: 100, B: 0}, {A: 900, B: 50}, 850)
+    assert found.notes == ("Kafka has deleted logs/0 before 100: what the tables lack of that stays lost",)
+
+
+def test_what_kafka_has_no_more_or_that_never_landed_is_not_read(config: SinkConfig, broker: FakeBroker) -> None:
+    found = readable(config, broker, {A, B}, {A: 80, ("gone", 3): 7})
+    assert (found.starts, found.offsets) == ({}, 0)
+    assert found.notes[0].startswith("gone/3 is not read again")
+    assert "logs/0 before 80" in found.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("begin", "starts"),
+    [
+        ({"start": "offsets", "start_offsets": {"logs": {0: 300, 1: -2}}}, {A: 300, B: 0}),
+        ({"start": "offsets", "start_offsets": {"logs": {0: 30}}}, {A: 100, B: 0}),
+        ({"start": "timestamp", "start_timestamp": datetime(2026, 11, 21, tzinfo=UTC)}, {A: 400}),
+        ({"start": "latest"}, {A: 100, B: 0}),
+    ],
+)
+def test_what_lies_before_the_configured_beginning_is_not_missing(
+    config: SinkConfig, broker: FakeBroker, begin: dict[str, Any], starts: dict[Any, int]
+) -> None:
+    broker.times = {A: [0] * 300 + [2**60]}  # the one with offset 400 is the first of that time or later
+    found = readable(replace(config, **begin), broker, {A, B}, {A: 900, B: 50})
+    assert found.starts == starts
+    assert any("counts as missing" in note for note in found.notes) is (begin["start"] == "latest")
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "most", "expected"),
+    [
+        ({}, {}, 10, []),
+        ({"a": 0}, {"a": 10}, 10, [({"a": 0}, {"a": 10})]),
+        ({"a": 3}, {"a": 10}, 4, [({"a": 3}, {"a": 7}), ({"a": 7}, {"a": 10})]),
+        ({"a": 0, "b": 5}, {"a": 1, "b": 9}, 4, [({"a": 0, "b": 5}, {"a": 1, "b": 7}), ({"b": 7}, {"b": 9})]),
+        ({"a": 0, "b": 0}, {"a": 1, "b": 1}, 1, [({"a": 0, "b": 0}, {"a": 1, "b": 1})]),
+    ],
+)
+def test_pieces_cover_every_offset_once(
+    starts: dict[str, int], ends: dict[str, int], most: int, expected: list[Any]
+) -> None:
+    assert list(pieces(at(starts), at(ends), most)) == [(at(begin), at(end)) for begin, end in expected]
+
+
+def at(topics: dict[str, int]) -> dict[tuple[str, int], int]:
+    return {(topic, 0): offset for topic, offset in topics.items()}

@@ -1,0 +1,171 @@
+"""Records of the dead letter become lines, once, wherever the command is killed."""
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from config.sink_tables import ColumnConfig, TableConfig
+from spark_sink.errors import Refused
+from spark_sink.maintenance.repair import Repair
+from spark_sink.report import Report
+from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalLander
+
+pytestmark = pytest.mark.spark
+
+LEVEL = ColumnConfig(name="level", path="level", type="int", required=True)
+
+
+@pytest.fixture
+def lab(spark: SparkSession, tmp_path: Path) -> LandingLab:
+    """Two lines; three records that lack a column which is required; one that is no JSON."""
+    lab = LandingLab(spark, tmp_path, columns=(LEVEL,))
+    lab.start()
+    lab.send_lines(0, 30, level=1)
+    lab.send_lines(10, 20, level="warn")
+    lab.send_lines(0, file="g", partition=1)
+    lab.send(b"no JSON")
+    lab.land()
+    assert lab.lines() == [("f", 0), ("f", 30)]
+    return lab
+
+
+def not_required(lab: LandingLab) -> None:
+    lab.config = replace(lab.config, columns=(replace(LEVEL, required=False),))
+
+
+def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: str = "") -> str:
+    """What the last message is."""
+    out = io.StringIO()
+    opened = Repair.opened(lab.spark, lab.config, Report(text=False, out=out), dry_run)
+    lander = opened.lander
+    mortal = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, lambda: lab.now, dies)
+    replace(opened, lander=mortal).dead_letter(reason)
+    return str(json.loads(out.getvalue().splitlines()[-1])["message"])
+
+
+def expect_repaired(lab: LandingLab) -> None:
+    assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30), ("g", 0)]
+    assert lab.reasons() == {"not JSON": 1}
+
+
+def test_what_a_new_configuration_makes_good_lands_and_leaves_the_dead_letter(lab: LandingLab) -> None:
+    not_required(lab)
+    assert repair(lab, "LEVEL") == "3 rows landed; all 3 are out of the dead letter"
+    expect_repaired(lab)
+    [row] = lab.rows().where("offset = 10").collect()
+    assert (row.level, row.message, row.kafka_offset) == (None, "f@10", 2)
+    lab.start()  # nothing is missing, as far as `run` can see
+    lab.send_lines(40, file="f", level=1)
+    lab.send_lines(0, file="g", level=1, partition=1)  # sent again
+    landed = lab.land()
+    assert (landed.rows, landed.repeats) == (1, 1)
+
+
+def test_what_is_still_bad_stays(lab: LandingLab) -> None:
+    before = sorted(lab.dead())
+    for reason, words in {
+        "level": "3 records in .* have 'level' in their reason, and all are still bad: they stay",
+        "nothing like it": "no record in .* has 'nothing like it' in its reason: .*status",
+        "%": "no record in .* has '%' in its reason",
+    }.items():
+        assert re.match(words, repair(lab, reason))
+    assert sorted(lab.dead()) == before
+    assert len(lab.lines()) == 2
+
+
+def test_a_dry_run_says_how_many_and_changes_nothing(lab: LandingLab) -> None:
+    not_required(lab)
+    before = files(lab)
+    assert repair(lab, dry_run=True) == (
+        "3 of 3 records with 'level' in their reason are lines now; nothing is changed (dry run)"
+    )
+    assert files(lab) == before
+
+
+def files(lab: LandingLab) -> list[Path]:
+    return sorted(lab.directory.rglob("*"))
+
+
+@pytest.mark.parametrize("moment", ["after rows", "after marks"])
+def test_killed_and_run_again_it_lands_each_line_once(lab: LandingLab, moment: str) -> None:
+    not_required(lab)
+    with pytest.raises(Killed):
+        repair(lab, dies=moment)
+    assert sum(lab.reasons().values()) == 4
+    assert repair(lab).endswith("all 3 are out of the dead letter")
+    expect_repaired(lab)
+    assert "no record" in repair(lab)
+    expect_repaired(lab)
+    lab.start()
+    lab.send_lines(0, file="g", partition=1)  # by its mark it is known, whoever wrote it
+    assert lab.land().repeats == 1
+
+
+def test_a_line_that_landed_from_elsewhere_only_leaves_the_dead_letter(lab: LandingLab) -> None:
+    lab.send_lines(10, level=1)  # sent again, by a shipper that was repaired
+    lab.land()
+    not_required(lab)
+    assert repair(lab) == "2 rows landed, 1 were in a table already; all 3 are out of the dead letter"
+    expect_repaired(lab)
+
+
+def test_the_same_offset_of_a_topic_that_was_made_anew_is_another_record(lab: LandingLab) -> None:
+    not_required(lab)
+    lab.spark.sql(
+        f"UPDATE delta.`{lab.config.table.path}` SET kafka_offset = 2, kafka_ts = '2025-01-01' WHERE offset = 0"
+    )
+    repair(lab)
+    expect_repaired(lab)
+
+
+def test_a_lost_range_is_no_record_and_stays(lab: LandingLab) -> None:
+    lab.send_lines(40, 50, level=1)
+    lab.kafka.deleted["logs", 0] = 6
+    lab.land()
+    assert "no record in" in repair(lab, "lost before it was read")
+    assert any(row.last_offset == 5 for row in lab.dead())
+
+
+def test_with_a_template_each_line_goes_to_its_table(spark: SparkSession, tmp_path: Path) -> None:
+    lab = LandingLab(spark, tmp_path, columns=(LEVEL,), table=TableConfig(path=f"{tmp_path}/lines/%{{[topic]}}"))
+    for topic in ("logs", "audit"):
+        lab.send_lines(0, level="warn", topic=topic)
+    lab.start()
+    lab.land()
+    not_required(lab)
+    with pytest.raises(Killed):
+        repair(lab, dies="before marks")
+    repair(lab)
+    assert [lab.lines(f"{tmp_path}/lines/{topic}") for topic in ("logs", "audit")] == [[("f", 0)], [("f", 0)]]
+    assert lab.reasons() == {}
+
+
+def test_before_the_first_run_there_is_nothing_to_repair(spark: SparkSession, tmp_path: Path) -> None:
+    assert "nothing to repair" in repair(LandingLab(spark, tmp_path))
+    assert not (tmp_path / "lines").exists()
+
+
+def test_beside_a_restored_table_it_is_refused_for_it_would_hide_what_is_missing(lab: LandingLab) -> None:
+    not_required(lab)
+    lab.spark.sql(f"RESTORE TABLE delta.`{lab.config.table.path}` TO VERSION AS OF 0")
+    with pytest.raises(Refused, match=r"is a RESTORE.*repair --from-kafka"):
+        repair(lab)
+    assert lab.lines() == []
+
+
+def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: LandingLab) -> None:
+    lab.lander.begin_repair()
+    lab.send_lines(40, level=1)
+    lab.land()  # a piece of it
+    for _ in range(2):
+        with pytest.raises(Refused, match=r"did not come to its end.*repair --from-kafka"):
+            lab.start()
+    again = Repair.opened(lab.spark, lab.config, Report(text=False, out=io.StringIO()), dry_run=False)
+    again.lander.begin_repair()
+    again.lander.settle()
+    lab.start()

@@ -1,0 +1,62 @@
+from datetime import date
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_sink.errors import SinkError
+from spark_sink.maintenance import retention
+from spark_sink.maintenance.known import Known
+from spark_sink.maintenance.sizes import Sizes, sizes
+from spark_sink.tables import Table
+from tests.unit.spark_sink.maintenance.tables import NOW, data_files, make_lines
+
+pytestmark = pytest.mark.spark
+
+DAY = 86400.0
+
+
+def look(table: Table) -> Sizes:
+    found = sizes(table, 2**20)
+    assert found is not None
+    return found
+
+
+def test_whole_dates_go_and_their_files_stay_for_vacuum(spark: SparkSession, tmp_path: Path) -> None:
+    table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 2, "2026-11-14": 1, "2026-11-15": 1})
+    known, files = Known("lines", table, keep=7 * DAY), data_files(table)
+    old = retention.plan(known, look(table), NOW)
+    assert old is not None
+    assert (old.rows, old.files, retention.count(table, old)) == (4, 2, 4)
+    assert retention.delete(table, old) == 4
+    assert look(table).dates == (date(2026, 11, 14), date(2026, 11, 15))
+    assert data_files(table) == files
+    assert retention.plan(known, look(table), NOW) is None
+
+
+def test_bad_records_go_by_kafkas_time(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, str(tmp_path / "bad"))
+    spark.sql(
+        "SELECT explode(array(TIMESTAMP'2026-11-13 23:59:59Z', TIMESTAMP'2026-11-14 00:00:00Z', NULL)) AS kafka_ts"
+    ).write.format("delta").save(table.path)
+    old = retention.plan(Known("dead letter", table, keep=7 * DAY), look(table), NOW)
+    assert old is not None
+    assert retention.count(table, old) == 1
+    assert retention.delete(table, old) == 1
+    assert table.read().count() == 2
+
+
+def test_where_rows_have_no_date_it_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, str(tmp_path / "view"))
+    spark.sql("SELECT 1 AS n").write.format("delta").save(table.path)
+    with pytest.raises(SinkError, match="no column `date`"):
+        retention.plan(Known("view", table, keep=DAY, name="v"), look(table), NOW)
+
+
+@pytest.mark.parametrize("known", [{"keep": None}, {"keep": DAY, "rewritten": True}])
+def test_without_a_limit_and_where_each_batch_writes_all_anew_nothing_goes(
+    spark: SparkSession, tmp_path: Path, known: dict[str, object]
+) -> None:
+    table = Table(spark, str(tmp_path / "none"))
+    found = Sizes(0, NOW, True, ())
+    assert retention.plan(Known("view", table, **known), found, NOW) is None  # type: ignore[arg-type]

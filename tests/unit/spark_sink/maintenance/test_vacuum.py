@@ -1,0 +1,86 @@
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_sink.errors import Refused
+from spark_sink.maintenance.optimize import join
+from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, tombstones_kept, vacuum
+from spark_sink.tables import Table
+from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
+
+pytestmark = pytest.mark.spark
+
+DAY = 86400.0
+WEEK = 7 * DAY
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Table:
+    """Four small files that were joined eight days ago, and a file that no version ever named."""
+    table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 4})
+    join(table, None)
+    Path(table.path, "date=2026-11-10", "killed.parquet").write_bytes(b"half")
+    age(table, 8)
+    return table
+
+
+def cut_log(table: Table) -> None:
+    """As Delta does it itself to commits older than its log is kept: a checkpoint stands for them."""
+    table.log().checkpoint()
+    for version in range(2):
+        Path(table.path, "_delta_log", f"{version:020}.json").unlink()
+    forget_logs(table)
+
+
+def test_lite_deletes_what_the_log_took_out_and_full_what_no_version_names(table: Table) -> None:
+    before, rows = data_files(table), messages(table)
+    assert (candidates(table, True, WEEK), candidates(table, False, WEEK)) == (4, 5)
+    assert data_files(table) == before
+    gone = vacuum(table, True, WEEK)
+    assert gone.files == 4
+    assert (gone.bytes or 0) > 0
+    assert any(name.endswith("killed.parquet") for name in data_files(table))
+    assert vacuum(table, False, WEEK).files == 1
+    assert (len(data_files(table)), messages(table)) == (1, rows)
+
+
+def test_what_is_younger_stays(table: Table) -> None:
+    append_files(table, "2026-11-10", 2)
+    Path(table.path, "date=2026-11-10", "batch-under-way.parquet").write_bytes(b"not committed yet")
+    join(table, None)
+    assert vacuum(table, False, 2 * 3600.0).files == 5
+    assert len([name for name in data_files(table) if "batch-under-way" in name]) == 1
+    assert len(data_files(table)) == 1 + 1 + 2 + 1  # joined now, not committed, appended, joined before
+
+
+def test_lite_says_so_when_its_log_is_too_short(table: Table) -> None:
+    cut_log(table)
+    with pytest.raises(LogTooShort):
+        candidates(table, True, WEEK)
+    with pytest.raises(LogTooShort):
+        vacuum(table, True, WEEK)
+
+
+def test_after_a_full_one_lite_works_again_though_the_log_was_cut(table: Table) -> None:
+    cut_log(table)
+    vacuum(table, False, WEEK)
+    append_files(table, "2026-11-10", 1)
+    join(table, None)
+    age(table, 8)
+    assert vacuum(table, True, WEEK).files == 2
+
+
+def test_less_than_an_hour_is_refused(table: Table) -> None:
+    with pytest.raises(Refused, match=r"maintenance.vacuum.retain is 60 s"):
+        vacuum(table, False, 60.0)
+
+
+def test_the_sessions_settings_are_as_they_were_afterwards(table: Table) -> None:
+    before = [table.spark.conf.get(name, None) for name in (CHECK, LISTING)]
+    candidates(table, True, 3 * DAY)
+    assert [table.spark.conf.get(name, None) for name in (CHECK, LISTING)] == before
+
+
+def test_a_table_remembers_for_a_week_unless_told_otherwise(table: Table) -> None:
+    assert tombstones_kept(table) == WEEK

@@ -1,0 +1,102 @@
+import re
+from pathlib import Path
+
+import pytest
+from prometheus_client import generate_latest
+
+from spark_sink.kafka.offsets import from_json
+from spark_sink.landing.batch import Landed
+from spark_sink.monitor.metrics import Metrics, documentation
+from spark_sink.views.progress import Figures
+
+ROOT = Path(__file__).parents[4]
+DONE, THERE = '{"logs":{"0":10,"1":5}}', '{"logs":{"0":12,"1":5,"2":7}}'
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"spark_sink_{name}", labels)
+
+
+LANDED = Landed(
+    7, rows=100, bad=2, repeats=3, suspects=5, lost=11, files=13, tables=4, ends={("logs", 0): 10, ("logs", 1): 5}
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("rows_landed_total", 200),
+        ("rows_bad_total", 4),
+        ("rows_repeated_total", 6),
+        ("files_suspect_total", 10),
+        ("offsets_lost_total", 22),
+        ("batches_total", 2),
+        ("batches_repeated_total", 0),
+        ("batch_rows", 100),
+        ("batch_tables", 4),
+        ("files_remembered", 13),
+    ],
+)
+def test_two_batches_are_counted(name: str, expected: float) -> None:
+    metrics = Metrics()
+    metrics.landed(LANDED)
+    metrics.landed(LANDED)
+    assert value(metrics, name) == expected
+
+
+def test_a_batch_that_had_landed_before_is_counted_apart() -> None:
+    metrics = Metrics()
+    metrics.landed(Landed(7, rows=0, bad=0, repeated=True))
+    assert [value(metrics, name) for name in ("batches_total", "batches_repeated_total")] == [0, 1]
+
+
+def test_landed_offsets_are_known_before_spark_tells_of_the_batch() -> None:
+    metrics = Metrics()
+    metrics.landed(LANDED)
+    assert value(metrics, "landed_offset", topic="logs", partition="0") == 10
+    assert value(metrics, "lag_offsets", topic="logs", partition="0") is None
+
+
+def test_a_batch_has_its_duration_and_the_lag_of_each_partition() -> None:
+    metrics = Metrics()
+    metrics.batch(1.5, from_json(DONE), from_json(THERE))
+    assert value(metrics, "batch_seconds_sum") == 1.5
+    assert value(metrics, "batch_seconds_bucket", le="1.0") == 0
+    assert value(metrics, "batch_seconds_bucket", le="2.0") == 1
+    assert [value(metrics, "lag_offsets", topic="logs", partition=str(number)) for number in range(3)] == [2, 0, 7]
+    assert value(metrics, "end_offset", topic="logs", partition="2") == 7
+
+
+def test_a_partition_that_is_gone_has_no_lag_any_more() -> None:
+    metrics = Metrics()
+    metrics.batch(1.0, from_json(DONE), from_json(THERE))
+    metrics.batch(1.0, from_json(DONE), {("logs", 0): 10})
+    assert value(metrics, "lag_offsets", topic="logs", partition="0") == 0
+    assert value(metrics, "lag_offsets", topic="logs", partition="2") is None
+
+
+def test_a_view_is_up_until_it_has_failed_once() -> None:
+    metrics = Metrics()
+    for failed, expected in ((False, [1, 0]), (True, [0, 1]), (True, [0, 1])):
+        metrics.views({"errors": Figures(failed=failed)})
+        assert [value(metrics, name, view="errors") for name in ("view_up", "view_failures_total")] == expected
+
+
+def test_a_view_has_figures_of_its_own() -> None:
+    metrics = Metrics()
+    metrics.views({"errors": Figures(seconds=0.5, late=3, state_rows=40), "hosts": Figures(late=1)})
+    names = ("view_batch_seconds", "view_late_rows", "view_state_rows")
+    assert [value(metrics, name, view="errors") for name in names] == [0.5, 3, 40]
+    assert value(metrics, "view_late_rows", view="hosts") == 1
+
+
+def test_the_page_of_metrics_lists_what_there_is() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    assert documentation() in page, "replace its table by what `python -m spark_sink.monitor.metrics` prints"
+
+
+def test_nothing_is_served_that_is_not_on_the_page() -> None:
+    metrics = Metrics()
+    metrics.landed(LANDED)
+    served = set(re.findall(r"^# TYPE (\w+)", generate_latest(metrics.registry).decode(), re.MULTILINE))
+    assert served == set(re.findall(r"`(\w+)`", documentation()))

@@ -1,0 +1,99 @@
+"""Small tables for what docs/querying.md shows, and its statements and programs by heading."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_sink.landing.staged import stage
+from spark_sink.layout import Layout, prepare
+from spark_sink.schema import BAD_RECORDS, LINES
+from spark_sink.tables import Table
+from spark_sink.transform import Transform
+from tests.unit.spark_sink.conftest import sink_config
+
+PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()
+DAY = "2026-10-05"
+
+
+def blocks(language: str) -> dict[str, str]:
+    """By heading; several below one heading are numbered: `heading`, `heading 2` ..."""
+    found: dict[str, str] = {}
+    heading = ""
+    for match in re.finditer(rf"^##+ ([^\n]+)$|^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        if match[1]:
+            heading, count = match[1], 1
+        else:
+            found[heading if count == 1 else f"{heading} {count}"] = match[2]
+            count += 1
+    return found
+
+
+def line(
+    message: str, time: str, offset: int, host: str = "web-1", file: str = "9f3c", **more: Any
+) -> tuple[str, dict[str, Any]]:
+    """When it was sent, and the record: of that day, a second before it was sent, if `more` says nothing else."""
+    log = {"offset": offset, "length": len(message) + 1, "file": {"path": "/var/log/shop.log", "id": file}}
+    log |= more.pop("log", {})
+    sent = more.pop("sent", f"{DAY} {time}")
+    return sent, {"@timestamp": f"{DAY}T{time}Z", "message": message, "host": {"name": host}, "log": log, **more}
+
+
+FIRST = [
+    line("rotated away", "09:29:59", 0, file="00aa"),
+    line("start", "09:30:00", 0),
+    line("GET /cart 200", "09:30:01", 6, http={"response": {"status_code": 200}}, fields={"env": "prod"}),
+    line(
+        "GET /cart 500", "09:30:02", 20,
+        http={"response": {"status_code": 500}}, fields={"env": "prod"}, kubernetes={"pod": "shop-1"},
+    ),
+    line("ERROR no answer\n  at Cart", "09:30:02", 34, log={"flags": ["multiline"]}),
+    line("login of ada", "09:31:00", 60, tags=["audit"]),
+]  # fmt: skip
+SECOND = [
+    line("E" * 97, "09:31:01", 73, log={"flags": ["truncated"]}),
+    line("ERROR no answer", "09:31:02", 172, host="web-2", file="77bb"),
+    line("ERROR disk full", "09:31:03", 171),
+    line("stop", "09:31:04", 187),
+    line("late", "09:31:05", 0, host="web-2", file="88cc", sent=f"{DAY} 12:31:05"),
+    line("GET /cart 503", "09:31:06", 188, host="web-2", file="77bb", http={"response": {"status_code": "503"}}),
+]
+
+
+class Tables:
+    """Made by the product's own code at `path`, in two batches; the last line of the second was written just now."""
+
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self.path = directory / "logs"
+        self.now = now = datetime.now(UTC).replace(tzinfo=None)
+        self._spark = spark
+        lines = Table(spark, str(self.path))
+        bad = Table(spark, f"{self.path}_dead_letter")
+        prepare(lines, Layout(LINES, "Lines", partition_by="date"))
+        prepare(bad, Layout(BAD_RECORDS, "Bad records"))
+        transform = Transform(sink_config(directory))
+        fresh = line("now", "00:00:00", 192, host="web-3", sent=str(now))
+        fresh[1]["@timestamp"] = (now - timedelta(seconds=1)).isoformat() + "Z"
+        first = self._records([(sent, json.dumps(record)) for sent, record in FIRST])
+        second = self._records([(sent, json.dumps(record)) for sent, record in [*SECOND, fresh]])
+        broken = self._records(
+            [(f"{DAY} 09:30:00", "no JSON"), (f"{DAY} 09:31:00", "nor this"), (f"{DAY} 09:30:00", "{}")]
+        )
+        stage(lines, transform.good(transform.parse(first))).commit(None)
+        stage(lines, transform.good(transform.parse(second))).commit(None)
+        stage(bad, transform.bad(transform.parse(broken))).commit(None)
+
+    def here(self, text: str) -> str:
+        """What the page says, of these tables."""
+        return text.replace("/data/logs", str(self.path))
+
+    def _records(self, sent: list[tuple[str, str]]) -> DataFrame:
+        rows = [
+            (b"key", value.encode(), "logs", 0, offset, datetime.fromisoformat(time))
+            for offset, (time, value) in enumerate(sent)
+        ]
+        columns = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"
+        return self._spark.createDataFrame(rows, columns)

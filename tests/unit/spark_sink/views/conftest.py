@@ -1,0 +1,11 @@
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.unit.spark_sink.views.lab import ViewsLab
+
+
+@pytest.fixture
+def lab(spark: SparkSession, tmp_path: Path) -> ViewsLab:
+    return ViewsLab(spark, tmp_path)

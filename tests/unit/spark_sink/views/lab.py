@@ -1,0 +1,104 @@
+"""A table of lines, views of it, and no Kafka: rows are put into the table as a batch of the landing would."""
+
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from config.sink import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink_views import ViewConfig
+from spark_sink.report import Report
+from spark_sink.schema import LINES
+from spark_sink.views.views import Views
+
+ERRORS_A_MINUTE = """
+    SELECT window.start AS minute, host, count(*) AS errors FROM lines
+    WHERE message LIKE 'error%' GROUP BY window(ts, '1 minute'), host
+"""
+ERRORS = "SELECT ts, host, message FROM lines WHERE message LIKE 'error%'"
+A_HOST = "SELECT host, count(*) AS lines FROM lines GROUP BY host"
+
+
+class ViewsLab:
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self.spark = spark
+        self.directory = directory
+        self.lines = str(directory / "lines")
+        self.out = io.StringIO()
+        columns = ", ".join(f"`{column.name}` {column.type}" for column in LINES)
+        spark.sql(f"CREATE TABLE delta.`{self.lines}` ({columns}) USING DELTA PARTITIONED BY (date)")
+
+    def land(self, *rows: str) -> None:
+        """Each "09:00:10 host message", or with the date before it; one commit."""
+        values = []
+        for row in rows:
+            day = "" if row[4:5] == "-" else "2026-11-21 "
+            date, time, host, message = f"{day}{row}".split(" ", 3)
+            values.append(f"(timestamp'{date} {time}', '{host}', '{message}')")
+        found = self.spark.sql(f"SELECT * FROM VALUES {', '.join(values)} AS v (ts, host, message)")
+        found = found.selectExpr("*", "CAST(ts AS DATE) AS date")
+        found.coalesce(1).write.format("delta").mode("append").save(self.lines)
+
+    def change(self, command: str) -> None:
+        """With {lines} for the table."""
+        self.spark.sql(command.format(lines=f"delta.`{self.lines}`"))
+
+    def views(self, *views: ViewConfig, **changes: object) -> Views:
+        config = SinkConfig(
+            kafka=KafkaSource(hosts=("none:9092",), topics=("logs",)),
+            table=TableConfig(path=self.lines),
+            checkpoint=CheckpointConfig(path=str(self.directory / "checkpoint")),
+            views=views,
+        )
+        return Views(self.spark, replace(config, **changes), Report(text=False, out=self.out))  # type: ignore[arg-type]
+
+    def run(self, *views: ViewConfig) -> Views:
+        """Whatever is there, to the end."""
+        made = self.views(*views)
+        made.check()
+        made.catch_up()
+        return made
+
+    @contextmanager
+    def running(self, *views: ViewConfig) -> Iterator[Views]:
+        made = self.views(*views)
+        made.check()
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
+
+    def await_read(self) -> None:
+        """Until each running view has read and written all that is there."""
+        for query in self.spark.streams.active:
+            query.processAllAvailable()
+
+    def rows(self, name: str) -> list[tuple[object, ...]]:
+        table = self.spark.read.format("delta").load(str(self.table(name)))
+        return sorted(tuple(row) for row in table.collect())
+
+    def table(self, name: str) -> Path:
+        return Path(f"{self.lines}_{name}")
+
+    def checkpoint(self, name: str) -> Path:
+        return self.directory / "checkpoint_views" / name
+
+    def forget_commit(self, name: str) -> None:
+        """As a kill leaves the checkpoint, after the table's commit and before the batch's own."""
+        last = max(int(path.name) for path in self.checkpoint(name).glob("commits/[0-9]*"))
+        (self.checkpoint(name) / "commits" / str(last)).unlink()
+        (self.checkpoint(name) / "commits" / f".{last}.crc").unlink()
+
+    def keep_checkpoint(self, name: str) -> Path:
+        kept = self.directory / "kept"
+        shutil.copytree(self.checkpoint(name), kept)
+        return kept
+
+    def said(self) -> list[str]:
+        return [json.loads(line)["message"] for line in self.out.getvalue().splitlines()]

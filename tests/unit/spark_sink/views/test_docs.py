@@ -1,0 +1,33 @@
+"""The examples of docs/views.md are views."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from config.load import load
+from config.sink import SinkConfig
+from spark_sink.report import Report
+from spark_sink.views.views import Views
+from tests.unit.spark_sink.views.lab import ViewsLab
+
+pytestmark = pytest.mark.spark
+
+TEXT = (Path(__file__).parents[4] / "docs" / "views.md").read_text()
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=re.findall(r"- name: (\w+)\n.*?```", TEXT, re.DOTALL))
+def test_each_example_is_a_view_that_can_start(lab: ViewsLab, example: str) -> None:
+    lab.spark.sql(f"CREATE TABLE delta.`{lab.directory}/teams` USING DELTA AS SELECT 'a' AS host, 'red' AS team")
+    shutil.copytree(lab.lines, lab.directory / "nginx")
+    text = f"kafka: {{hosts: ['none:9092'], topics: [nginx]}}\ncheckpoint.path: /data/checkpoint\n{example}"
+    if "table.path" not in example:
+        text += "table.path: /data/lines\n"
+    file = lab.directory / "sink.yml"
+    file.write_text(text.replace("/data", str(lab.directory)))
+    config = load(file, SinkConfig)
+    Views(lab.spark, config, Report(text=True, out=lab.out)).check()
+    for view in config.views:
+        assert lab.spark.read.format("delta").load(config.view_path(view)).columns

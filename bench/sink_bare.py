@@ -22,7 +22,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from config.load import load
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.kafka import source
 from spark_sink.layout import of_lines, prepare
 from spark_sink.session import open_session

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from config.model import ShipperConfig
 from config.schema import Kinds, Named, Option, options
-from config.sink import SinkConfig
-from config.sink_times import parse_span
+from config.sink.model import SinkConfig
+from config.sink.times import parse_span
 from config.units import parse_duration, parse_duration_or_never, parse_size
 
 Schema = dict[str, Any]

@@ -22,9 +22,9 @@ from config.processors import PROCESSORS
 from config.processors.host_metadata import parse_ttl
 from config.report import dotted
 from config.schema import Kinds, Named, Option, options
-from config.sink import SinkConfig
-from config.sink_tables import BUILT_IN
-from config.sink_times import Span, parse_span, parse_timestamp, readable_span
+from config.sink.model import SinkConfig
+from config.sink.tables import BUILT_IN
+from config.sink.times import Span, parse_span, parse_timestamp, readable_span
 from config.units import Size, parse_duration, parse_duration_or_never, parse_size
 
 FIRST_RELEASE = "0.1"

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ship
 from pyspark.sql import SparkSession
 
 from config.load import load
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from demo.compare import Arrived
 from demo.site import Site
 from spark_sink.session import open_session

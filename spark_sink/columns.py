@@ -5,7 +5,7 @@ A value of another type gives NULL and stays in `doc`. Spark's casts are too kin
 
 from dataclasses import dataclass
 
-from config.sink_tables import ColumnConfig, ColumnType
+from config.sink.tables import ColumnConfig, ColumnType
 from spark_sink.reasons import wrong_type
 from spark_sink.schema import Column
 from spark_sink.variants import path_of, text, time_of

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from config.load import load
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.report import Report
 
 Work = Callable[[SinkConfig, Report], int]

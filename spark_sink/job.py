@@ -16,7 +16,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # it
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.batches import Batches
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate

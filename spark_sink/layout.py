@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import Row
 from pyspark.sql.types import DataType
 
-from config.sink import SinkConfig
-from config.sink_parts import texts
+from config.sink.model import SinkConfig
+from config.sink.parts import texts
 from spark_sink.errors import SPARK_ERRORS, Refused, translate
 from spark_sink.schema import Column
 from spark_sink.tables import Table

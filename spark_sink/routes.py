@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from config.sink_template import Field, Template
+from config.sink.template import Field, Template
 from spark_sink.errors import SinkError
 from spark_sink.variants import path_of, text
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.cache import cache_directory
 from spark_sink.jars import session_options
 from spark_sink.java import find_java

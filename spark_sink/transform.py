@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink import parsing
 from spark_sink.columns import OwnColumn
 from spark_sink.reasons import explained

@@ -12,7 +12,7 @@ The bounds are found once, at the start. A partition that appears later has none
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.offsets import NO_OFFSETS, Offsets, Partition, flat, words
 from spark_sink.kafka.start import Broker

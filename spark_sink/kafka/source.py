@@ -2,9 +2,9 @@
 
 from pyspark.sql import DataFrame, SparkSession
 
-from config.sink import SinkConfig
-from config.sink_kafka import Raw
-from config.sink_parts import texts
+from config.sink.kafka import Raw
+from config.sink.model import SinkConfig
+from config.sink.parts import texts
 from spark_sink.kafka.offsets import Offsets, assigned, to_json
 from spark_sink.kafka.security import client_security
 

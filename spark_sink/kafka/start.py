@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.offsets import EARLIEST, NO_OFFSETS, Offsets, Partition, flat, to_json, words
 

@@ -7,7 +7,7 @@ order in which the parts of a pipeline are started should not matter: so the job
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from config.sink_kafka import KafkaSource
+from config.sink.kafka import KafkaSource
 from spark_sink.kafka.offsets import Partition, words
 
 

@@ -1,7 +1,9 @@
-"""Marks for tables that were written before there were marks: by a sink of version 0.1.
+"""Marks for tables that have none: a sink of version 0.1 wrote them, or the marks were lost.
 
-The checkpoint says how far the tables are complete. Where it is gone too, the highest Kafka offset in the tables has to
-do: a bad record of a batch that was killed could be missing below it.
+The checkpoint says how far was read; a run that stopped at given offsets landed less than that. So the tables are
+complete up to the highest Kafka offset that they hold, or up to the checkpoint's where that is lower: what lies
+between is read once more, and what of it were repeats is found to be so again. Without a checkpoint the tables' own
+offsets have to do: a bad record of a batch that was killed could be missing below them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,3 +36,10 @@ def ends_of(tables: Sequence[Table]) -> dict[Partition, int]:
                 partition = (row.topic, row.partition)
                 ends[partition] = max(ends.get(partition, 0), row.last + 1)
     return ends
+
+
+def complete_until(read: Mapping[Partition, int], held: Mapping[Partition, int]) -> dict[Partition, int]:
+    """`read`: the checkpoint's ends, nothing where there is none; `held`: `ends_of` the tables."""
+    if not read:
+        return dict(held)
+    return {partition: min(end, held.get(partition, end)) for partition, end in read.items()}

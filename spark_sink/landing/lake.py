@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.landing.marks import MARKS, Marks
 from spark_sink.layout import Layout, of_lines, prepare
 from spark_sink.schema import BAD_RECORDS, Column

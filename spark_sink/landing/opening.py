@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink import guard
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import Refused
 from spark_sink.landing import leftovers, marks
-from spark_sink.landing.adoption import adopt, ends_of
+from spark_sink.landing.adoption import adopt, complete_until, ends_of
 from spark_sink.landing.batch import Lander
 from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
@@ -63,7 +63,7 @@ class Opening:
             )
         if committed == NONE and not (self.config.start == "table" and lake.dead_letter.exists()):
             return []  # the very first batch, or a part of it: leftovers
-        ends = self.checkpoint.ends(committed) or ends_of([*lines, lake.dead_letter])
+        ends = complete_until(self.checkpoint.ends(committed), ends_of([*lines, lake.dead_letter]))
         if not ends:
             return []
         self.say("the tables have rows and no marks yet: reading which files they came from")

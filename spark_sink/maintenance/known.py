@@ -5,7 +5,7 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.tables import Table
 
 Role = Literal["lines", "dead letter", "view", "marks"]

@@ -17,7 +17,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.maintenance import optimize
 from spark_sink.maintenance.known import Known, known_tables

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from pyspark.sql import SparkSession
 
-from config.sink_maintenance import OptimizeConfig
+from config.sink.maintenance import OptimizeConfig
 from spark_sink.maintenance.sizes import Part, Sizes
 from spark_sink.tables import Table
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.kafka.offsets import Offsets, Partition, flat, words
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink import guard
 from spark_sink.errors import SPARK_ERRORS, translate
 from spark_sink.kafka import source, topics

@@ -15,7 +15,7 @@ from typing import TextIO, TypeVar
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.offsets import Offsets, Partition

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.maintenance import fold, optimize, retention, vacuum
 from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes

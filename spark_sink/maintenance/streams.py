@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
 from spark_sink.tables import NEVER, Table

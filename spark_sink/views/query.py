@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DayTimeIntervalType, NullType, YearMonthIntervalType
 
-from config.sink_views import ViewConfig
+from config.sink.views import ViewConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError
 from spark_sink.views import catalyst
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError
 from spark_sink.report import Report
 from spark_sink.views import catalyst

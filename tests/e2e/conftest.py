@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
 from demo.broker import Broker
 from spark_sink.session import open_session
 from tests.e2e.running import Agent, Topic

@@ -14,11 +14,11 @@ from confluent_kafka.cimpl import TopicPartition
 from pyspark.sql import SparkSession
 
 from config.kafka_security import SaslConfig
-from config.sink import SinkConfig
-from config.sink_kafka import KafkaSource
-from config.sink_parts import CheckpointConfig
-from config.sink_security import SourceSslConfig
-from config.sink_tables import TableConfig
+from config.sink.kafka import KafkaSource
+from config.sink.model import SinkConfig
+from config.sink.parts import CheckpointConfig
+from config.sink.security import SourceSslConfig
+from config.sink.tables import TableConfig
 from demo.broker import Broker
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
 from spark_sink.kafka import lost, source, start, topics

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
-from config.sink_views import ViewConfig, ViewTriggerConfig
+from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink.views import ViewConfig, ViewTriggerConfig
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PATIENCE
 

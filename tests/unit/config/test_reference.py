@@ -9,7 +9,7 @@ from config.load import load
 from config.model import ShipperConfig
 from config.reference import page, table
 from config.schema import Kinds, options
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from config.units import Duration, DurationOrNever, Size
 
 DOCS = Path(config.__file__).parents[1] / "docs"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 
 SMALL = """\
 kafka.hosts: [a:1, b:2]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 
 SMALL = """\
 kafka: {hosts: [a:1], topics: [logs, web.eu]}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 
 REST = "kafka.hosts: [a:1]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from config.sink import SinkConfig
-from config.sink_paths import normal
+from config.sink.model import SinkConfig
+from config.sink.paths import normal
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from config.export import MASK, export, masked
 from config.json_schema import schema
 from config.load import load
 from config.reference import sink_page, table
-from config.sink import SinkConfig
-from config.sink_times import parse_span, readable_span
+from config.sink.model import SinkConfig
+from config.sink.times import parse_span, readable_span
 
 DOCS = Path(config.__file__).parents[1] / "docs"
 SCHEMA = schema(SinkConfig, "sink.yml")

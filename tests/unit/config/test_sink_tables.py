@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 
 SMALL = """\
 kafka: {hosts: [a:1], topics: [logs]}

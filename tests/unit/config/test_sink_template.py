@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from config.sink_template import Field, Template, parse_template
+from config.sink.template import Field, Template, parse_template
 
 
 @pytest.mark.parametrize(

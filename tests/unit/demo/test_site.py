@@ -2,7 +2,7 @@ from pathlib import Path
 
 from config.load import load
 from config.model import ShipperConfig
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from demo.site import Site, has_package_log
 
 

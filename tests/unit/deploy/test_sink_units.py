@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.load import load
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink import commands
 from spark_sink.__main__ import _parser
 

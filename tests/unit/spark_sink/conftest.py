@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
 from spark_sink.session import open_session
 
 

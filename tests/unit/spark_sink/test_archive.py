@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.load import load
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink import archive, versions
 from spark_sink.jars import spark_home
 
@@ -28,9 +28,12 @@ def test_nothing_in_the_zip_is_compiled_for_one_machine(tmp_path: Path) -> None:
     packed, _ = archive.write(tmp_path)
     with zipfile.ZipFile(packed) as opened:
         names = opened.namelist()
-    assert {"spark_sink/__main__.py", "config/sink.py", "yaml/__init__.py", "prometheus_client/__init__.py"} <= set(
-        names
-    )
+    assert {
+        "spark_sink/__main__.py",
+        "config/sink/model.py",
+        "yaml/__init__.py",
+        "prometheus_client/__init__.py",
+    } <= set(names)
     assert not [name for name in names if name.endswith((".so", ".pyc"))]
 
 

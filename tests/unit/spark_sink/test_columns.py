@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from config.sink_tables import ColumnConfig
+from config.sink.tables import ColumnConfig
 from spark_sink.schema import LINES, Column, names
 from spark_sink.transform import Transform
 from tests.unit.spark_sink.conftest import sink_config

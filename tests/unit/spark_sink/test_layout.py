@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from config.sink_tables import ColumnConfig, ColumnType, TableConfig
+from config.sink.tables import ColumnConfig, ColumnType, TableConfig
 from spark_sink.errors import Refused
 from spark_sink.landing.staged import stage
 from spark_sink.layout import Layout, of_lines, prepare

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from config.sink_tables import BUILT_IN
+from config.sink.tables import BUILT_IN
 from spark_sink import commands
 from spark_sink.__main__ import _parser, main
 from spark_sink.schema import LINES, names

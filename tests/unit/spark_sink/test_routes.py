@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink_tables import TableConfig
+from config.sink.tables import TableConfig
 from spark_sink.errors import SinkError
 from spark_sink.transform import Transform
 from tests.unit.spark_sink.conftest import sink_config

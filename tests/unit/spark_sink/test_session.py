@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.session import NEEDED, collector, settings, submitted
 
 

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from config.sink import SinkConfig
-from config.sink_kafka import KafkaSource
+from config.sink.kafka import KafkaSource
+from config.sink.model import SinkConfig
 from spark_sink.kafka import source
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.start import Start, resolve
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker

@@ -1,7 +1,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink_kafka import KafkaSource
+from config.sink.kafka import KafkaSource
 from spark_sink.errors import SinkError
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.topics import missing, named, present, topics, wait_for

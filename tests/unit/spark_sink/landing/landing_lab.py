@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.batches import Batches
 from spark_sink.checkpoint import Checkpoint
 from spark_sink.kafka.bounds import Bounds, between

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from config.sink_parts import CheckpointConfig, DedupeConfig
-from config.sink_tables import TableConfig
+from config.sink.parts import CheckpointConfig, DedupeConfig
+from config.sink.tables import TableConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.bounds import Bounds
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab

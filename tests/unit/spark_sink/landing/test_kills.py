@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.sink_parts import CheckpointConfig
+from config.sink.parts import CheckpointConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.bounds import Bounds
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
@@ -29,6 +29,17 @@ def expect_all(lab: LandingLab) -> None:
     assert sorted(found) == [("f", offset) for offset in range(0, 150, 10)] + [("g", 0), ("g", 50), ("g", 100)]
     assert lab.rows().where("file_id IS NULL").count() == 3
     assert lab.reasons() == {"not JSON": 3}
+
+
+def expect_the_rest_of_the_next_run(lab: LandingLab) -> None:
+    """After one with bounds."""
+    lab.bounds = None
+    lab.start()
+    lab.catch_up()
+    for first in (50, 100):
+        send_a_batch(lab, first)
+        lab.land()
+    expect_all(lab)
 
 
 def new_checkpoint(lab: LandingLab, start: str) -> None:
@@ -122,13 +133,7 @@ def test_a_run_with_bounds_leaves_the_rest_to_the_next_one(lab: LandingLab, mome
     lab.land()
     assert lab.batches[-1].ends == {("logs", 0): 2, ("logs", 1): 1}
     assert lab.lines() == [("f", 0), ("f", 10), ("g", 0)]
-    lab.bounds = None
-    lab.start()
-    lab.catch_up()
-    for first in (50, 100):
-        send_a_batch(lab, first)
-        lab.land()
-    expect_all(lab)
+    expect_the_rest_of_the_next_run(lab)
 
 
 def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..., LandingLab]) -> None:
@@ -143,6 +148,16 @@ def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..
     assert lab.land().repeats == 1
     lab.start()
     assert lab.lander.marks.of(lab.config.table.path)["web-1", "g"].offset == 0
+
+
+def test_marks_that_were_lost_after_a_run_with_bounds_cost_no_line(lab: LandingLab) -> None:
+    """The checkpoint has read all of it; the tables hold what lay below the bounds."""
+    lab.bounds = Bounds({("logs", 0): 2, ("logs", 1): 1})
+    lab.start()
+    send_a_batch(lab, 0)
+    lab.land()
+    lab.spark.sql(f"DELETE FROM delta.`{lab.config.state_path}`")
+    expect_the_rest_of_the_next_run(lab)
 
 
 def test_what_kafka_deleted_before_it_was_read_is_recorded(lab: LandingLab) -> None:

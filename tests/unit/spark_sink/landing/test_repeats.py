@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.sink_parts import DedupeConfig
+from config.sink.parts import DedupeConfig
 from tests.unit.spark_sink.landing.landing_lab import LandingLab
 
 pytestmark = pytest.mark.spark

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.sink_tables import TableConfig
+from config.sink.tables import TableConfig
 from spark_sink.errors import Refused
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 

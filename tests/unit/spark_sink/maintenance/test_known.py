@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from config.sink_tables import TableConfig
+from config.sink.tables import TableConfig
 from spark_sink.maintenance.known import Known, table_name
 from spark_sink.tables import Table
 from tests.unit.spark_sink.conftest import sink_config

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink import SinkConfig, TableConfig
-from config.sink_maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
-from config.sink_views import ViewConfig
+from config.sink.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
+from config.sink.model import SinkConfig, TableConfig
+from config.sink.views import ViewConfig
 from spark_sink.errors import SPARK_ERRORS
 from spark_sink.maintenance.known import known_tables
 from spark_sink.maintenance.maintain import Maintenance

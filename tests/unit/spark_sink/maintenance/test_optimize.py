@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink_maintenance import OptimizeConfig
+from config.sink.maintenance import OptimizeConfig
 from spark_sink.maintenance.optimize import is_closed, join, plan, small_size
 from spark_sink.maintenance.sizes import Part, Sizes, sizes
 from tests.unit.spark_sink.maintenance.tables import NOW, make_lines, messages

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.maintenance.ranges import pieces, readable
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink_tables import ColumnConfig, TableConfig
+from config.sink.tables import ColumnConfig, TableConfig
 from spark_sink.errors import Refused
 from spark_sink.maintenance.repair import Repair
 from spark_sink.report import Report

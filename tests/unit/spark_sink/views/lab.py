@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from config.sink import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
-from config.sink_views import ViewConfig
+from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink.views import ViewConfig
 from spark_sink.report import Report
 from spark_sink.schema import LINES
 from spark_sink.views.views import Views

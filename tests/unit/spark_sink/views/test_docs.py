@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.load import load
-from config.sink import SinkConfig
+from config.sink.model import SinkConfig
 from spark_sink.report import Report
 from spark_sink.views.views import Views
 from tests.unit.spark_sink.views.lab import ViewsLab

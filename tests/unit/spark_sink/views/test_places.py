@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.sink_views import ViewConfig
+from config.sink.views import ViewConfig
 from spark_sink.errors import Refused, SinkError
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink_views import ViewConfig
+from config.sink.views import ViewConfig
 from spark_sink.errors import SinkError
 from spark_sink.views import catalyst
 from spark_sink.views.query import explain

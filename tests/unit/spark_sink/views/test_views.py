@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from config.sink_views import ViewConfig, ViewTriggerConfig
+from config.sink.views import ViewConfig, ViewTriggerConfig
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = pytest.mark.spark

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 
 from config.checks import Finding, not_blank
 from config.logs import LoggingConfig, LogMetricsConfig
-from config.sink_kafka import Raw
-from config.sink_tables import fixed_path
-from config.sink_times import DAY, HOUR, Span
+from config.sink.kafka import Raw
+from config.sink.tables import fixed_path
+from config.sink.times import DAY, HOUR, Span
 from config.units import Duration
 
 LostOffsets = Literal["fail", "continue"]

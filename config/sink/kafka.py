@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from config.checks import Finding
 from config.kafka import addresses
 from config.kafka_security import SaslConfig
-from config.sink_security import SourceSslConfig
+from config.sink.security import SourceSslConfig
 from config.units import Duration
 
 Raw = dict[str, str | int | float | bool]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from config.checks import Finding, not_blank
-from config.sink_kafka import Raw
-from config.sink_template import Template, parse_template
+from config.sink.kafka import Raw
+from config.sink.template import Template, parse_template
 
 # What every table of lines has (spark_sink.schema.LINES; a test holds the two together).
 BUILT_IN = (

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from config.checks import Finding
-from config.sink_kafka import KafkaSource
+from config.sink.kafka import KafkaSource
 
 Start = Literal["earliest", "latest", "timestamp", "offsets", "committed", "table"]
 Stop = Literal["never", "available-now", "offsets", "timestamp"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from config.checks import Finding, not_blank
-from config.sink_tables import fixed_path, identifier, identifiers
+from config.sink.tables import fixed_path, identifier, identifiers
 from config.units import Duration
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from config.checks import Finding
-from config.sink_bounds import Offsets, Start, Stop, goes_with, group, in_order, start_offsets, stop_offsets, within
-from config.sink_kafka import KafkaSource, Raw
-from config.sink_maintenance import MaintenanceConfig
-from config.sink_parts import (
+from config.sink.bounds import Offsets, Start, Stop, goes_with, group, in_order, start_offsets, stop_offsets, within
+from config.sink.kafka import KafkaSource, Raw
+from config.sink.maintenance import MaintenanceConfig
+from config.sink.parts import (
     CheckpointConfig,
     DeadLetterConfig,
     DedupeConfig,
@@ -20,10 +20,10 @@ from config.sink_parts import (
     spark_key,
     texts,
 )
-from config.sink_paths import Place, base_is_fixed, collisions, normal, normal_pattern
-from config.sink_tables import ColumnConfig, TableConfig, clustering, columns_agree
-from config.sink_times import Timestamp
-from config.sink_views import ViewConfig, views_agree
+from config.sink.paths import Place, base_is_fixed, collisions, normal, normal_pattern
+from config.sink.tables import ColumnConfig, TableConfig, clustering, columns_agree
+from config.sink.times import Timestamp
+from config.sink.views import ViewConfig, views_agree
 from config.units import Duration
 
 _MAX_DELAY = 900.0

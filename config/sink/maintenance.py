@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from config.checks import Finding
-from config.sink_times import DAY, HOUR, Span, readable_span
+from config.sink.times import DAY, HOUR, Span, readable_span
 from config.units import Size
 
 _SAFE = 7 * DAY  # what Delta itself insists on

@@ -1,3 +1,4 @@
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,17 @@ from shipper.testing import ManualClock
 from spark_sink.jars import broker_set
 from tests.lab import Lab
 from tests.short_reads import LogOnDisk
+
+
+@pytest.fixture(autouse=True)
+def root_logger() -> Iterator[None]:
+    """What a test sets up is taken back: a handler that stayed would write to a stream that is closed by then."""
+    root, quiet = logging.getLogger(), logging.getLogger("watchdog")
+    found = (root.handlers[:], root.level, quiet.level)
+    yield
+    root.handlers[:] = found[0]
+    root.setLevel(found[1])
+    quiet.setLevel(found[2])
 
 
 @pytest.fixture

@@ -1,22 +1,10 @@
 import json
 import logging
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from shipper import logs
-
-
-@pytest.fixture(autouse=True)
-def root_logger() -> Iterator[None]:
-    """What the tests set up is taken back."""
-    root, quiet = logging.getLogger(), logging.getLogger("watchdog")
-    found = (root.handlers[:], root.level, quiet.level)
-    yield
-    root.handlers[:] = found[0]
-    root.setLevel(found[1])
-    quiet.setLevel(found[2])
 
 
 def test_a_json_line_has_the_names_of_the_common_schema(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.jvm import jvm
 
 NONE = -1  # below every batch number
 
@@ -69,7 +70,7 @@ class Checkpoint:
     def _text(self, name: str) -> str:
         stream = self._file_system().open(self._at(name))
         try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            return str(jvm(self.spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
             stream.close()
 
@@ -77,12 +78,7 @@ class Checkpoint:
         return bool(self._file_system().exists(self._at(name)))
 
     def _at(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self.path, name)
+        return jvm(self.spark).org.apache.hadoop.fs.Path(self.path, name)
 
     def _file_system(self) -> Any:
         return self._at("metadata").getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())
-
-    @property
-    def _jvm(self) -> Any:
-        assert self.spark._jvm is not None
-        return self.spark._jvm

@@ -39,8 +39,7 @@ _STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 _DEFAULTS = {
     # Delta's own 10 are ten seconds of batches, and a checkpoint costs as many rows as the table has files.
     "delta.checkpointInterval": "100",
-    # A commit a second makes 86,400 files a day in the log's directory, which Delta lists.
-    # As far back as files are kept.
+    # As far back as files are kept: a commit a second makes 86,400 files a day in the log, and Delta lists them.
     "delta.logRetentionDuration": "interval 7 days",
 }
 

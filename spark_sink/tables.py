@@ -7,6 +7,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_sink.jvm import jvm, listed, nothing
+
 NEVER = -1  # below every batch id
 
 
@@ -24,8 +26,7 @@ class Table:
         """The highest batch that this writer has committed, NEVER when there is none."""
         if not self.exists():
             return NEVER
-        committed = self.log().unsafeVolatileSnapshot().transactions().get(writer)
-        return int(committed.get()) if committed.isDefined() else NEVER
+        return batch_in(self.log().unsafeVolatileSnapshot(), writer)
 
     def holds(self, topics: Sequence[str]) -> bool:
         """Whether a row came from one of the topics. Reads no more files than their statistics make it."""
@@ -55,15 +56,23 @@ class Table:
 
     def handle(self) -> Any:
         """Delta's own view of the table, as it was when this process last looked."""
-        return self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.spark._jsparkSession, self.path)
+        return jvm(self.spark).org.apache.spark.sql.delta.DeltaLog.forTable(self.spark._jsparkSession, self.path)
 
     def log(self) -> Any:
         """The same, as it is now: Delta's public interface tells neither versions nor batches."""
-        log, none = self.handle(), self._jvm.scala.Option.empty()
+        log, none = self.handle(), nothing(self.spark)
         log.update(False, none, none)
         return log
 
-    @property
-    def _jvm(self) -> Any:
-        assert self.spark._jvm is not None
-        return self.spark._jvm
+
+def batch_in(snapshot: Any, writer: str) -> int:
+    """The highest batch of this writer that a snapshot of Delta's knows, NEVER when there is none.
+
+    The checksum file of a version names all writers. Without it, Spark has to replay the log, which costs more than a
+    small batch; `OptimisticTransaction.txnVersion` always does.
+    """
+    checksum = snapshot.checksumOpt()
+    if checksum.isDefined() and (named := checksum.get().setTransactions()).isDefined():
+        return max((int(each.version()) for each in listed(named.get()) if each.appId() == writer), default=NEVER)
+    found = snapshot.transactions().get(writer)
+    return int(found.get()) if found.isDefined() else NEVER

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.jvm import jvm
 from spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
@@ -30,7 +31,7 @@ class Admin:
         return f"<Admin {self._servers}>"  # the options may hold secrets
 
     def __enter__(self) -> Self:
-        java: Any = self._spark._jvm
+        java = jvm(self._spark)
         self._java, self._kafka = java, java.org.apache.kafka
         properties = java.java.util.Properties()
         timeouts = {"default.api.timeout.ms": self._milliseconds, "request.timeout.ms": self._milliseconds // 2}

@@ -6,18 +6,18 @@ Then they are committed as they are, or written once more without what has to go
 leaves files that no version of the table names: nobody reads them, and a full VACUUM takes them away.
 
 Delta's public interface writes and commits in one step. Used here instead, all of Delta's own (delta-spark 4.0.1):
-`DeltaLog.forTable`, `DeltaLog.startTransaction`, `OptimisticTransaction.writeFiles`, `.txnVersion`, `.commit`, and
-`DeltaLog.createDataFrame`, which reads files that are not committed.
+`DeltaLog.forTable`, `DeltaLog.startTransaction`, `OptimisticTransaction.writeFiles`, `.readTxn`, `.commit`, and
+`DeltaLog.createDataFrame`, which reads files that are not committed; `Snapshot.checksumOpt` in `tables`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from spark_sink.errors import Refused
-from spark_sink.tables import Table
+from spark_sink.jvm import jvm, listed, nothing
+from spark_sink.tables import Table, batch_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class Staged:
     @property
     def count(self) -> int:
         """Rows, by the files' own statistics."""
-        return sum(int(each.numLogicalRecords().get()) for each in scala_list(self.files))
+        return sum(int(each.numLogicalRecords().get()) for each in listed(self.files))
 
     def rows(self) -> DataFrame:
         """What is in the files, with the table's columns."""
-        log, none = self.transaction.deltaLog(), _jvm(self.table.spark).scala.Option.empty()
+        log, none = self.transaction.deltaLog(), nothing(self.table.spark)
         return DataFrame(log.createDataFrame(self.transaction.snapshot(), self.files, False, none), self.table.spark)
 
     def commit(self, writer: Writer | None) -> int:
@@ -58,7 +58,9 @@ class Staged:
         """
         actions = self.files.toBuffer()
         if writer is not None:
-            known = int(self.transaction.txnVersion(writer.query_id))
+            # The commit fails if another names this writer meanwhile.
+            self.transaction.readTxn().addOne(writer.query_id)
+            known = batch_in(self.transaction.snapshot(), writer.query_id)
             if known >= writer.batch:
                 raise Refused(
                     f"the table {self.table.path} has batch {known} of this checkpoint already, but not the rows of "
@@ -71,33 +73,23 @@ class Staged:
 
     def discard(self) -> None:
         """The files go away, best effort: no version of the table names them."""
-        paths = [each.absolutePath(self.transaction.deltaLog()) for each in scala_list(self.files)]
+        paths = [each.absolutePath(self.transaction.deltaLog()) for each in listed(self.files)]
         for path in paths:
             path.getFileSystem(self.table.spark._jsparkSession.sessionState().newHadoopConf()).delete(path, False)
 
     def _set_transaction(self, writer: Writer) -> Any:
-        jvm = _jvm(self.table.spark)
-        now = jvm.scala.Option.apply(jvm.System.currentTimeMillis())
-        return jvm.org.apache.spark.sql.delta.actions.SetTransaction(writer.query_id, writer.batch, now)
+        java = jvm(self.table.spark)
+        now = java.scala.Option.apply(java.System.currentTimeMillis())
+        return java.org.apache.spark.sql.delta.actions.SetTransaction(writer.query_id, writer.batch, now)
 
     def _append(self) -> Any:
-        jvm = _jvm(self.table.spark)
-        none = jvm.scala.Option.empty()
-        write = getattr(jvm, "org.apache.spark.sql.delta.DeltaOperations$Write")
-        return write(jvm.org.apache.spark.sql.SaveMode.Append, none, none, none)
+        java, none = jvm(self.table.spark), nothing(self.table.spark)
+        write = getattr(java, "org.apache.spark.sql.delta.DeltaOperations$Write")
+        return write(java.org.apache.spark.sql.SaveMode.Append, none, none, none)
 
 
 def stage(table: Table, rows: DataFrame) -> Staged:
     """Write the rows, which must have the table's columns in its order. Nobody sees them yet."""
-    none = _jvm(table.spark).scala.Option.empty()
+    none = nothing(table.spark)
     transaction = table.handle().startTransaction(none, none)
     return Staged(table, transaction, transaction.writeFiles(rows._jdf))
-
-
-def scala_list(sequence: Any) -> Sequence[Any]:
-    return [sequence.apply(index) for index in range(sequence.size())]
-
-
-def _jvm(spark: SparkSession) -> Any:
-    assert spark._jvm is not None
-    return spark._jvm

@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_sink.jvm import jvm, listed, nothing
 from spark_sink.landing import marks
 from spark_sink.tables import Table
 
@@ -37,24 +38,23 @@ class Folding:
 
     def commit(self) -> None:
         """Raises Spark's error for a conflict when another has taken out one of the files."""
-        jvm: Any = self.table.spark._jvm
-        none = jvm.scala.Option.empty()
+        java, none = jvm(self.table.spark), nothing(self.table.spark)
         added = self.transaction.writeFiles(self.kept.coalesce(1)._jdf)
-        actions, now = self.files.toBuffer().clone(), jvm.System.currentTimeMillis()
+        actions, now = self.files.toBuffer().clone(), java.System.currentTimeMillis()
         actions.clear()
-        for index in range(self.files.size()):
-            actions.append(self.files.apply(index).removeWithTimestamp(now, False))
-        for index in range(added.size()):
-            actions.append(_same_data(added.apply(index)))
+        for each in listed(self.files):
+            actions.append(each.removeWithTimestamp(now, False))
+        for each in listed(added):
+            actions.append(_same_data(each))
         # Of Delta's own (delta-spark 4.0.1): OptimisticTransaction's filterFiles, writeFiles and commit, the actions
         # AddFile and RemoveFile, DeltaLog.createDataFrame, DeltaOperations.Write.
-        write = getattr(jvm, "org.apache.spark.sql.delta.DeltaOperations$Write")
-        self.transaction.commit(actions.toList(), write(jvm.org.apache.spark.sql.SaveMode.Overwrite, none, none, none))
+        write = getattr(java, "org.apache.spark.sql.delta.DeltaOperations$Write")
+        self.transaction.commit(actions.toList(), write(java.org.apache.spark.sql.SaveMode.Overwrite, none, none, none))
 
 
 def read(table: Table, forget_before: float) -> Folding:
     """`forget_before`: files without a row since then (seconds of the epoch) go. A few files a call: OPTIMIZE first."""
-    none = table.spark._jvm.scala.Option.empty()  # type: ignore[union-attr]
+    none = nothing(table.spark)
     log = table.log()
     transaction = log.startTransaction(none, none)
     files = transaction.filterFiles()

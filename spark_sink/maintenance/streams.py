@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
+from spark_sink.jvm import jvm
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,8 @@ def _stream(spark: SparkSession, name: str, path: str) -> Stream:
 
 
 def _commits(spark: SparkSession, path: str) -> Iterator[tuple[int, datetime]]:
-    assert spark._jvm is not None
     # Of Hadoop's public FileSystem: exists, listStatus.
-    directory: Any = spark._jvm.org.apache.hadoop.fs.Path(path, "commits")
+    directory = jvm(spark).org.apache.hadoop.fs.Path(path, "commits")
     files = directory.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
     for status in files.listStatus(directory) if files.exists(directory) else ():
         name = str(status.getPath().getName())

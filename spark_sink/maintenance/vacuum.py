@@ -18,6 +18,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, Refused
+from spark_sink.jvm import jvm, nothing
 from spark_sink.tables import Table
 
 # Delta cuts the listing of a directory, however small, into as many tasks: Spark's default is 10,000, which is minutes.
@@ -103,10 +104,9 @@ def _deleted(table: Table, before: int) -> Deleted:
 
 def _version_at(table: Table, seconds: float) -> int | None:
     """The last version of that time, None when the log does not go back so far."""
-    jvm: Any = table.spark._jvm
-    history, none = table.log().history(), jvm.scala.Option.empty()
+    history, none = table.log().history(), nothing(table.spark)
     try:
-        moment = jvm.java.sql.Timestamp(int(seconds * 1000))
+        moment = jvm(table.spark).java.sql.Timestamp(int(seconds * 1000))
         return int(history.getActiveCommitAtTime(moment, none, True, False, False).version())
     except SPARK_ERRORS as error:
         if "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION" in str(error) or "before the earliest" in str(error):
@@ -115,12 +115,11 @@ def _version_at(table: Table, seconds: float) -> int | None:
 
 
 def _note(table: Table, version: int) -> None:
-    note, some = _delta(table).commands.LastVacuumInfo, table.spark._jvm.scala.Option.apply  # type: ignore[union-attr]
+    note, some = _delta(table).commands.LastVacuumInfo, jvm(table.spark).scala.Option.apply
     note.persistLastVacuumInfo(note(some(version)), table.log())
 
 
 def _delta(table: Table) -> Any:
     # Of Delta's own (delta-spark 4.0.1): DeltaLog.tombstoneRetentionMillis, DeltaHistoryManager.getActiveCommitAtTime,
     # commands.LastVacuumInfo and its persistLastVacuumInfo.
-    assert table.spark._jvm is not None
-    return table.spark._jvm.org.apache.spark.sql.delta
+    return jvm(table.spark).org.apache.spark.sql.delta

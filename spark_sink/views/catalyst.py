@@ -9,6 +9,8 @@ from typing import Any, Literal
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from spark_sink.jvm import jvm
+
 # Nodes of a plan that remember rows from batch to batch; a join does when both of its sides are streams.
 STATEFUL = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark", "GlobalLimit", "Tail", "Offset"}
 
@@ -20,9 +22,8 @@ def parse_query(spark: SparkSession, text: str) -> None:
 
 def check_streaming(spark: SparkSession, rows: DataFrame, mode: Literal["append", "complete"]) -> None:
     """Raises what Spark would when the query starts."""
-    assert spark._jvm is not None
-    modes = spark._jvm.org.apache.spark.sql.streaming.OutputMode
-    checker = spark._jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    modes = jvm(spark).org.apache.spark.sql.streaming.OutputMode
+    checker = jvm(spark).org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
     checker.checkForStreaming(_plan(rows), modes.Append() if mode == "append" else modes.Complete())
 
 

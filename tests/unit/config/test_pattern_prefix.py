@@ -109,7 +109,7 @@ def test_it_is_kept_up_where_most_lines_begin_alike() -> None:
 
 
 def test_no_pattern_takes_long_to_be_counted() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     for pattern in ["^" + "a" * 5000, "^" + "[a" * 5000, "^a{2}" * 2000, "^" + r"\s" * 5000 + "$", "^a|" * 3000]:
         deciding_characters(pattern)
-    assert time.monotonic() - start < 1
+    assert time.process_time() - start < 1

@@ -151,12 +151,12 @@ def test_all_matches_are_told_in_characters(pattern, text, spans):
 @pytest.mark.parametrize("unit", ["a", "ab,", string.ascii_lowercase + "é,"])
 def test_no_pattern_stalls_on_a_line_of_a_megabyte(pattern, unit):
     line = unit * (1_000_000 // len(unit)) + "!"
-    start = time.monotonic()
+    start = time.process_time()
     searcher([pattern])(line)
-    assert time.monotonic() - start < 0.5
+    assert time.process_time() - start < 0.5
 
 
 def test_many_matches_beyond_ascii_take_linear_time():
-    start = time.monotonic()
+    start = time.process_time()
     assert sum(1 for _ in finder("a")("éa" * 200_000)) == 200_000
-    assert time.monotonic() - start < 3
+    assert time.process_time() - start < 3

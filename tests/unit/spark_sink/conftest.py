@@ -31,7 +31,9 @@ def config(tmp_path: Path) -> SinkConfig:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One JVM for all tests, set up as the product does it."""
-    session = open_session(sink_config(tmp_path_factory.mktemp("spark")))
+    """One JVM for all tests, set up as the product does it. With its first compiler alone: hardly anything that a test
+    runs is run often enough for the second, which takes half of the CPU."""
+    quick = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
+    session = open_session(sink_config(tmp_path_factory.mktemp("spark"), spark=quick))
     yield session
     session.stop()

@@ -316,6 +316,6 @@ def test_documents_of_any_depth_are_merged(clock: ManualClock) -> None:
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(.*a){20}", "(a|a?)+$"])
 def test_no_pattern_holds_the_reader_up(clock: ManualClock, pattern: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     read(multiline.build(MultilineConfig(pattern=pattern), Endless(b"a" * 1_000_000 + b"!", 3, 1), 10**7, clock))
-    assert time.monotonic() - start < 1
+    assert time.process_time() - start < 1

@@ -55,9 +55,9 @@ def test_what_go_refuses_is_refused(pattern: str) -> None:
 
 
 def test_many_stars_cost_no_more_than_the_name_is_long() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert not wild("*a" * 30 + "*b").regex.fullmatch("a" * 200)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_a_pattern_is_what_is_fixed_and_what_is_not() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from base64 import b64encode
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,10 +18,19 @@ from spark_sink.kafka.bounds import Bounds, between
 from spark_sink.kafka.offsets import to_json
 from spark_sink.landing.batch import Landed, Lander
 from spark_sink.landing.opening import Opening
+from spark_sink.local_rows import local_rows
+from spark_sink.schema import Column
 from spark_sink.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
-COLUMNS = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"
+# Bytes as base64: no Python process is started for them.
+SENT = [
+    Column(*each, "")
+    for each in (
+        ("text", "STRING"), ("topic", "STRING"), ("partition", "INT"), ("offset", "BIGINT"), ("timestamp", "TIMESTAMP"),
+    )
+]  # fmt: skip
+RECORD = ("unbase64(text) AS value", "topic", "partition", "offset", "timestamp")
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -159,8 +169,9 @@ class LandingLab:
             for offset in range(first, end):
                 value = self.kafka.records[topic, partition][offset]
                 sent = datetime.fromtimestamp(self.kafka.sent[topic, partition][offset], UTC)
-                rows.append((b"k", value, topic, partition, offset, sent))
-        return self.spark.createDataFrame(rows, COLUMNS)
+                text = None if value is None else b64encode(value).decode()
+                rows.append((text, topic, partition, offset, sent.isoformat()))
+        return local_rows(self.spark, SENT, rows).selectExpr("CAST('k' AS BINARY) AS key", *RECORD)
 
     # What is there.
 

@@ -15,7 +15,7 @@ from bench.sink_process import Landing, measure
 from bench.table import show, spread
 
 PARTS = ("speed", "shipped", "delay")
-BATCHES = 12  # of each run
+BATCHES = 6  # of each run: half a million records each, as in a catch-up with the default bounds
 MASTER = "local[2]"
 BAD_EVERY = 100
 RATE = 100.0  # rows a second while delays are measured

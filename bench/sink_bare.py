@@ -11,8 +11,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -27,7 +26,7 @@ from spark_sink.kafka import source
 from spark_sink.layout import of_lines, prepare
 from spark_sink.session import open_session
 from spark_sink.tables import Table
-from spark_sink.transform import Transform
+from spark_sink.transform import Transform, fenced
 
 # The typed columns as anybody would write them: no VARIANT, no look at whether all of it fits.
 RECORD = (
@@ -56,8 +55,7 @@ def typed(_: Transform, records: DataFrame) -> DataFrame:
 
 def variant(transform: Transform, records: DataFrame) -> DataFrame:
     """The sink's own parsing, good rows only, without anything that makes them land once."""
-    # As the sink does it: without an observation Spark parses twice.
-    return transform.good(transform.parse(records).observe(Observation("batch"), F.count("reason").alias("bad")))
+    return transform.good(fenced(transform.parse(records)))
 
 
 SHAPES: dict[str, Callable[[Transform, DataFrame], DataFrame]] = {"bare": bare, "typed": typed, "variant": variant}

@@ -4,10 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from config.sink.kafka import KafkaSource
+from config.sink.model import SinkConfig
+from config.sink.parts import CheckpointConfig
+from config.sink.tables import TableConfig
 from demo.broker import Broker
 from shipper.testing import ManualClock
 from spark_sink.jars import broker_set
+from spark_sink.session import open_session
 from tests.lab import Lab
 from tests.short_reads import LogOnDisk
 
@@ -43,6 +49,22 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         pytest.skip("the jars of the Kafka broker are not in the cache: run script/bootstrap")
     with Broker(tmp_path_factory.mktemp("kafka")) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One JVM for all tests of the session, set up as the product does it. With its first compiler alone: hardly any
+    code of a test is run often enough for the second, which takes half of the CPU."""
+    directory = tmp_path_factory.mktemp("spark")
+    config = SinkConfig(
+        kafka=KafkaSource(hosts=("none:9092",), topics=("none",)),
+        table=TableConfig(path=str(directory)),
+        checkpoint=CheckpointConfig(path=str(directory)),
+        spark={"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"},
+    )
+    session = open_session(config)
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from spark_sink.maintenance.ranges import pieces, readable, within
 from spark_sink.report import Report
 from spark_sink.session import open_session
 from spark_sink.tables import Table
-from spark_sink.transform import Transform
+from spark_sink.transform import Transform, fenced
 
 DRY = "; nothing is changed (dry run)"
 
@@ -83,7 +83,8 @@ class Repair:
         guard.check_versions({table.path: table for table in self._tables()}, self.lander.marks.versions)
         bad = lake.dead_letter.read().where("last_offset IS NULL")
         asked = bad.where(F.lower("reason").contains(reason.lower()))
-        good = self.lander.transform.parse(_as_records(asked)).where("reason IS NULL").select(*PLACE, "date").persist()
+        parsed = fenced(self.lander.transform.parse(_as_records(asked)))
+        good = parsed.where("reason IS NULL").select(*PLACE, "date").persist()
         count, all_of_them = good.count(), asked.count()
         self._tell(reason, count, all_of_them)
         if count and not self.dry_run:

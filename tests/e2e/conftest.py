@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
 from demo.broker import Broker
-from spark_sink.session import open_session
 from tests.e2e.running import Agent, Topic
 from tests.e2e.sinking import SinkLab
 
@@ -38,16 +36,6 @@ def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[Age
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     with Broker(tmp_path_factory.mktemp("broker"), heap="256m") as broker:
         yield broker
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """Reads what the processes have written."""
-    directory = str(tmp_path_factory.mktemp("spark"))
-    source = KafkaSource(hosts=("none:9092",), topics=("none",))
-    return open_session(
-        SinkConfig(kafka=source, table=TableConfig(path=directory), checkpoint=CheckpointConfig(path=directory))
-    )
 
 
 @pytest.fixture

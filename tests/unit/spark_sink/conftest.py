@@ -1,12 +1,9 @@
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
-from spark_sink.session import open_session
 
 
 def sink_config(directory: Path, **changes: object) -> SinkConfig:
@@ -27,13 +24,3 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def config(tmp_path: Path) -> SinkConfig:
     return sink_config(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One JVM for all tests, set up as the product does it. With its first compiler alone: hardly anything that a test
-    runs is run often enough for the second, which takes half of the CPU."""
-    quick = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
-    session = open_session(sink_config(tmp_path_factory.mktemp("spark"), spark=quick))
-    yield session
-    session.stop()

@@ -13,7 +13,7 @@ from spark_sink.landing.staged import stage
 from spark_sink.layout import Layout, of_lines, prepare
 from spark_sink.schema import LINES, Column
 from spark_sink.tables import Table
-from spark_sink.transform import Transform
+from spark_sink.transform import Transform, fenced
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.records import records
 
@@ -41,7 +41,7 @@ class Lab:
     def land(self, http: str) -> None:
         value = ('{"@timestamp":"2026-11-21T09:30:00Z","http":{' + http + "}}").encode()
         transform = Transform(self.config)
-        stage(self.table, transform.good(transform.parse(records(self.spark, [("", value)])))).commit(None)
+        stage(self.table, transform.good(fenced(transform.parse(records(self.spark, [("", value)]))))).commit(None)
 
     def rows(self, *columns: str) -> list[Row]:
         return sorted(self.table.read().select(*columns).collect(), key=str)

@@ -12,7 +12,7 @@ from spark_sink.landing.staged import stage
 from spark_sink.layout import Layout, prepare
 from spark_sink.schema import BAD_RECORDS, LINES
 from spark_sink.tables import Table
-from spark_sink.transform import Transform
+from spark_sink.transform import Transform, fenced
 from tests.unit.spark_sink.conftest import sink_config
 
 PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()
@@ -82,8 +82,8 @@ class Tables:
         broken = self._records(
             [(f"{DAY} 09:30:00", "no JSON"), (f"{DAY} 09:31:00", "nor this"), (f"{DAY} 09:30:00", "{}")]
         )
-        stage(lines, transform.good(transform.parse(first))).commit(None)
-        stage(lines, transform.good(transform.parse(second))).commit(None)
+        stage(lines, transform.good(fenced(transform.parse(first)))).commit(None)
+        stage(lines, transform.good(fenced(transform.parse(second)))).commit(None)
         stage(bad, transform.bad(transform.parse(broken))).commit(None)
 
     def here(self, text: str) -> str:

@@ -28,7 +28,9 @@ def plan(known: Known, found: Sizes, now: datetime) -> Old | None:
         return None
     first_kept = (now - timedelta(seconds=known.keep)).date()
     if known.role == "dead letter":
-        return Old(f"coalesce(at, kafka_ts) < TIMESTAMP'{first_kept.isoformat()} 00:00:00Z'")
+        # A sink of version 0.1 did not write `at`; a lost range has no time of Kafka's.
+        times = [name for name in ("at", "kafka_ts") if name in known.table.read().columns]
+        return Old(f"coalesce({', '.join(times)}) < TIMESTAMP'{first_kept.isoformat()} 00:00:00Z'")
     if "date" not in known.table.read().columns:
         raise SinkError("it has no column `date` to tell old rows by: select one in the view's sql")
     condition = f"date < DATE'{first_kept.isoformat()}'"

@@ -11,6 +11,7 @@ from config.load import load
 from config.sink.model import SinkConfig
 from spark_sink import commands
 from spark_sink.__main__ import _parser
+from tests.unit.deploy.units import settings
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "deploy" / "systemd"
@@ -18,17 +19,6 @@ RUN, MAINTAIN, TIMER = (
     FOLDER / name for name in ("spark-sink.service", "spark-sink-maintain.service", "spark-sink-maintain.timer")
 )
 CONFIG = Path("/etc/spark-sink/sink.yml")
-
-
-def settings(unit: Path) -> dict[str, str]:
-    """Each key of a unit has one line."""
-    found: dict[str, str] = {}
-    for line in unit.read_text().splitlines():
-        key, equals, value = line.partition("=")
-        if equals and not line.startswith("#"):
-            assert key not in found, f"{unit.name}: {key} is there twice"
-            found[key] = value
-    return found
 
 
 @pytest.mark.parametrize(

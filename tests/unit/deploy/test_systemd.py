@@ -12,23 +12,13 @@ from config.model import ShipperConfig
 from config.units import parse_duration
 from shipper import cli
 from shipper.signals import Signals
+from tests.unit.deploy.units import settings
 
 ROOT = Path(__file__).parents[3]
 UNIT = ROOT / "deploy" / "systemd" / "shipper.service"
 
 
-def settings() -> dict[str, str]:
-    """Each key of the unit has one line."""
-    found: dict[str, str] = {}
-    for line in UNIT.read_text().splitlines():
-        key, equals, value = line.partition("=")
-        if equals and not line.startswith("#"):
-            assert key not in found, f"{key} is there twice"
-            found[key] = value
-    return found
-
-
-SETTINGS = settings()
+SETTINGS = settings(UNIT)
 
 
 @pytest.fixture

@@ -16,11 +16,6 @@ def sink_config(directory: Path, **changes: object) -> SinkConfig:
     return replace(config, **changes)  # type: ignore[arg-type]  # the tests name real fields
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    # Py4J leaves the closing of its sockets to the garbage collector, which may come in anybody's test.
-    config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> SinkConfig:
     return sink_config(tmp_path)

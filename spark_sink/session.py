@@ -57,6 +57,11 @@ def local_options(cores: int, env: Mapping[str, str] = os.environ) -> dict[str, 
         "spark.sql.shuffle.partitions": str(cores),
         "spark.databricks.delta.snapshotPartitions": str(cores),
         "spark.ui.enabled": "false",
+        # What it would show is kept all the same: a thousand of each, in a hundred megabytes.
+        "spark.ui.retainedJobs": "10",
+        "spark.ui.retainedStages": "10",
+        "spark.ui.retainedTasks": "1000",
+        "spark.sql.ui.retainedExecutions": "10",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"{collector(env)} -Dlog4j2.configurationFile={log_settings.as_uri()}".strip(),
     }

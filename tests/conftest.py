@@ -13,9 +13,14 @@ from config.sink.tables import TableConfig
 from demo.broker import Broker
 from shipper.testing import ManualClock
 from spark_sink.jars import broker_set
+from spark_sink.jvm import jvm
 from spark_sink.session import open_session
+from tests.java import FIRST_COMPILER
 from tests.lab import Lab
 from tests.short_reads import LogOnDisk
+
+# Of a query over a handful of rows it is a third of the time to write, compile and load Java for it.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @pytest.fixture(autouse=True)
@@ -53,18 +58,27 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One JVM for all tests of the session, set up as the product does it. With its first compiler alone: hardly any
-    code of a test is run often enough for the second, which takes half of the CPU."""
+    """One JVM for all tests of the session, set up as the product does it, but that it compiles no code for a few rows.
+    In the end-to-end tests Spark does that as for users."""
     directory = tmp_path_factory.mktemp("spark")
     config = SinkConfig(
         kafka=KafkaSource(hosts=("none:9092",), topics=("none",)),
         table=TableConfig(path=str(directory)),
         checkpoint=CheckpointConfig(path=str(directory)),
-        spark={"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"},
+        spark={"spark.driver.defaultJavaOptions": FIRST_COMPILER, **INTERPRETED},
     )
     session = open_session(config)
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def delta_cache(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Delta remembers a table for an hour, with the plans of all that was asked of it, some 10 MB in all: the tables
+    of the tests before would fill the heap."""
+    yield
+    if "spark" in request.fixturenames:
+        jvm(request.getfixturevalue("spark")).org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 @pytest.fixture

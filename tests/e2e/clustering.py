@@ -16,10 +16,10 @@ from spark_sink import archive
 from spark_sink.jars import not_in_spark, spark_home, spark_set
 from spark_sink.java import find_java
 from tests.e2e.running import await_true
+from tests.java import QUICK
 
 WORKERS = 2
 PATIENCE = 400  # seconds, for five JVMs that start on two busy cores
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Cluster:
@@ -116,11 +116,10 @@ class Cluster:
         return path.read_text() if path.is_file() else ""
 
     def _environment(self) -> Mapping[str, str]:
-        own = {
+        own = QUICK | {
             "SPARK_DAEMON_MEMORY": "192m",
             "SPARK_LOCAL_DIRS": str(self._directory),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "JAVA_TOOL_OPTIONS": QUICK,
         }
         left_out = {"PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"}
         return find_java().environment({key: value for key, value in os.environ.items() if key not in left_out}) | own

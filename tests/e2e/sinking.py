@@ -14,11 +14,10 @@ from pyspark.sql import SparkSession
 
 from demo.broker import Broker
 from tests.e2e.running import await_true
+from tests.java import QUICK
 
 PATIENCE = 180  # seconds, on a busy machine; an ordinary start takes ten
 PARTITIONS = 3
-# The process lives for seconds: what the second compiler would win, it costs several times over.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class SinkProcess:
@@ -38,7 +37,7 @@ class SinkProcess:
 
     def start(self, *options: str) -> None:
         command = [sys.executable, "-m", "spark_sink", "run", "-c", str(self.directory / "sink.yml"), *options]
-        environment = os.environ | {"JAVA_TOOL_OPTIONS": QUICK}
+        environment = os.environ | QUICK
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
 

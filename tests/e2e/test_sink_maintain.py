@@ -9,8 +9,7 @@ from typing import Any
 from demo.broker import Broker
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PARTITIONS, PATIENCE, SinkLab
-
-QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+from tests.java import QUICK
 
 
 def spark_sink(lab: SinkLab, command: str, *options: str) -> subprocess.CompletedProcess[str]:

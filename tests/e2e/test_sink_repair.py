@@ -12,14 +12,15 @@ from pyspark.sql import SparkSession
 
 from demo.broker import Broker
 from tests.e2e.running import await_true
-from tests.e2e.sinking import PARTITIONS, PATIENCE, QUICK, SinkLab
+from tests.e2e.sinking import PARTITIONS, PATIENCE, SinkLab
+from tests.java import QUICK
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 
 def begin_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "spark_sink", "repair", "-c", str(lab.directory / "sink.yml"), "--from-kafka"]
-    environment = os.environ | {"JAVA_TOOL_OPTIONS": QUICK}
+    environment = os.environ | QUICK
     return subprocess.Popen(
         [*command, *options], stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )

@@ -20,6 +20,7 @@ from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableCo
 from config.sink.views import ViewConfig, ViewTriggerConfig
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PATIENCE
+from tests.java import QUICK
 
 pytestmark = pytest.mark.spark
 
@@ -65,7 +66,7 @@ class Killed:
 
     def start(self, *options: str) -> None:
         command = [sys.executable, "-m", "tests.e2e.test_sink_views", str(self.directory), *options]
-        environment = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+        environment = os.environ | QUICK
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
 

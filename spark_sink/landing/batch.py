@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offsets import Partition
+from spark_sink.landing import rest
 from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.marks import MARKS, REPAIRING, File, Mark, Marks, rows_of
@@ -78,6 +79,7 @@ class Lander:
         found = self._routed(parsed, writer) if self.lake.config.has_template else self._unrouted(parsed, writer)
         missing = lost()
         if found.bad or missing:
+            parsed = self.transform.parse(rest.without(records, found.good))
             found.bad = self._bad(self.transform.bad(parsed), missing, writer)
         self._save(found, ends, writer)
         self.leftovers.passed(ends)
@@ -142,6 +144,7 @@ class Lander:
         staged, count = self._deduplicated(staged, found)
         if not staged.empty:
             found.versions[path] = staged.commit(self._unused(staged.table, writer))
+            found.good.append(staged.rows())
         found.rows += count
         found.tables += 1
 
@@ -219,5 +222,6 @@ class _Found:
     repeats: int = 0
     suspects: int = 0
     tables: int = 0
+    good: list[DataFrame] = field(default_factory=list)  # what was committed, of each table
     files: list[tuple[str, File, Mark]] = field(default_factory=list)
     versions: dict[str, int] = field(default_factory=dict)

@@ -1,7 +1,11 @@
 from dataclasses import replace
 
+import pytest
+from pyspark.sql import SparkSession
+
 from config.sink.model import SinkConfig
-from spark_sink.session import NEEDED, collector, settings, submitted
+from spark_sink.jvm import jvm
+from spark_sink.session import COMPILE_ALL, NEEDED, collector, settings, submitted
 
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
@@ -29,3 +33,9 @@ def test_spark_submit_is_known_by_the_gateway_it_opens() -> None:
 def test_a_collector_that_the_environment_names_stands_alone() -> None:
     assert collector({"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
     assert collector({"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""
+
+
+@pytest.mark.spark
+def test_java_was_started_with_what_the_session_asks_for(spark: SparkSession) -> None:
+    given = list(jvm(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
+    assert {COMPILE_ALL, "-XX:+UseParallelGC", "-Xmx1g"} <= set(given)

@@ -75,7 +75,9 @@ def _is_text(field: Field) -> str:
     match field.kind:
         case "string":
             asked = f"try_variant_get(doc, {path_of(field.path)}, 'binary') IS NOT NULL"
-            doubtful = f"left({column}, 1) IN ({_BEGINNINGS}) AND right({column}, 1) IN ({_ENDS})"
+            # The last byte, because `right` counts all characters of the text to find the last one.
+            last = f"CAST(substring(CAST({column} AS BINARY), -1, 1) AS STRING)"
+            doubtful = f"left({column}, 1) IN ({_BEGINNINGS}) AND {last} IN ({_ENDS})"
             return f"CASE WHEN {doubtful} THEN {asked} ELSE true END"
         case "array<string>":
             asked = f"CAST(try_variant_get(doc, {path_of(field.path)}, 'array<binary>') AS ARRAY<STRING>)"

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -47,13 +48,14 @@ def test_a_step_ends_after_one_large_read_so_that_others_get_their_turn(lab: Lab
     for name in ("a.log", "b.log", "c.log"):
         lab.append(name, (b"x" * 99 + b"\n") * 20_000)
     lab.start()
-    steps: list[int] = []
-    while sum(steps) < 6_000_000 and len(steps) < 1000:
-        before = lab.running.metrics.bytes_read
-        lab.step()
-        steps.append(lab.running.metrics.bytes_read - before)
-    assert sum(steps) == 6_000_000
-    assert max(steps) < 2 * READ_SIZE
+    read = [0]
+
+    def all_of_it() -> bool:
+        read.append(lab.running.metrics.bytes_read)
+        return read[-1] == 6_000_000
+
+    lab.until(all_of_it)
+    assert max(after - before for before, after in pairwise(read)) < 2 * READ_SIZE
 
 
 @pytest.fixture

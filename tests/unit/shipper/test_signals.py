@@ -32,7 +32,10 @@ print("ended", flush=True)
 class Program:
     def __init__(self, *, patient: bool, reloads: bool = True) -> None:
         command = [sys.executable, "-c", PROGRAM.format(patient=patient, reloads=reloads)]
+        # Whoever runs the tests may ignore SIGHUP (nohup), and a program inherits that.
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        signal.signal(signal.SIGHUP, before)
 
     def line(self) -> str:
         assert self._process.stdout is not None

@@ -122,6 +122,7 @@ class Job:
         self._catch_up(lander, batches, limits)
         if limits and limits.reached(lander.marks.ends, begin.offsets, admin.earliest(there)):
             batches.ended.set()  # nothing will come, so no batch would find it
+        lander.garbage.keep()
         self._stream(batches, begin.text)
         group.close()
 

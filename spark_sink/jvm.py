@@ -1,5 +1,8 @@
 """Spark's Java, for what PySpark has no words for: by Py4J, so each call is a round trip, and none of it is typed."""
 
+import gc
+import time
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -19,3 +22,31 @@ def listed(sequence: Any) -> list[Any]:
 def nothing(spark: SparkSession) -> Any:
     """Scala's None."""
     return jvm(spark).scala.Option.empty()
+
+
+class Garbage:
+    """Lets Java have back what Python does not use any more.
+
+    A Py4J object that was called is a cycle (it keeps its methods, and they keep it), so it goes only when Python's
+    collector finds it, and with much in memory that one comes rarely. Java keeps what the object stands for until then:
+    of every batch some 350 objects, among them its plans.
+    """
+
+    _SHARE = 0.02  # of the time, at most
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._next = now()
+
+    def keep(self) -> None:
+        """What there is now stays: it is not looked through again."""
+        gc.collect()
+        gc.freeze()
+
+    def collect(self) -> None:
+        """To be called when something is done. Nothing happens when the last time was dear, and not long ago."""
+        if (began := self._now()) < self._next:
+            return
+        gc.collect()
+        ended = self._now()
+        self._next = ended + (ended - began) / self._SHARE

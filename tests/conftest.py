@@ -13,7 +13,7 @@ from config.sink.tables import TableConfig
 from demo.broker import Broker
 from shipper.testing import ManualClock
 from spark_sink.jars import broker_set
-from spark_sink.jvm import jvm
+from spark_sink.jvm import Garbage, jvm
 from spark_sink.session import open_session
 from tests.java import FIRST_COMPILER
 from tests.lab import Lab
@@ -68,17 +68,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         spark={"spark.driver.defaultJavaOptions": FIRST_COMPILER, **INTERPRETED},
     )
     session = open_session(config)
+    Garbage().keep()  # some hundred megabytes of tests
     yield session
     session.stop()
 
 
 @pytest.fixture(autouse=True)
-def delta_cache(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Delta remembers a table for an hour, with the plans of all that was asked of it, some 10 MB in all: the tables
-    of the tests before would fill the heap."""
+def java_heap(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The tables of the tests before would fill the heap. Delta remembers each for an hour, with the plans of all that
+    was asked of it, some 10 MB; and Java has what Python's own garbage stands for."""
     yield
     if "spark" in request.fixturenames:
         jvm(request.getfixturevalue("spark")).org.apache.spark.sql.delta.DeltaLog.clearCache()
+        Garbage().collect()
 
 
 @pytest.fixture

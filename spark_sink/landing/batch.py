@@ -21,20 +21,20 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from spark_sink.guard import check_version
+from spark_sink.jvm import Garbage
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offsets import Partition
 from spark_sink.landing import rest
 from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.marks import MARKS, REPAIRING, File, Mark, Marks, rows_of
-from spark_sink.landing.repeats import KAFKA_NAME, FileSummary, Search, summarize, suspects
+from spark_sink.landing.repeats import PLACE, FileSummary, Search, summarize, suspects
 from spark_sink.landing.staged import Staged, Writer, stage
-from spark_sink.local_rows import local_rows
+from spark_sink.local_rows import Value, local_rows
 from spark_sink.schema import BAD_RECORDS
 from spark_sink.tables import NEVER, Table
 from spark_sink.transform import REASON, Transform
-
-LOST = ("reason", "topic", "partition", "kafka_offset", "last_offset")  # what is said of a lost range
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class Lander:
     marks: Marks
     leftovers: Leftovers
     clock: Callable[[], float] = time.time
+    garbage: Garbage = field(default_factory=Garbage)
 
     def land(
         self,
@@ -84,6 +85,7 @@ class Lander:
         self._save(found, ends, writer)
         self.leftovers.passed(ends)
         self.marks.forget(self.clock() - self.lake.config.dedupe.forget_after)
+        self.garbage.collect()
         return Landed(
             NEVER, found.rows, found.bad, found.repeats, found.suspects,
             sum(each.count for each in missing), self.marks.count, found.tables, ends,
@@ -141,12 +143,20 @@ class Lander:
         staged = stage(self.lake.lines(path), self.leftovers.without(path, rows))
         if staged.empty:
             return
+        self._check_unchanged(staged)
         staged, count = self._deduplicated(staged, found)
         if not staged.empty:
             found.versions[path] = staged.commit(self._unused(staged.table, writer))
             found.good.append(staged.rows())
         found.rows += count
         found.tables += 1
+
+    def _check_unchanged(self, staged: Staged) -> None:
+        """Raises Refused where somebody has restored the table, or made it anew, since our last commit: this one would
+        become the version from which on that is looked for. One that comes after this look makes our commit fail."""
+        known = self.marks.versions.get(staged.table.path)
+        if known is not None and known not in (staged.version, REPAIRING):
+            check_version(staged.table, known)
 
     def _unused(self, table: Table, writer: Writer | None) -> Writer | None:
         """None where a killed run of the same batch landed a part in the table: with other bounds, or another
@@ -180,19 +190,21 @@ class Lander:
         repeats = search.repeats(rows, staged.table.read()).localCheckpoint()
         if not (left_out := repeats.count()):
             return staged, 0
-        fresh = stage(staged.table, rows.join(repeats, list(KAFKA_NAME), "leftanti").select(*rows.columns))
+        fresh = stage(staged.table, rows.join(repeats, list(PLACE), "leftanti").select(*rows.columns))
         staged.discard()
         return fresh, left_out
 
     def _bad(self, rows: DataFrame, missing: list[Lost], writer: Writer | None) -> int:
         """One commit for both; the bad records alone are counted."""
-        table = self.lake.dead_letter
+        table, ranges = self.lake.dead_letter, 0
+        rows = self.leftovers.without(table.path, rows)
         if missing:
-            rows = rows.unionByName(_lost_rows(self.lake.spark, missing), allowMissingColumns=True)
-        staged = stage(table, self.leftovers.without(table.path, rows))
+            lost = self.leftovers.without(table.path, _lost_rows(self.lake.spark, missing))
+            rows, ranges = rows.unionByName(lost), lost.count()
+        staged = stage(table, rows)
         if not staged.empty:
             staged.commit(self._unused(table, writer))
-        return staged.count - len(missing)
+        return staged.count - ranges
 
     def _save(self, found: "_Found", ends: Mapping[Partition, int], writer: Writer | None) -> None:
         """The batch's last write: from now on it has landed."""
@@ -210,8 +222,15 @@ class Lander:
 
 
 def _lost_rows(spark: SparkSession, missing: list[Lost]) -> DataFrame:
-    rows = [(f"lost before it was read: {each}", each.topic, each.partition, each.first, each.last) for each in missing]
-    columns = [column for column in BAD_RECORDS if column.name in LOST]
+    said: list[dict[str, Value]] = [
+        {
+            "reason": f"lost before it was read: {each}", "topic": each.topic, "partition": each.partition,
+            "kafka_offset": each.first, "last_offset": each.last,
+        }
+        for each in missing
+    ]  # fmt: skip
+    columns = [column for column in BAD_RECORDS if column.name != "at"]
+    rows = [tuple(each.get(column.name) for column in columns) for each in said]
     return local_rows(spark, columns, rows).selectExpr("*", "current_timestamp() AS at")
 
 

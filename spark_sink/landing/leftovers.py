@@ -16,10 +16,8 @@ from pyspark.sql import functions as F
 
 from spark_sink.kafka.offsets import Partition
 from spark_sink.landing.marks import File, Marks
-from spark_sink.landing.repeats import KAFKA_NAME, note_rows
+from spark_sink.landing.repeats import PLACE, note_rows
 from spark_sink.tables import Table
-
-PLACE = (*KAFKA_NAME, "kafka_ts")
 
 
 @dataclass(slots=True)

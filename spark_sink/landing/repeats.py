@@ -22,7 +22,8 @@ from spark_sink.landing.marks import File, Mark, Marks
 from spark_sink.local_rows import local_rows
 from spark_sink.schema import Column as Field
 
-KAFKA_NAME = ("topic", "partition", "kafka_offset")
+# Of a record: a topic that was made anew has the same offsets again.
+PLACE = ("topic", "partition", "kafka_offset", "kafka_ts")
 LINE_NAME = ("host", "file_id", "offset")
 # As many ids as a condition on the table's files names; with more, the join alone finds the rows.
 FEW = 200
@@ -88,13 +89,13 @@ class Search:
     forgotten: date  # marks of rows that landed before this day may be gone
 
     def repeats(self, rows: DataFrame, table: DataFrame) -> DataFrame:
-        """topic, partition, kafka_offset of the rows that have to go. `table` is what has landed."""
+        """The PLACE of the rows that have to go. `table` is what has landed."""
         values = [(*each.file, mark.offset if (mark := self.marks.get(each.file)) else None) for each in self.suspects]
         watched = F.broadcast(local_rows(rows.sparkSession, _WATCHED, values))
-        keys = rows.select(*LINE_NAME, "length", *KAFKA_NAME).where("offset IS NOT NULL")
+        keys = rows.select(*LINE_NAME, "length", *PLACE).where("offset IS NOT NULL")
         joined = keys.join(watched, _same_file(keys, watched)).select(*(keys[name] for name in keys.columns), "mark")
         ranked = joined.selectExpr("*", _RANK).localCheckpoint()  # read twice below
-        doubles = ranked.where("rank > 1").select(*KAFKA_NAME)
+        doubles = ranked.where("rank > 1").select(*PLACE)
         asked = ranked.where("rank = 1 AND (mark IS NULL OR offset <= mark)")
         return doubles.unionByName(self._landed(asked, table))
 
@@ -104,7 +105,7 @@ class Search:
         longest = there.groupBy(*LINE_NAME).agg(F.max("length").alias("length"))
         same = _same_file(asked, longest) & (asked["offset"] == longest["offset"])
         enough = F.coalesce(longest["length"], F.lit(0)) >= F.coalesce(asked["length"], F.lit(0))
-        return asked.join(longest, same & enough, "leftsemi").select(*KAFKA_NAME)
+        return asked.join(longest, same & enough, "leftsemi").select(*PLACE)
 
     def _where(self) -> Column:
         """On columns that the table's files have statistics or directories for."""
@@ -122,7 +123,7 @@ class Search:
 # The longest of equal rows; of equally long ones always the same, or a batch that runs again would choose another.
 _RANK = (
     "row_number() OVER (PARTITION BY host, file_id, offset "
-    "ORDER BY length DESC NULLS LAST, topic, partition, kafka_offset) AS rank"
+    f"ORDER BY length DESC NULLS LAST, {', '.join(PLACE)}) AS rank"
 )
 
 

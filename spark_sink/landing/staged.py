@@ -41,6 +41,11 @@ class Staged:
         return bool(self.files.isEmpty())
 
     @property
+    def version(self) -> int:
+        """The table's, when the rows were written."""
+        return int(self.transaction.snapshot().version())
+
+    @property
     def count(self) -> int:
         """Rows, by the files' own statistics."""
         return sum(int(each.numLogicalRecords().get()) for each in listed(self.files))
@@ -65,7 +70,7 @@ class Staged:
                 raise Refused(
                     f"the table {self.table.path} has batch {known} of this checkpoint already, but not the rows of "
                     f"batch {writer.batch}: a second job runs with the same checkpoint, or the checkpoint was set "
-                    "back. Stop the other job; or bring back the whole checkpoint; or name a new checkpoint.path, with "
+                    "back. Stop the other job; or bring back the whole checkpoint; or move that one away and set "
                     "start: table"
                 )
             actions.append(self._set_transaction(writer))

@@ -26,8 +26,8 @@ from spark_sink.kafka.offsets import Offsets
 from spark_sink.landing import marks
 from spark_sink.landing.batch import Lander
 from spark_sink.landing.lake import Lake
-from spark_sink.landing.leftovers import PLACE, Leftovers
-from spark_sink.landing.repeats import note_rows
+from spark_sink.landing.leftovers import Leftovers
+from spark_sink.landing.repeats import PLACE, note_rows
 from spark_sink.maintenance.ranges import pieces, readable, within
 from spark_sink.report import Report
 from spark_sink.session import open_session

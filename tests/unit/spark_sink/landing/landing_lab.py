@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from config.sink.model import SinkConfig
 from spark_sink.batches import Batches
 from spark_sink.checkpoint import Checkpoint
+from spark_sink.errors import SinkError
 from spark_sink.kafka.bounds import Bounds, between
 from spark_sink.kafka.offsets import to_json
 from spark_sink.landing.batch import Landed, Lander
@@ -79,6 +80,8 @@ class KafkaStand:
         return {at: len(values) for at, values in self.records.items()}
 
     def earliest(self, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        if unknown := set(partitions) - self.records.keys():
+            raise SinkError(f"Kafka does not have {unknown}")
         return {at: self.deleted.get(at, 0) for at in partitions}
 
 

@@ -81,6 +81,50 @@ def test_rows_of_a_topic_that_was_made_anew_are_no_leftovers_of_the_old_one(lab:
     assert lab.land().rows == 2
 
 
+def test_a_restore_beside_the_running_sink_is_refused_before_more_lands(lab: LandingLab) -> None:
+    """The next commit would be the version from which on the next start looks for one."""
+    table = f"delta.`{lab.config.table.path}`"
+    lab.start()
+    for offset in (0, 10):
+        lab.send_lines(offset)
+        lab.land()
+    lab.spark.sql(f"OPTIMIZE {table}")
+    lab.send_lines(20)
+    assert lab.land().rows == 1
+    lab.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF 1")
+    lab.send_lines(30)
+    with pytest.raises(Refused, match=r"is a RESTORE.*repair --from-kafka"):
+        lab.land()
+    with pytest.raises(Refused, match=r"is a RESTORE.*repair --from-kafka"):
+        lab.start()
+    assert lab.lines() == [("f", 0)]
+
+
+def test_a_lost_range_that_is_recorded_already_is_no_bad_record_less(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0)
+    lab.land()
+    lab.send_lines(10, 20)
+    lab.kafka.deleted["logs", 0] = 2
+    kill(lab, "after bad")
+    lab.send(b"no JSON")
+    assert lab.land().bad == 0
+    assert lab.land().bad == 1
+    assert len(lab.dead()) == 2
+
+
+def test_a_topic_that_is_gone_and_brings_nothing_holds_nothing_up(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0)
+    lab.send_lines(0, topic="other")
+    lab.land()
+    lab.send_lines(10)
+    kill(lab, "before rows")
+    del lab.kafka.records["other", 0]
+    lab.start()
+    assert lab.land().rows == 1
+
+
 def test_a_batch_is_cut_by_the_marks_only_where_they_are_its_own(lab: LandingLab) -> None:
     """Somebody empties the table and lands the topic again, by a new checkpoint."""
     lab.start()

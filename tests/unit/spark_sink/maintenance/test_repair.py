@@ -43,7 +43,7 @@ def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: 
     out = io.StringIO()
     opened = Repair.opened(lab.spark, lab.config, Report(text=False, out=out), dry_run)
     lander = opened.lander
-    mortal = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, lambda: lab.now, dies)
+    mortal = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, lambda: lab.now, dies=dies)
     replace(opened, lander=mortal).dead_letter(reason)
     return str(json.loads(out.getvalue().splitlines()[-1])["message"])
 
@@ -121,6 +121,20 @@ def test_the_same_offset_of_a_topic_that_was_made_anew_is_another_record(lab: La
     )
     repair(lab)
     expect_repaired(lab)
+
+
+def test_of_two_lives_of_a_topic_only_the_repeat_is_left_out(lab: LandingLab) -> None:
+    lab.send_lines(10, level="warn")  # sent twice
+    lab.send_lines(40, level="warn")
+    lab.land()
+    offset = 5  # of the repeat
+    lab.spark.sql(
+        f"UPDATE delta.`{lab.config.dead_letter_path}` SET kafka_offset = {offset}, kafka_ts = '2025-01-01' "
+        f"WHERE partition = 0 AND kafka_offset = {offset + 1}"
+    )
+    not_required(lab)
+    assert repair(lab) == "4 rows landed, 1 were in a table already; all 5 are out of the dead letter"
+    assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30), ("f", 40), ("g", 0)]
 
 
 def test_a_lost_range_is_no_record_and_stays(lab: LandingLab) -> None:

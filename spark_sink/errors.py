@@ -107,7 +107,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"Failed to find data source|ClassNotFoundException",
-        "a jar is missing: under spark-submit, name them by --packages",
+        "a jar is missing: under spark-submit name its package by --packages, else by spark.jars.packages",
     ),
     (r"OutOfMemoryError", "the JVM has too little memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
 )

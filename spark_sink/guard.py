@@ -41,8 +41,8 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[Table], query_id: str)
             raise Refused(
                 f"the table {table.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows no batch "
                 f"after {planned}: it was set back, and the names of what it would land have been used. "
-                "Either bring back the whole checkpoint; or name a new checkpoint.path and set start: table, which "
-                "goes on where the table ends"
+                "Either bring back the whole checkpoint; or move that one away and set start: table, which goes on "
+                "where the table ends"
             )
 
 
@@ -62,8 +62,8 @@ def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> N
             raise Refused(
                 f"topic {topic}, partition {partition}: the checkpoint {checkpoint.path} reads on from {end}, and the "
                 f"marks say landed up to {landed}: another checkpoint has gone on since, or this one was set back, and "
-                "it would land all of that a second time. Either bring back the newer checkpoint; or name a new "
-                "checkpoint.path and set start: table, which goes on where the table ends"
+                "it would land all of that a second time. Either bring back the newer checkpoint; or move that one "
+                "away and set start: table, which goes on where the table ends"
             )
 
 

@@ -5,6 +5,7 @@ lack the new ones, and Delta reads NULL there. A type is never changed: Delta co
 (`delta.enableTypeWidening`), but readers that do not know of it could not open the table any more.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from pyspark.sql.types import DataType
 
 from config.sink.model import SinkConfig
 from config.sink.parts import texts
+from config.sink.times import DAY
 from spark_sink.errors import SPARK_ERRORS, Refused, translate
 from spark_sink.schema import Column
 from spark_sink.tables import Table
@@ -36,18 +38,16 @@ _STATISTICS = (
 _NO_STATISTICS = ("BOOLEAN", "ARRAY<STRING>")
 _STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 
-_DEFAULTS = {
-    # Delta's own 10 are ten seconds of batches, and a checkpoint costs as many rows as the table has files.
-    "delta.checkpointInterval": "100",
-    # As far back as files are kept: a commit a second makes 86,400 files a day in the log, and Delta lists them.
-    "delta.logRetentionDuration": "interval 7 days",
-}
+WEEK = 7 * DAY  # for which Delta itself remembers which files were taken out
+# VACUUM LITE asks the log for all that was taken out since the last one. What that one left began `retain` before it;
+# Delta cuts the log at midnight; and a `maintain` or two may not have run.
+LOG_BEYOND = 3 * DAY
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What a new table looks like. `statistics`: the columns that Delta keeps minimum and maximum of; none says Delta's
-    own choice. One partition column at most, and none with `cluster_by`."""
+    own choice. One partition column at most, and none with `cluster_by`. `retain`: see `kept`."""
 
     columns: tuple[Column, ...]
     comment: str
@@ -55,11 +55,29 @@ class Layout:
     cluster_by: tuple[str, ...] = ()
     statistics: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    retain: float = WEEK
 
     @property
     def all_properties(self) -> dict[str, str]:
         chosen = {_STATISTICS_PROPERTY: ",".join(self.statistics)} if self.statistics else {}
-        return {**_DEFAULTS, **chosen, **self.properties}
+        return {**kept(self.retain), **chosen, **self.properties}
+
+
+def kept(retain: float) -> dict[str, str]:
+    """Properties of every table that the sink makes. `retain`: seconds for which files stay that were taken out."""
+    files = max(WEEK, retain)
+    return {
+        # Delta's own 10 are ten seconds of batches, and a checkpoint costs as many rows as the table has files.
+        "delta.checkpointInterval": "100",
+        # Delta's own 30 days are long: a commit a second makes 86,400 files a day in the log, and Delta lists them.
+        "delta.logRetentionDuration": days(files + LOG_BEYOND),
+        "delta.deletedFileRetentionDuration": days(files),
+    }
+
+
+def days(seconds: float) -> str:
+    """As a table's property, rounded up."""
+    return f"interval {math.ceil(seconds / DAY)} days"
 
 
 def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
@@ -75,6 +93,7 @@ def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
         table.cluster_by,
         tuple(name for name in known if name != partition_by),
         texts(table.properties),
+        config.maintenance.vacuum.retain,
     )
 
 
@@ -101,7 +120,7 @@ def _create(table: Table, layout: Layout) -> str:
     return (
         f"CREATE TABLE IF NOT EXISTS {table.name} ({_definitions(layout.columns)}) USING DELTA "
         + " ".join(f"{words} ({', '.join(f'`{name}`' for name in names)})" for words, names in layouts if names)
-        + f" COMMENT {text(layout.comment)} TBLPROPERTIES ({_assignments(layout.all_properties)})"
+        + f" COMMENT {text(layout.comment)} TBLPROPERTIES ({assignments(layout.all_properties)})"
     )
 
 
@@ -131,7 +150,7 @@ def _extend_statistics(table: Table, layout: Layout, missing: tuple[Column, ...]
     more = [each.name for each in missing if each.name in layout.statistics]
     if kept and more and _STATISTICS_PROPERTY not in layout.properties:
         changed = {_STATISTICS_PROPERTY: ",".join((kept, *more))}
-        table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({_assignments(changed)})")
+        table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(changed)})")
 
 
 def _notes(table: Table, layout: Layout) -> list[str]:
@@ -160,5 +179,6 @@ def _definitions(columns: tuple[Column, ...]) -> str:
     return ", ".join(f"`{column.name}` {column.type} COMMENT {text(column.comment)}" for column in columns)
 
 
-def _assignments(properties: Mapping[str, str]) -> str:
+def assignments(properties: Mapping[str, str]) -> str:
+    """SQL of what stands between the brackets of TBLPROPERTIES."""
     return ", ".join(f"{text(key)} = {text(value)}" for key, value in properties.items())

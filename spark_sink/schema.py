@@ -61,7 +61,7 @@ LINES = (
     Column("file_id", "STRING", "log.file.id: one file's life, whatever it is renamed to"),
     Column("offset", "BIGINT", "log.offset: where the message begins in the file, in bytes"),
     Column("length", "BIGINT", "log.length: raw bytes of the message; offset + length is where the next begins"),
-    Column("flags", "ARRAY<STRING>", "log.flags: multiline, truncated"),
+    Column("flags", "ARRAY<STRING>", "log.flags: multiline, truncated and the like"),
     Column("tags", "ARRAY<STRING>", "tags"),
     Column("fields", "VARIANT", "fields: what the shipper's configuration adds"),
     Column("doc", "VARIANT", "The whole record"),

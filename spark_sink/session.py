@@ -34,22 +34,35 @@ NEEDED = {
 COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 
 
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+# Lists, to which the user adds: by what separates their entries.
+LISTS = {
+    "spark.jars": ",",
+    "spark.jars.packages": ",",
+    "spark.jars.excludes": ",",
+    "spark.sql.extensions": ",",
+    JAVA_OPTIONS: " ",
+}
+
+
 def submitted(env: Mapping[str, str] = os.environ) -> bool:
     """Whether `spark-submit` started this process: then master, jars and memory are on its command line."""
     return "PYSPARK_GATEWAY_PORT" in env
 
 
-def collector(env: Mapping[str, str]) -> str:
+def collector(given: str, env: Mapping[str, str] = os.environ) -> str:
     """Throughput counts here, not pauses: a tenth less CPU than with Java's own choice. Java does not start with two
-    collectors, so one that is named in the environment stands."""
-    named = " ".join(env.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"))
-    return "" if re.search(r"-XX:\+Use\w+GC\b", named) else "-XX:+UseParallelGC"
+    collectors, so one that is named stands: by `given`, the user's Java options, or in the environment."""
+    named = (env.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"))
+    return "" if re.search(r"-XX:\+Use\w+GC\b", " ".join((given, *named))) else "-XX:+UseParallelGC"
 
 
-def local_options(cores: int, env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """For a session of one process: the defaults are made for a cluster, and cost seconds a batch here."""
+def local_options(cores: int, given: str) -> dict[str, str]:
+    """For a session of one process: the defaults are made for a cluster, and cost seconds a batch here. `given`: the
+    user's Java options."""
     log_settings = Path(__file__).with_name("log4j2.properties")
-    java_options = (collector(env), COMPILE_ALL, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
+    java_options = (collector(given), COMPILE_ALL, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
     return {
         "spark.master": f"local[{cores}]",
         "spark.driver.memory": "1g",
@@ -68,14 +81,17 @@ def local_options(cores: int, env: Mapping[str, str] = os.environ) -> dict[str, 
         "spark.ui.retainedTasks": "1000",
         "spark.sql.ui.retainedExecutions": "10",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": " ".join(filter(None, java_options)),
+        JAVA_OPTIONS: " ".join(filter(None, java_options)),
     }
 
 
 def settings(config: SinkConfig, own: bool, cores: int) -> dict[str, str]:
-    """Later ones win: what a small session wants, what the job needs, what the user says."""
-    small = {**local_options(cores), **session_options()} if own else {}
-    return {"spark.app.name": "spark-sink", **small, **NEEDED, **config.spark_conf}
+    """Later ones win: what a small session wants, what the job needs, what the user says. Of LISTS all count."""
+    users = config.spark_conf
+    small = {**local_options(cores, users.get(JAVA_OPTIONS, "")), **session_options()} if own else {}
+    ours = {"spark.app.name": "spark-sink", **small, **NEEDED}
+    added = {name: f"{ours[name]}{LISTS[name]}{users[name]}" for name in LISTS if name in ours and name in users}
+    return {**ours, **users, **added}
 
 
 def open_session(config: SinkConfig) -> SparkSession:

@@ -71,10 +71,15 @@ class RetentionConfig:
         metadata={"doc": "Rows whose date is older are deleted; none when absent.", "check": at_least_a_day},
     )
     dead_letter: Span | None = field(
-        default=None, metadata={"doc": "The same of bad records, by Kafka's time.", "check": at_least_a_day}
+        default=None,
+        metadata={"doc": "The same of bad records, by the day they were put there.", "check": at_least_a_day},
     )
     views: Span | None = field(
-        default=None, metadata={"doc": "The same of views, where they have a `date`.", "check": at_least_a_day}
+        default=None,
+        metadata={
+            "doc": "The same of views; one without a column `date` keeps its rows, and a warning says so.",
+            "check": at_least_a_day,
+        },
     )
 
 

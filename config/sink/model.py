@@ -101,7 +101,7 @@ class SinkConfig:
         default=0,
         metadata={
             "since": "0.2",
-            "doc": "A batch waits for so many records, `max_trigger_delay` at most.",
+            "doc": "A batch waits for so many records, `max_trigger_delay` at most; with `stop: never` only.",
             "unit": "records",
             "min": 0,
         },

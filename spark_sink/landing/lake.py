@@ -39,8 +39,10 @@ class Lake:
 
     def prepare(self) -> None:
         """All tables whose paths are known before the first batch. Raises SinkError where a path will not do."""
-        self._make(self.state, Layout(MARKS, "What has landed: the sink's own memory"))
-        bad = Layout(BAD_RECORDS, "Kafka records that are no lines, as they came", statistics=DEAD_LETTER_STATISTICS)
+        retain = self.config.maintenance.vacuum.retain
+        self._make(self.state, Layout(MARKS, "What has landed: the sink's own memory", retain=retain))
+        comment = "Kafka records that are no lines, as they came"
+        bad = Layout(BAD_RECORDS, comment, statistics=DEAD_LETTER_STATISTICS, retain=retain)
         self._make(self.dead_letter, bad)
         sources = [view.source for view in self.config.views if view.source is not None]
         for path in sources if self.config.has_template else [self.config.table.path]:

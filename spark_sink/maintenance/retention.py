@@ -7,10 +7,13 @@ writes the files anew that hold both old rows and others.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from spark_sink.errors import SinkError
 from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.sizes import Sizes
 from spark_sink.tables import Table
+
+
+class NoDate(Exception):
+    """A view without the column `date`: nothing tells how old its rows are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Old:
 
 
 def plan(known: Known, found: Sizes, now: datetime) -> Old | None:
-    """None when nothing is deleted from this table, or nothing is old. Raises SinkError where there is no date."""
+    """None when nothing is deleted from this table, or nothing is old. Raises NoDate."""
     if known.keep is None or known.rewritten:
         return None
     first_kept = (now - timedelta(seconds=known.keep)).date()
@@ -32,7 +35,7 @@ def plan(known: Known, found: Sizes, now: datetime) -> Old | None:
         times = [name for name in ("at", "kafka_ts") if name in known.table.read().columns]
         return Old(f"coalesce({', '.join(times)}) < TIMESTAMP'{first_kept.isoformat()} 00:00:00Z'")
     if "date" not in known.table.read().columns:
-        raise SinkError("it has no column `date` to tell old rows by: select one in the view's sql")
+        raise NoDate
     condition = f"date < DATE'{first_kept.isoformat()}'"
     if not found.dated:
         return Old(condition)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from config.sink.model import SinkConfig
+from spark_sink.layout import LOG_BEYOND, days
 from spark_sink.maintenance import fold, optimize, retention, vacuum
 from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes
 from spark_sink.report import Level, Report
 
 DAY = 86400.0
+LOG_NEEDED = 2 * DAY  # beyond `retain`, with a `maintain` a day
 MANY_FILES = 50  # the fold handles each of its files by itself: OPTIMIZE first where there are more
 
 
@@ -40,7 +42,13 @@ class Steps:
 
     def retention(self) -> None:
         found = self._look()
-        old = retention.plan(self.known, found, self.now)
+        try:
+            old = retention.plan(self.known, found, self.now)
+        except retention.NoDate:
+            lacks = (
+                "it has no column `date` to tell old rows by, so retention.views deletes none: select one in its sql"
+            )
+            return self._say(lacks, "warning")
         if old is None:
             return None
         if self.dry_run:
@@ -88,7 +96,7 @@ class Steps:
     def vacuum(self) -> None:
         self.began = time.monotonic()
         options = self.config.maintenance.vacuum
-        self._warn_of_retain(options.retain)
+        self._warn_of_retain(options.retain, options.mode == "lite")
         try:
             self._vacuum(options.mode == "lite", options.retain)
         except vacuum.LogTooShort:
@@ -109,14 +117,27 @@ class Steps:
             files=gone.files, bytes=gone.bytes or 0,
         )  # fmt: skip
 
-    def _warn_of_retain(self, retain: float) -> None:
-        kept = vacuum.tombstones_kept(self.known.table)
-        if retain > kept:
-            self._say(
-                f"maintenance.vacuum.retain is {retain / DAY:g} days, but the table remembers for {kept / DAY:g} days "
-                "only which files were taken out: set its property delta.deletedFileRetentionDuration to as much",
-                "warning",
-            )
+    def _warn_of_retain(self, retain: float, lite: bool) -> None:
+        """A new table has properties that go with it; one that is there has those of the day it was made."""
+        table = self.known.table
+        kept, log = vacuum.tombstones_kept(table), vacuum.log_kept(table)
+        if kept < retain:
+            self._warn(
+                retain, f"the table remembers for {kept / DAY:g} days only which files were taken out",
+                "delta.deletedFileRetentionDuration", retain,
+            )  # fmt: skip
+        if lite and log < retain + LOG_NEEDED:
+            self._warn(
+                retain, f"the table's log goes back {log / DAY:g} days only, which is too short for VACUUM LITE",
+                "delta.logRetentionDuration", retain + LOG_BEYOND,
+            )  # fmt: skip
+
+    def _warn(self, retain: float, lacks: str, name: str, seconds: float) -> None:
+        self._say(
+            f"maintenance.vacuum.retain is {retain / DAY:g} days, but {lacks}. With the sink stopped: ALTER TABLE "
+            f"{self.known.table.name} SET TBLPROPERTIES ('{name}' = '{days(seconds)}')",
+            "warning",
+        )
 
     def _look(self) -> Sizes:
         self.began = time.monotonic()

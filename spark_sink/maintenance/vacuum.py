@@ -1,7 +1,7 @@
 """Deletes the files that no version of the last days needs (VACUUM).
 
 `lite` asks the log which files were taken out, and lists no directory. It needs the log back to the last VACUUM LITE:
-Delta deletes its own log after `delta.logRetentionDuration` (30 days), and then refuses with DELTA_CANNOT_VACUUM_LITE.
+Delta deletes its own log after `delta.logRetentionDuration`, and then refuses with DELTA_CANNOT_VACUUM_LITE.
 `full` lists the directory, and so finds also what no version ever named: the files of a batch that was killed.
 
 Delta notes in `_last_vacuum_info` how far a LITE has come, and a FULL empties that note, after which no LITE would ever
@@ -25,7 +25,6 @@ from spark_sink.tables import Table
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 TASKS_A_CORE = 4
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
-DELTA_KEEPS = 7 * 86400.0
 SHORTEST = 3600.0
 LISTED = 1000  # a dry run of Delta lists no more files
 
@@ -59,16 +58,22 @@ def vacuum(table: Table, lite: bool, retain: float) -> Deleted:
 
 def tombstones_kept(table: Table) -> float:
     """Seconds for which the table itself remembers what was taken out (delta.deletedFileRetentionDuration)."""
-    log = _delta(table).DeltaLog
-    return float(log.tombstoneRetentionMillis(table.log().unsafeVolatileSnapshot().metadata())) / 1000
+    metadata = table.log().unsafeVolatileSnapshot().metadata()
+    return float(_delta(table).DeltaLog.tombstoneRetentionMillis(metadata)) / 1000
+
+
+def log_kept(table: Table) -> float:
+    """Seconds for which the table's log goes back, its last day not counted (delta.logRetentionDuration)."""
+    return float(table.log().deltaRetentionMillis(table.log().unsafeVolatileSnapshot().metadata())) / 1000
 
 
 def _vacuum(table: Table, lite: bool, retain: float, suffix: str) -> int:
     if retain < SHORTEST:
         raise Refused(f"maintenance.vacuum.retain is {retain:g} s: less than an hour breaks the batch under way")
     mode, cores = "LITE" if lite else "FULL", table.spark.sparkContext.defaultParallelism
-    # The check compares with the table's property, so it refuses less than 7 days; the configuration has warned of it.
-    with _settings(table.spark, {CHECK: str(retain >= DELTA_KEEPS).lower(), LISTING: str(TASKS_A_CORE * cores)}):
+    # Delta's check is for whoever mistypes a number. The configuration has warned of less than seven days, and whoever
+    # makes `retain` shorter than it was means it, though the table's property says more.
+    with _settings(table.spark, {CHECK: "false", LISTING: str(TASKS_A_CORE * cores)}):
         try:
             return table.spark.sql(f"VACUUM {table.name} {mode} RETAIN {_whole_hours(retain)} HOURS{suffix}").count()
         except SPARK_ERRORS as error:
@@ -120,6 +125,6 @@ def _note(table: Table, version: int) -> None:
 
 
 def _delta(table: Table) -> Any:
-    # Of Delta's own (delta-spark 4.0.1): DeltaLog.tombstoneRetentionMillis, DeltaHistoryManager.getActiveCommitAtTime,
-    # commands.LastVacuumInfo and its persistLastVacuumInfo.
+    # Of Delta's own (delta-spark 4.0.1): DeltaLog.tombstoneRetentionMillis and .deltaRetentionMillis,
+    # DeltaHistoryManager.getActiveCommitAtTime, commands.LastVacuumInfo and its persistLastVacuumInfo.
     return jvm(table.spark).org.apache.spark.sql.delta

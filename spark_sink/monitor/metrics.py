@@ -39,6 +39,8 @@ class Metrics:
         def gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
             return Gauge(f"spark_sink_{name}", text, labels, registry=registry)
 
+        self.started = gauge("start_time_seconds", "When the process started, in Unix time.")
+        self.started.set_to_current_time()
         self.rows_landed = counter("rows_landed", "Rows written to the tables of lines.")
         self.rows_bad = counter("rows_bad", "Records written to the dead-letter table.")
         self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")

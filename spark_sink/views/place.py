@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from config.sink.model import SinkConfig
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
+from spark_sink.layout import assignments, kept
 from spark_sink.tables import NEVER, Table
 from spark_sink.variants import text
 from spark_sink.views import catalyst
@@ -41,13 +42,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Of one view. `lines` is the table that it reads."""
+    """Of one view. `lines` is the table that it reads; `retain`: seconds for which files stay that were taken out."""
 
     spark: SparkSession
     named: Named
     lines: Table
     table: Table
     checkpoint: Checkpoint
+    retain: float
 
     def begins_behind(self) -> int | None:
         """The version of the table of lines that `start: latest` begins behind; None for `earliest`.
@@ -101,7 +103,8 @@ class Place:
             if not batches.isEmpty():
                 raise Refused(
                     f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is gone or new: they would come "
-                    f"a second time. Bring the checkpoint back, if you can. {self.ways_out}"
+                    "a second time. Bring the checkpoint back, if you can; where checkpoint.path was changed, move it "
+                    f"from beside the old path to beside the new one. {self.ways_out}"
                 )
         elif (written := self.table.last_batch(query_id)) > (planned := self.checkpoint.last_planned()):
             raise Refused(
@@ -171,9 +174,10 @@ class Place:
         partitioning = f"PARTITIONED BY ({', '.join(view.partition_by)})" if view.partition_by else ""
         made_at = f"'{PROPERTY}from' = '{self.lines.version()}'"
         # Without the optimized write each batch leaves a file for each partition of the shuffle.
+        delta = assignments({**kept(self.retain), "delta.autoOptimize.optimizeWrite": "true"})
         self.spark.sql(
             f"CREATE TABLE {self._name} ({catalyst.columns(rows)}) USING DELTA {partitioning} "
-            f"TBLPROPERTIES ({self._properties(rows)}, {made_at}, 'delta.autoOptimize.optimizeWrite' = 'true')"
+            f"TBLPROPERTIES ({self._properties(rows)}, {made_at}, {delta})"
         )
 
     def _properties(self, rows: DataFrame) -> str:
@@ -207,6 +211,7 @@ def place(spark: SparkSession, config: SinkConfig, named: Named) -> Place:
         Table(spark, named.view.source or config.table.path),
         Table(spark, config.view_path(named.view)),
         Checkpoint(spark, checkpoint),
+        config.maintenance.vacuum.retain,
     )
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from config.sink.maintenance import MaintenanceConfig, VacuumConfig
 from config.sink.tables import ColumnConfig, ColumnType, TableConfig
+from config.sink.times import DAY
 from spark_sink.errors import Refused
 from spark_sink.landing.staged import stage
-from spark_sink.layout import Layout, of_lines, prepare
+from spark_sink.layout import Layout, kept, of_lines, prepare
 from spark_sink.schema import LINES, Column
 from spark_sink.tables import Table
 from spark_sink.transform import Transform, fenced
@@ -66,6 +68,17 @@ def test_a_new_table_has_columns_comments_properties_and_partitions(lab: Lab) ->
     assert (lab.detail.partitionColumns, lab.detail.clusteringColumns) == (["date"], [])
     assert lab.detail.description == "It's ours"
     assert lab.detail.properties["delta.appendOnly"] == "true"
+
+
+def test_a_table_can_go_back_as_long_as_its_files_stay_and_vacuum_finds_its_log_long_enough(lab: Lab) -> None:
+    assert {**kept(0), **kept(7 * DAY)} == kept(6.5 * DAY)
+    lab.config = replace(lab.config, maintenance=MaintenanceConfig(vacuum=VacuumConfig(retain=29.5 * DAY)))
+    lab.prepare()
+    assert {name: lab.detail.properties[name] for name in kept(0)} == {
+        "delta.checkpointInterval": "100",
+        "delta.deletedFileRetentionDuration": "interval 30 days",
+        "delta.logRetentionDuration": "interval 33 days",
+    }
 
 
 def test_a_table_may_be_clustered_and_rows_land_in_it(lab: Lab) -> None:

@@ -31,8 +31,25 @@ def test_spark_submit_is_known_by_the_gateway_it_opens() -> None:
 
 
 def test_a_collector_that_the_environment_names_stands_alone() -> None:
-    assert collector({"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
-    assert collector({"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""
+    assert collector("", {"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
+    assert collector("", {"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""
+
+
+def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> None:
+    """Delta and Kafka's jars stay when an object store's come, and the log's settings when Java gets an option."""
+    given = {
+        "jars.packages": "org.apache.hadoop:hadoop-aws:3.4.1", "jars": "/opt/more.jar", "sql.extensions": "a.B",
+        "driver.extraJavaOptions": "-XX:+UseZGC -Xss2m",
+    }  # fmt: skip
+    plain, own = settings(config, own=True, cores=3), settings(replace(config, spark=given), own=True, cores=3)
+    jars = {f"spark.{name}": f"{plain.get(f'spark.{name}', '')},{given[name]}" for name in ("jars", "jars.packages")}
+    assert {name: own[name] for name in jars} == {name: text.removeprefix(",") for name, text in jars.items()}
+    assert own["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension,a.B"
+    java_options = own["spark.driver.extraJavaOptions"]
+    assert java_options.startswith(COMPILE_ALL)
+    assert "log4j2" in java_options
+    assert java_options.endswith("-XX:+UseZGC -Xss2m")
+    assert "-XX:+UseParallelGC" in plain["spark.driver.extraJavaOptions"]
 
 
 @pytest.mark.spark

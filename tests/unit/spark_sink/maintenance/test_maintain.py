@@ -159,6 +159,35 @@ def test_vacuum_looks_through_the_directory_where_the_log_is_too_short(sink: Sin
     assert sink.heard("its log does not go back to the last VACUUM LITE")
 
 
+def test_a_table_that_keeps_less_than_is_asked_for_is_told_with_the_statements_that_mend_it(sink: Sink) -> None:
+    longer = replace(sink.config, maintenance=MaintenanceConfig(vacuum=VacuumConfig(retain=30 * 86400.0)))
+    begin = f"ALTER TABLE {sink.lines.name} SET TBLPROPERTIES ("
+
+    def told() -> list[str]:
+        """By all runs so far."""
+        assert sink.maintain(dry_run=True, config=longer) == 0
+        found = [str(line["message"]) for line in sink.said() if line["log.level"] == "warning"]
+        return [message[message.index(begin) :] for message in found if begin in message]
+
+    statements = told()
+    assert [each.removeprefix(begin) for each in statements] == [
+        "'delta.deletedFileRetentionDuration' = 'interval 30 days')",
+        "'delta.logRetentionDuration' = 'interval 33 days')",
+    ]
+    for each in statements:
+        sink.spark.sql(each)
+    assert told() == statements
+
+
+def test_a_view_without_dates_keeps_its_rows_and_is_no_failure(sink: Sink) -> None:
+    config = replace(sink.config, views=(ViewConfig(name="bare", sql="SELECT message FROM lines"),))
+    path = f"{sink.lines.path}_bare"
+    sink.spark.sql("SELECT 'old' AS message").write.format("delta").save(path)
+    assert sink.maintain(config=config) == 0
+    assert sink.heard("view bare: it has no column `date`")
+    assert sink.spark.read.format("delta").load(path).count() == 1
+
+
 def test_with_a_template_the_tables_are_those_that_rows_landed_in(sink: Sink, tmp_path: Path) -> None:
     config = replace(sink.config, table=TableConfig(path=str(tmp_path / "%{[topic]}")), views=())
     config = replace(config, state=replace(config.state, path=sink.marks.path))

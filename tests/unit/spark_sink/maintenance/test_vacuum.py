@@ -4,8 +4,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import Refused
+from spark_sink.layout import assignments, kept
 from spark_sink.maintenance.optimize import join
-from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, tombstones_kept, vacuum
+from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, log_kept, tombstones_kept, vacuum
 from spark_sink.tables import Table
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
 
@@ -82,5 +83,12 @@ def test_the_sessions_settings_are_as_they_were_afterwards(table: Table) -> None
     assert [table.spark.conf.get(name, None) for name in (CHECK, LISTING)] == before
 
 
-def test_a_table_remembers_for_a_week_unless_told_otherwise(table: Table) -> None:
-    assert tombstones_kept(table) == WEEK
+def test_what_a_table_itself_keeps_is_read_from_its_properties(table: Table) -> None:
+    assert (tombstones_kept(table), log_kept(table)) == (WEEK, 30 * DAY)
+    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(kept(8 * DAY))})")
+    assert (tombstones_kept(table), log_kept(table)) == (8 * DAY, 11 * DAY)
+
+
+def test_a_shorter_time_than_the_tables_own_is_what_was_asked_for(table: Table) -> None:
+    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(kept(30 * DAY))})")
+    assert vacuum(table, True, WEEK).files == 4

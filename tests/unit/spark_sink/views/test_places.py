@@ -7,6 +7,7 @@ import pytest
 
 from config.sink.views import ViewConfig
 from spark_sink.errors import Refused, SinkError
+from spark_sink.layout import kept
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = pytest.mark.spark
@@ -39,7 +40,8 @@ def test_the_table_is_made_with_the_views_columns_and_what_it_is_made_from(lab: 
     assert detail.partitionColumns == ["date"]
     properties = {name.removeprefix("spark_sink.view."): value for name, value in detail.properties.items()}
     assert properties == {
-        "sql": sql, "mode": "append", "stateful": "true", "from": "0", "delta.autoOptimize.optimizeWrite": "true"
+        "sql": sql, "mode": "append", "stateful": "true", "from": "0", "delta.autoOptimize.optimizeWrite": "true",
+        **kept(lab.views().config.maintenance.vacuum.retain),
     }  # fmt: skip
     schema = lab.spark.read.format("delta").load(str(lab.table("v"))).schema
     assert schema.simpleString() == (
@@ -58,7 +60,7 @@ def test_a_start_that_was_killed_before_the_first_batch_is_no_obstacle(lab: View
 
 def test_a_lost_checkpoint_is_refused(made: ViewsLab) -> None:
     shutil.rmtree(made.checkpoint("errors"))
-    refused(made, FILTER, f"has rows, but its checkpoint .* is gone or new: .* a second time.*{REBUILD}")
+    refused(made, FILTER, f"has rows, but its checkpoint .* is gone or new: .* a second time.* move it.*{REBUILD}")
 
 
 def test_a_checkpoint_that_was_set_back_is_refused(made: ViewsLab) -> None:

@@ -2,15 +2,30 @@
 
 The checkpoint says where to go on reading. Three ways of losing its place do harm without a word: with a new one,
 everything is landed a second time; with one that was set back, the names of its batches have been used; and a table
-that was restored to an earlier version lacks what the marks say has landed.
+that was restored to an earlier version lacks what the marks say has landed. And a topic that was made anew has the
+offsets of the old one again.
 """
 
 from collections.abc import Mapping, Sequence
 
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import Refused
+from spark_sink.kafka.offsets import Partition, words
 from spark_sink.landing.marks import REPAIRING
 from spark_sink.tables import Table
+
+
+def check_topics(known: Mapping[str, str], topics: Mapping[str, str]) -> None:
+    """`known`: the ids of the topics that the marks' ends are of; `topics`: those that Kafka has now, "" where it tells
+    none. Raises Refused for one that is another by now: its offsets began at 0 again, and look like those that landed.
+    """
+    for topic, now in topics.items():
+        if now and (before := known.get(topic, now)) != now:
+            raise Refused(
+                f"the topic {topic} was made anew since this sink read it (its id was {before}, and is {now}): its "
+                "first records have the offsets of others that landed, and would be left out. Run spark-sink repair "
+                "--from-kafka, which lands what no table has of them"
+            )
 
 
 def check_checkpoint(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence[str], start: str) -> None:
@@ -64,6 +79,17 @@ def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> N
                 f"marks say landed up to {landed}: another checkpoint has gone on since, or this one was set back, and "
                 "it would land all of that a second time. Either bring back the newer checkpoint; or move that one "
                 "away and set start: table, which goes on where the table ends"
+            )
+
+
+def check_behind(read: Mapping[Partition, int], latest: Mapping[Partition, int]) -> None:
+    """`read`: where the checkpoint reads on, of partitions that have landed less. Raises Refused where Kafka ends
+    before that, which is after the repair of a topic that was made anew."""
+    for at, end in read.items():
+        if (now := latest.get(at, end)) < end:
+            raise Refused(
+                f"{words([at])}: the checkpoint reads on from {end}, and Kafka ends at {now}: the topic was made anew. "
+                "Move the checkpoint away and set start: table, which goes on where the table ends"
             )
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from config.sink.model import SinkConfig
+from spark_sink import guard
 from spark_sink.batches import Batches
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
@@ -103,8 +104,8 @@ class Job:
 
     def _land(self, admin: Admin) -> None:
         there = topics.present(self._config.kafka, admin)
-        names = sorted({topic for topic, _ in there})
-        lander = Opening(self._spark, self._config, self._checkpoint, names, time.time, self._report.say).lander()
+        ids = admin.ids({topic for topic, _ in there})
+        lander = Opening(self._spark, self._config, self._checkpoint, ids, time.time, self._report.say).lander()
         begin = self._begin(admin, there, lander)
         limits = bounds.resolve(self._config, admin, there)
         for note in (*begin.notes, *(limits.notes if limits else ())):
@@ -119,7 +120,7 @@ class Job:
         loses = admin if self._config.lost_offsets == "continue" else None
         batches = Batches(self._checkpoint, lander, self._stopping, landed, begin.offsets, limits, loses)
         self._views.check()
-        self._catch_up(lander, batches, limits)
+        self._catch_up(admin, lander, batches, limits)
         if limits and limits.reached(lander.marks.ends, begin.offsets, admin.earliest(there)):
             batches.ended.set()  # nothing will come, so no batch would find it
         lander.garbage.keep()
@@ -132,13 +133,14 @@ class Job:
             return Start("earliest")
         return start.resolve(self._config, admin, there, lander.marks.ends)
 
-    def _catch_up(self, lander: Lander, batches: Batches, limits: Bounds | None) -> None:
+    def _catch_up(self, admin: Admin, lander: Lander, batches: Batches, limits: Bounds | None) -> None:
         """Land what an earlier run read and did not land, because it lay beyond that run's bounds."""
         read = self._checkpoint.ends(self._checkpoint.last_committed())
         if limits is not None:
             read = limits.cut(read, lander.marks.ends)
         starts, ends = bounds.between(lander.marks.ends, read)
         if ends:
+            guard.check_behind(ends, admin.latest(list(ends)))
             self._report.say("landing what the last run had read beyond its stop")
             batches.between(source.between(self._spark, self._config, starts, ends), ends)
 

@@ -68,6 +68,16 @@ class Admin:
 
         return self._ask(describe) if topics else set()
 
+    def ids(self, topics: Collection[str]) -> dict[str, str]:
+        """Of each topic the id that it has from its making on; "" of a broker that gives none (before Kafka 2.8)."""
+
+        def describe() -> dict[str, str]:
+            none = str(self._kafka.common.Uuid.ZERO_UUID.toString())
+            found = self._client.describeTopics(list(topics)).allTopicNames().get()
+            return {str(name): str(found[name].topicId().toString()).replace(none, "") for name in found}
+
+        return self._ask(describe) if topics else {}
+
     def earliest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         return self._offsets(partitions, lambda: self._kafka.clients.admin.OffsetSpec.earliest())
 

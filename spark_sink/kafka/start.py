@@ -110,7 +110,12 @@ def _check_range(config: SinkConfig, broker: Broker, wanted: Offsets, by: str) -
     if ahead := [at for at, offset in wanted.items() if offset > latest[at]]:
         raise Refused(
             f"{by} wants to begin behind the end: {_told(ahead, wanted, earliest, latest)}. The topic was made anew, "
-            "or these are the offsets of another one; to land all that is there, say start: earliest"
+            "or these are the offsets of another one; "
+            + (
+                "spark-sink repair --from-kafka lands what no table has of it"
+                if config.start == "table"
+                else "to land all that is there, say start: earliest"
+            )
         )
 
 

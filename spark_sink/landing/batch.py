@@ -105,11 +105,11 @@ class Lander:
         """From now on `run` is refused, whatever else is landed; until `settle`."""
         self._save(_Found(versions={table.path: REPAIRING for table in self.lake.known(self.marks)}), {}, None)
 
-    def settle(self) -> None:
-        """Note the versions of all tables as they are: what they hold is what has landed."""
+    def settle(self, ends: Mapping[Partition, int]) -> None:
+        """Note the versions of all tables as they are, and these ends: what they hold is what has landed."""
         versions = {table.path: self.lake.lines(table.path).version() for table in self.lake.known(self.marks)}
         self.marks.versions.clear()
-        self._save(_Found(versions=versions), {}, None)
+        self._save(_Found(versions=versions), ends, None)
 
     def _unrouted(self, parsed: DataFrame, writer: Writer | None) -> "_Found":
         seen = Observation("batch")
@@ -218,6 +218,7 @@ class Lander:
         state = self.lake.state
         stage(state, local_rows(self.lake.spark, MARKS, rows)).commit(writer)
         self.leftovers.files.clear()
+        self.marks.new_topics.clear()
         self.marks.landing += 1
 
 

@@ -1,13 +1,14 @@
-"""What has landed, a row a file, a partition and a table, so that the next batch can tell news from repeats.
+"""What has landed, a row a file, a partition, a topic and a table, so that the next batch can tell news from repeats.
 
 Every batch appends to the marks table, as its last write: the highest offset landed of each of its files, the end of
 what it read of each partition, and the version of each table. Nothing is ever merged there: the highest counts, and
 `maintain` folds. A process reads them once, when it starts; from then on it knows what it writes.
 
-Three kinds of row:
+Four kinds of row:
 
     file       table, host, file_id      offset: the highest landed; first_date, last_date: where its rows are
     partition  topic, partition          end_offset: the next one to land
+    topic      topic                     topic_id: Kafka's, of the topic that these offsets are of
     table      table                     version: Delta's, after our last commit
 
 A mark may be higher than what is in the table, never lower: rows up to it are looked for before they are left out.
@@ -27,7 +28,7 @@ from spark_sink.schema import Column
 from spark_sink.tables import Table
 
 MARKS = (
-    Column("kind", "STRING", "file, partition or table: which of the other columns count"),
+    Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),
     Column("landing", "BIGINT", "Number of the append; of equal things the highest counts"),
     Column("at", "TIMESTAMP", "When it was written"),
     Column("table", "STRING", "file, table: path of the table"),
@@ -36,10 +37,11 @@ MARKS = (
     Column("offset", "BIGINT", "file: the highest log.offset that landed"),
     Column("first_date", "DATE", "file: the first date its rows are under"),
     Column("last_date", "DATE", "file: the last date its rows are under"),
-    Column("topic", "STRING", "partition: Kafka topic"),
+    Column("topic", "STRING", "partition, topic: Kafka topic"),
     Column("partition", "INT", "partition: Kafka partition"),
     Column("end_offset", "BIGINT", "partition: the next Kafka offset to land"),
     Column("version", "BIGINT", "table: its Delta version after our last commit"),
+    Column("topic_id", "STRING", "topic: Kafka's id of it; one that was made anew has another"),
 )
 COLUMNS = [column.name for column in MARKS]
 # As the version of a table: `repair --from-kafka` has begun, and until it has ended nobody knows what is missing.
@@ -65,6 +67,8 @@ class Marks:
     files: dict[str, dict[File, Mark]] = field(default_factory=dict)  # by path of the table
     ends: dict[Partition, int] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)  # by path of the table
+    topics: dict[str, str] = field(default_factory=dict)  # their ids
+    new_topics: dict[str, str] = field(default_factory=dict)  # those to be saved
     landing: int = 0
 
     def of(self, table: str) -> Mapping[File, Mark]:
@@ -74,6 +78,11 @@ class Marks:
         known = self.files.setdefault(table, {})
         before = known.get(file)
         known[file] = mark if before is None else _later(before, mark)
+
+    def note_topics(self, ids: Mapping[str, str]) -> None:
+        """As Kafka has them now, "" where it tells none."""
+        self.new_topics = {topic: each for topic, each in ids.items() if each and self.topics.get(topic) != each}
+        self.topics.update(self.new_topics)
 
     def forget(self, before: float) -> int:
         """Drop the files of which nothing came since; how many there were."""
@@ -107,6 +116,8 @@ def _take_in(marks: Marks, row: Row, since: float) -> None:
     marks.landing = max(marks.landing, row.landing)
     if row.kind == "partition":
         marks.ends[row.topic, row.partition] = row.end_offset
+    elif row.kind == "topic":
+        marks.topics[row.topic] = row.topic_id
     elif row.kind == "table":
         marks.versions[row.table] = row.version
     elif (at := row.micros / 1e6) >= since:
@@ -132,14 +143,16 @@ def rows_of(
     at: float,
 ) -> list[tuple[Value, ...]]:
     """Rows of the marks table, all of the marks' next landing, `at` seconds of the epoch."""
-    number, when = marks.landing + 1, datetime.fromtimestamp(at, UTC).isoformat()
-    rows: list[tuple[Value, ...]] = []
+    found: list[dict[str, Value]] = []
     for table, (host, file_id) in files:
         mark = marks.files[table][host, file_id]
-        dates = mark.first.isoformat(), mark.last.isoformat()
-        rows.append(("file", number, when, table, host, file_id, mark.offset, *dates, None, None, None, None))
+        found.append({
+            "kind": "file", "table": table, "host": host, "file_id": file_id, "offset": mark.offset,
+            "first_date": mark.first.isoformat(), "last_date": mark.last.isoformat(),
+        })  # fmt: skip
     for (topic, partition), end in ends.items():
-        rows.append(("partition", number, when, *[None] * 6, topic, partition, end, None))
-    for table, version in versions.items():
-        rows.append(("table", number, when, table, *[None] * 8, version))
-    return rows
+        found.append({"kind": "partition", "topic": topic, "partition": partition, "end_offset": end})
+    found += ({"kind": "topic", "topic": topic, "topic_id": each} for topic, each in marks.new_topics.items())
+    found += ({"kind": "table", "table": table, "version": version} for table, version in versions.items())
+    number, when = marks.landing + 1, datetime.fromtimestamp(at, UTC).isoformat()
+    return [tuple({**each, "landing": number, "at": when}.get(name) for name in COLUMNS) for each in found]

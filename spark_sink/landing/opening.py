@@ -1,6 +1,6 @@
 """Everything that is looked at before the first batch: what has landed, and whether it fits together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -21,12 +21,12 @@ from spark_sink.transform import Transform
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Makes the one that lands batches. `topics`: all that are read, by name."""
+    """Makes the one that lands batches. `topics`: all that are read, with Kafka's id of each, "" where it has none."""
 
     spark: SparkSession
     config: SinkConfig
     checkpoint: Checkpoint
-    topics: Sequence[str]
+    topics: Mapping[str, str]
     clock: Callable[[], float]
     say: Callable[[str], None]
 
@@ -37,6 +37,7 @@ class Opening:
         found = marks.load(lake.state, self.clock() - self.config.dedupe.forget_after)
         lines = lake.known(found)
         self._check(lake, lines, found)
+        found.note_topics(self.topics)
         lake.prepare()
         adopted = self._adopted(lake, lines, found) if found.landing == 0 else []
         rest = leftovers.find(lines, lake.dead_letter, found, self.topics, self.clock())
@@ -49,7 +50,8 @@ class Opening:
 
     def _check(self, lake: Lake, lines: list[Table], found: Marks) -> None:
         tables = [*lines, lake.dead_letter]
-        guard.check_checkpoint(self.checkpoint, tables, self.topics, self.config.start)
+        guard.check_topics(found.topics, self.topics)
+        guard.check_checkpoint(self.checkpoint, tables, list(self.topics), self.config.start)
         guard.check_ends(self.checkpoint, found.ends)
         guard.check_versions({table.path: table for table in tables}, found.versions)
 

@@ -23,10 +23,12 @@ class Broker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `starts` up to `ends`, of the same partitions. `notes` say what is left out, or comes unasked."""
+    """From `starts` up to `ends`, of the same partitions. `shorter`: where Kafka ends, of partitions of which more has
+    landed: their topic was made anew. `notes` say what is left out, or comes unasked."""
 
     starts: dict[Partition, int]
     ends: dict[Partition, int]
+    shorter: dict[Partition, int]
     notes: tuple[str, ...]
 
     @property
@@ -42,7 +44,8 @@ def readable(config: SinkConfig, broker: Broker, there: Collection[Partition], l
     ends = {at: min(landed[at], latest[at]) for at in wanted}
     left = sorted(at for at in wanted if starts[at] < ends[at])
     notes = (*_gone(set(landed) - wanted), *_deleted(earliest, begun, landed), *_skipped(config))
-    return Range({at: starts[at] for at in left}, {at: ends[at] for at in left}, notes)
+    shorter = {at: end for at, end in ends.items() if end < landed[at]}
+    return Range({at: starts[at] for at in left}, {at: ends[at] for at in left}, shorter, notes)
 
 
 def _begun(config: SinkConfig, broker: Broker, wanted: Collection[Partition]) -> Offsets:

@@ -149,7 +149,9 @@ class Repair:
         if not self.lander.marks.ends:
             self.report.say(f"nothing has landed yet, as far as {self.lander.lake.state.path} knows: nothing to repair")
             return
-        again = readable(self.config, admin, topics.present(self.config.kafka, admin), self.lander.marks.ends)
+        there = topics.present(self.config.kafka, admin)
+        ids = admin.ids({topic for topic, _ in there})
+        again = readable(self.config, admin, there, self.lander.marks.ends)
         for note in again.notes:
             self.report.say(note, "warning")
         if not self.dry_run:
@@ -162,7 +164,8 @@ class Repair:
         if self.dry_run:
             self.report.say(f"{found:,} records are in no table; what the shipper sent twice counts too{DRY}")
             return
-        self.lander.settle()
+        self.lander.marks.note_topics(ids)
+        self.lander.settle(again.shorter)
         self.report.say(f"repaired: {found:,} records were missing and have landed", landed=found)
 
     def _begin(self) -> None:

@@ -94,8 +94,22 @@ class SinkLab(SinkProcess):
     def __init__(self, directory: Path, broker: Broker, topic: str, spark: SparkSession) -> None:
         super().__init__(directory, broker, topic, "max_offsets_per_trigger: 1200\n")
         self._spark = spark
-        self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5})
+        self._broker = broker
+        self._producer = self._new_producer()
         self.sent: Counter[str] = Counter()
+
+    def _new_producer(self) -> Producer:
+        return Producer({"bootstrap.servers": self._broker.bootstrap, "linger.ms": 5})
+
+    def make_topic(self) -> None:
+        self._broker.create_topic(self.topic, PARTITIONS)
+
+    def make_topic_anew(self) -> None:
+        admin = self._broker.admin()
+        admin.delete_topics([self.topic])[self.topic].result(PATIENCE)
+        await_true(lambda: self.topic not in admin.list_topics(timeout=10).topics, "the topic is gone", PATIENCE)
+        self.make_topic()
+        self._producer = self._new_producer()  # the old one remembers the old topic
 
     def send_lines(self, count: int) -> None:
         for _ in range(count):

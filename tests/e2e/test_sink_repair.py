@@ -1,4 +1,4 @@
-"""`spark-sink repair --from-kafka` after a RESTORE, as processes of their own against a real broker."""
+"""`spark-sink repair --from-kafka`, as a process of its own against a real broker."""
 
 import json
 import os
@@ -101,3 +101,33 @@ def test_after_a_restore_what_is_missing_is_landed_again_and_nothing_twice(
     assert lab.wait() == 0, lab.said()
     expect_all(lab)
     assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 2, "no @timestamp": 2}
+
+
+def land(lab: SinkLab, *options: str) -> None:
+    lab.start("--available-now", *options)
+    assert lab.wait() == 0, lab.said()
+    expect_all(lab)
+
+
+def test_of_a_topic_that_was_made_anew_every_record_lands_however_long_it_is(lab: SinkLab) -> None:
+    """Nothing but its time in Kafka tells one of these records from that of the same offset before."""
+    lab.make_topic()
+    lab.send_lines(60)
+    land(lab)
+
+    lab.make_topic_anew()
+    lab.send_lines(300)
+    lab.send_bad(b"no JSON")
+    assert f"topic {lab.topic} was made anew" in refused(lab)
+    repair(lab)
+    land(lab)
+
+    lab.make_topic_anew()
+    lab.send_lines(30)
+    assert f"topic {lab.topic} was made anew" in refused(lab)
+    repair(lab)
+    expect_all(lab)
+    lab.send_lines(30)
+    assert "Move the checkpoint away and set start: table" in refused(lab)
+    lab.checkpoint.rename(lab.directory / "old")
+    land(lab, "-E", "start=table")

@@ -70,9 +70,11 @@ class KafkaStand:
     records: dict[tuple[str, int], list[bytes | None]] = field(default_factory=dict)
     sent: dict[tuple[str, int], list[float]] = field(default_factory=dict)  # when, seconds of the epoch
     deleted: dict[tuple[str, int], int] = field(default_factory=dict)
+    made: dict[str, int] = field(default_factory=dict)  # how often a topic was made anew
 
     def make_anew(self, topic: str) -> None:
         """Deleted, and made again: its partitions are empty, and begin at 0."""
+        self.made[topic] = self.made.get(topic, 0) + 1
         for at in [each for each in self.records if each[0] == topic]:
             self.records[at], self.sent[at] = [], []
 
@@ -130,7 +132,8 @@ class LandingLab:
             if self.config.start == "table":
                 self._begins_at_marks = True
         self.checkpoint = Checkpoint(self.spark, str(path))
-        opening = Opening(self.spark, self.config, self.checkpoint, self.topics(), lambda: self.now, self.said.append)
+        ids = {topic: f"{topic}, made {self.kafka.made.get(topic, 0)} times" for topic in self.topics()}
+        opening = Opening(self.spark, self.config, self.checkpoint, ids, lambda: self.now, self.said.append)
         lander = opening.lander()
         self.lander = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, clock=lander.clock)
         self.batches: list[Landed] = []

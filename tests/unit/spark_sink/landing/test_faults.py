@@ -73,12 +73,27 @@ def test_rows_of_a_topic_that_was_made_anew_are_no_leftovers_of_the_old_one(lab:
     lab.send_lines(*range(0, 100, 10))
     lab.land()
     lab.kafka.make_anew("logs")
+    lab.kafka.made.clear()  # a broker that gives topics no ids
     lab.now += 60
     lab.send_lines(100)
     lab.land()  # Spark reads on from the end that it finds
     lab.start()
     lab.send_lines(110, 120)
     assert lab.land().rows == 2
+
+
+def test_a_topic_that_was_made_anew_is_known_however_long_it_is(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0)
+    lab.send_lines(0, topic="other")
+    lab.land()
+    lab.start()  # nothing is new
+    lab.send_lines(10)
+    lab.land()
+    lab.kafka.make_anew("other")
+    lab.send_lines(*range(0, 50, 10), topic="other")
+    with pytest.raises(Refused, match=r"topic other was made anew.*made 0 times, and is.*made 1.*repair --from-kafka"):
+        lab.start()
 
 
 def test_a_restore_beside_the_running_sink_is_refused_before_more_lands(lab: LandingLab) -> None:

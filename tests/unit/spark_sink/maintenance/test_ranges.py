@@ -21,6 +21,7 @@ def broker() -> FakeBroker:
 def test_it_reaches_from_kafkas_first_record_to_what_has_landed(config: SinkConfig, broker: FakeBroker) -> None:
     found = readable(config, broker, {A, B}, {A: 900, B: 60})
     assert (found.starts, found.ends, found.offsets) == ({A: 100, B: 0}, {A: 900, B: 50}, 850)
+    assert found.shorter == {B: 50}
     assert found.notes == ("Kafka has deleted logs/0 before 100: what the tables lack of that stays lost",)
 
 

@@ -181,5 +181,5 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
             lab.start()
     again = Repair.opened(lab.spark, lab.config, Report(text=False, out=io.StringIO()), dry_run=False)
     again.lander.begin_repair()
-    again.lander.settle()
+    again.lander.settle({})
     lab.start()

@@ -29,10 +29,10 @@ _TYPES = {
     "array<string>": "ARRAY<STRING>",
     "object": "STRUCT<>",  # whether it is one; what it holds comes from the VARIANT
 }
-# How JSON begins and ends that is no text and not null.
+# How JSON begins and ends that is no text and not null, as Spark writes it: a number beyond doubles as "Infinity".
 _DIGITS = ", ".join(f"'{digit}'" for digit in range(10))
-_BEGINNINGS = f"'{{', '[', 't', 'f', '-', {_DIGITS}"
-_ENDS = f"'}}', ']', 'e', {_DIGITS}"
+_BEGINNINGS = f"'{{', '[', '\"', 't', 'f', '-', {_DIGITS}"
+_ENDS = f"'}}', ']', '\"', 'e', {_DIGITS}"
 
 # `get`, because `[0]` of an empty list ends the job, and a bad record must not.
 _RECORD = "get(get(json.b, 0), 0)"

@@ -65,7 +65,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         kafka=KafkaSource(hosts=("none:9092",), topics=("none",)),
         table=TableConfig(path=str(directory)),
         checkpoint=CheckpointConfig(path=str(directory)),
-        spark={"spark.driver.defaultJavaOptions": FIRST_COMPILER, **INTERPRETED},
+        spark={"driver.memory": "1g", "spark.driver.defaultJavaOptions": FIRST_COMPILER, **INTERPRETED},
     )
     session = open_session(config)
     Garbage().keep()  # some hundred megabytes of tests

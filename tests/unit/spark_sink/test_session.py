@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
 from spark_sink.jvm import jvm
-from spark_sink.session import COMPILE_ALL, NEEDED, collector, settings, submitted
+from spark_sink.session import COMPILE_ALL, NEEDED, TRIM, collector, settings, submitted
 
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
@@ -55,4 +55,4 @@ def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> 
 @pytest.mark.spark
 def test_java_was_started_with_what_the_session_asks_for(spark: SparkSession) -> None:
     given = list(jvm(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
-    assert {COMPILE_ALL, "-XX:+UseParallelGC", "-Xmx1g"} <= set(given)
+    assert {COMPILE_ALL, TRIM, "-XX:+UseParallelGC"} <= set(given)

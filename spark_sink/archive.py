@@ -40,7 +40,9 @@ def write(directory: Path) -> tuple[Path, Path]:
 def _files(package: str) -> Iterator[tuple[Path, str]]:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise FileNotFoundError(f"the package {package} is not installed here: pip install 'log-shipper[sink]'")
+        raise FileNotFoundError(
+            f"the package {package} is not installed here: pip install '.[sink]' in the project's directory"
+        )
     root = Path(spec.origin).parent
     for path in sorted(root.rglob("*")):
         if path.is_file() and path.suffix not in COMPILED:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.jvm import jvm
 
 NONE = -1  # below every batch number
@@ -64,8 +64,11 @@ class Checkpoint:
         except SPARK_ERRORS as error:
             raise translate(str(error), f"cannot read the checkpoint {self.path}") from error
         except (ValueError, KeyError, IndexError, AttributeError) as error:
-            what = f"its file {name} is damaged: {error}"
-            raise translate(what, f"cannot read the checkpoint {self.path}") from error
+            raise SinkError(
+                f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Bring the whole "
+                "checkpoint back from a backup. Else, of the sink's own: move it away and set start: table, which goes "
+                "on where the table ends; of a view: move it and the view's table away, and the view is made again"
+            ) from error
 
     def _text(self, name: str) -> str:
         stream = self._file_system().open(self._at(name))

@@ -80,7 +80,7 @@ def config_of(options: argparse.Namespace) -> SinkConfig:
 def _with_spark(options: argparse.Namespace, work: Work) -> int:
     config = config_of(options)
     if importlib.util.find_spec("pyspark") is None:
-        print("pyspark is not installed: pip install 'log-shipper[sink]'", file=sys.stderr)  # noqa: T201
+        print("pyspark is not installed: pip install '.[sink]' in the project's directory", file=sys.stderr)  # noqa: T201
         return 1
     from spark_sink.errors import SinkError
     from spark_sink.jars import JarsMissing

@@ -23,6 +23,9 @@ class Refused(SinkError):
     """Going on would lose rows or land them twice."""
 
 
+# What a batch refuses comes back as Spark's text, with Python's trace in it: our message is on the line of its class.
+OURS = re.compile(r"^spark_sink\.errors\.(?:SinkError|Refused): (.+)$", re.MULTILINE)
+
 # What stands in Spark's text -> what it means. The first that is found counts, so the telling ones come first.
 MEANINGS: tuple[tuple[str, str], ...] = (
     (
@@ -32,7 +35,9 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"Partitions .* have been deleted",
-        "a topic or partition that was read is deleted; to go on without it, say lost_offsets: continue",
+        "a topic or partition that was read is deleted in Kafka, or not named under `kafka` any more. To go on without "
+        "it, take it out of kafka.topics or kafka.partitions (a start waits for what is named), and say lost_offsets: "
+        "continue until a batch has landed",
     ),
     (
         r"KAFKA_DATA_LOSS|failOnDataLoss|OffsetOutOfRange",
@@ -88,7 +93,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         r"GroupNotEmpty|UnknownMemberId|RebalanceInProgress",
         "another program consumes as this group: name one of the sink's own as kafka.group_id",
     ),
-    (r"UnknownTopicOrPartition", "Kafka does not have the topic (any more)"),
+    (r"UnknownTopicOrPartition", "Kafka does not have the topic (any more): make it, or name it no more"),
     (
         r"ConfigException|No resolvable bootstrap|Failed to construct kafka|Failed to create new KafkaAdminClient",
         "Kafka's client does not take these settings",
@@ -109,14 +114,24 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         r"Failed to find data source|ClassNotFoundException",
         "a jar is missing: under spark-submit name its package by --packages, else by spark.jars.packages",
     ),
+    (
+        r"JAVA_GATEWAY_EXITED|Java gateway process exited",
+        "Java did not start, and the lines above say why. Unresolved dependencies are jars that could not be fetched: "
+        "fill SHIPPER_CACHE where there is a network (python -m spark_sink.jars), and copy it here. Else look at "
+        "spark.driver.memory and spark.driver.extraJavaOptions",
+    ),
     (r"OutOfMemoryError", "the JVM has too little memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
 )
 
 
 def translate(text: str, doing: str) -> SinkError:
-    """`doing` ("writing to /data/logs") what failed, Spark's text in plain words, and its first telling line."""
-    meaning = next((words for pattern, words in MEANINGS if re.search(pattern, text, re.IGNORECASE)), None)
-    return SinkError(": ".join(part for part in (doing, meaning, gist(text)) if part))
+    """`doing` ("writing to /data/logs") what failed, Spark's text in plain words, and its first telling line; only the
+    message where the text is about an error of ours."""
+    if ours := OURS.findall(text):
+        said = [ours[-1]]
+    else:
+        said = [next((words for pattern, words in MEANINGS if re.search(pattern, text, re.IGNORECASE)), ""), gist(text)]
+    return SinkError(": ".join(part for part in (doing, *said) if part))
 
 
 def gist(text: str) -> str:

@@ -82,14 +82,14 @@ def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> N
             )
 
 
-def check_behind(read: Mapping[Partition, int], latest: Mapping[Partition, int]) -> None:
-    """`read`: where the checkpoint reads on, of partitions that have landed less. Raises Refused where Kafka ends
-    before that, which is after the repair of a topic that was made anew."""
+def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Partition, int]) -> None:
+    """`read`: where the checkpoint in `path` reads on, of partitions that have landed less. Raises Refused where Kafka
+    ends before that, which is after the repair of a topic that was made anew."""
     for at, end in read.items():
         if (now := latest.get(at, end)) < end:
             raise Refused(
-                f"{words([at])}: the checkpoint reads on from {end}, and Kafka ends at {now}: the topic was made anew. "
-                "Move the checkpoint away and set start: table, which goes on where the table ends"
+                f"{words([at])}: the checkpoint {path} reads on from {end}, and Kafka ends at {now}: the topic was "
+                "made anew. Move that checkpoint away and set start: table, which goes on where the table ends"
             )
 
 

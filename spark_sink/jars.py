@@ -95,7 +95,9 @@ def spark_home() -> Path:
     """The directory of the installed pyspark. Raises JarsMissing."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise JarsMissing("pyspark is not installed: run script/bootstrap, or pip install 'log-shipper[sink]'")
+        raise JarsMissing(
+            "pyspark is not installed: run script/bootstrap, or pip install '.[sink]' in the project's directory"
+        )
     return Path(spec.origin).parent
 
 

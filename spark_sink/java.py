@@ -136,7 +136,7 @@ def _advice(refused: list[str]) -> str:
     return (
         f"Spark and the broker need Java {OLDEST_JAVA} or newer:{looked}\n"
         f"Install one (Debian: apt-get install openjdk-{OLDEST_JAVA}-jre-headless), "
-        "or the wheel: pip install 'log-shipper[jre]'"
+        "or the wheel: pip install '.[jre]' in the project's directory"
     )
 
 

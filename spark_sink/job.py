@@ -96,7 +96,12 @@ class Job:
         return 1 if self._views.failed() else 0
 
     def _topics_are_there(self, admin: Admin) -> bool:
-        return topics.wait_for(lambda: topics.missing(self._config.kafka, admin), self._report.say, self._pause)
+        def missing() -> list[str]:
+            found = topics.missing(self._config.kafka, admin)
+            self._progress.metrics.topics_missing.set(len(found))
+            return found
+
+        return topics.wait_for(missing, self._report.say, self._pause)
 
     def _pause(self) -> bool:
         self._progress.metrics.alive()  # it waits, and is not stalled
@@ -118,7 +123,7 @@ class Job:
             group.commit(batch.ends)
 
         loses = admin if self._config.lost_offsets == "continue" else None
-        batches = Batches(self._checkpoint, lander, self._stopping, landed, begin.offsets, limits, loses)
+        batches = Batches(self._checkpoint, lander, self._stopping, landed, begin.offsets, limits, loses, admin.ids)
         self._views.check()
         self._catch_up(admin, lander, batches, limits)
         if limits and limits.reached(lander.marks.ends, begin.offsets, admin.earliest(there)):
@@ -140,7 +145,7 @@ class Job:
             read = limits.cut(read, lander.marks.ends)
         starts, ends = bounds.between(lander.marks.ends, read)
         if ends:
-            guard.check_behind(ends, admin.latest(list(ends)))
+            guard.check_behind(self._checkpoint.path, ends, admin.latest(list(ends)))
             self._report.say("landing what the last run had read beyond its stop")
             batches.between(source.between(self._spark, self._config, starts, ends), ends)
 

@@ -54,7 +54,10 @@ def wait_for(missing: Callable[[], Sequence[str]], say: Callable[[str], None], p
     said: Sequence[str] = ()
     while now := missing():
         if now != said:
-            say(f"waiting for {', '.join(now)}, which Kafka does not have yet")
+            say(
+                f"waiting for {', '.join(now)}: Kafka does not have it yet, or does not show it to these credentials. "
+                "Nothing is landed before it is there; if it never will be, correct `kafka` in the configuration"
+            )
             said = now
         if pause():
             return False

@@ -61,8 +61,7 @@ class Maintenance:
     def run(self) -> int:
         began = time.monotonic()
         optimize.set_target(self.spark, self.config.maintenance.optimize)
-        for stream in streams(self.spark, self.config):
-            self._tell_age(stream)
+        self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._tell_ages)
         tables: list[Known] = []
         self._guarded("the list of tables", lambda: tables.extend(known_tables(self.spark, self.config)))
         for known in tables:
@@ -99,6 +98,10 @@ class Maintenance:
                 small_files=after.small,
             )
         return None
+
+    def _tell_ages(self) -> None:
+        for stream in streams(self.spark, self.config):
+            self._tell_age(stream)
 
     def _tell_age(self, stream: Stream) -> None:
         if stream.committed is None:

@@ -41,6 +41,10 @@ class Metrics:
 
         self.started = gauge("start_time_seconds", "When the process started, in Unix time.")
         self.started.set_to_current_time()
+        self.topics_missing = gauge(
+            "topics_missing",
+            "Topics or partitions that a start waits for: Kafka does not have or show them.",
+        )
         self.rows_landed = counter("rows_landed", "Rows written to the tables of lines.")
         self.rows_bad = counter("rows_bad", "Records written to the dead-letter table.")
         self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")

@@ -4,10 +4,12 @@ import json
 import random
 import time
 from collections import Counter
+from urllib.request import urlopen
 
 import pytest
 
 from demo.broker import Broker
+from demo.ports import free_ports
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PARTITIONS, PATIENCE, SinkLab
 
@@ -58,10 +60,25 @@ def test_each_record_lands_once_though_the_job_is_killed_and_stopped(lab: SinkLa
 def test_the_job_waits_for_a_topic_that_is_not_there_yet_and_lands_what_comes(
     lab: SinkLab, kafka_broker: Broker
 ) -> None:
-    lab.start("--available-now")
+    (port,) = free_ports(1)
+    lab.start("--available-now", "-E", "http.enabled=true", "-E", f"http.port={port}")
     await_true(lambda: "waiting for topic" in lab.said(), "the job says that it waits", PATIENCE)
+    with urlopen(f"http://localhost:{port}/metrics") as answer:
+        assert "spark_sink_topics_missing 1.0" in answer.read().decode()
     kafka_broker.create_topic(lab.topic, PARTITIONS)
     lab.send_lines(10)
     assert lab.wait() == 0, lab.said()
     assert lab.messages() == sorted(f"line {number}" for number in range(10))
     assert '"landed_total": 10' in lab.said()
+
+
+def test_what_a_batch_refuses_is_the_last_line(lab: SinkLab, kafka_broker: Broker) -> None:
+    kafka_broker.create_topic(lab.topic, PARTITIONS)
+    lab.send_lines(3)
+    table = f"{lab.directory}/tables/%{{[message]}}"
+    lab.start("--available-now", "-E", f"table.path={table}", "-E", "table.max_tables=2")
+    assert lab.wait() == 1
+    last = json.loads(lab.said().splitlines()[-1])
+    assert "table.max_tables (2) tables" in last["message"]
+    assert "Traceback" not in last["message"]
+    assert "Traceback" in last["error.stack_trace"]

@@ -33,6 +33,7 @@ def test_a_failure_says_what_was_done_what_it_means_and_what_spark_said() -> Non
         ("No space left on device", "the disk is full"),
         ('UnsupportedFileSystemException: No FileSystem for scheme "s3x"', "no file system for this kind of path"),
         ("org.apache.kafka.common.errors.SaslAuthenticationException: x", "refused the credentials"),
+        ("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.", "SHIPPER_CACHE"),
     ],
 )
 def test_sparks_text_is_put_in_plain_words(text: str, meaning: str) -> None:
@@ -56,7 +57,7 @@ def test_of_a_loss_sparks_reason_is_the_gist() -> None:
         (LOSS + "x", "lost_offsets: continue, which records the missing offsets"),
         ("Cannot fetch offset 4: OffsetOutOfRangeException: x", "spark-sink repair --from-kafka"),
         (LOSS + "Added partition t-1 starts from 5 instead of 0.", "deleted the first records"),
-        (LOSS + "Partitions Set(t-1) have been deleted.", "is deleted; to go on without it, say lost_offsets"),
+        (LOSS + "Partitions Set(t-1) have been deleted.", "a start waits for what is named"),
         ("AssertionError: If startingOffsets contains specific offsets, you must specify all TopicPartitions.",
          "came or went while the job started: start it again"),
         ("Client SASL mechanism 'SCRAM-SHA-256' not enabled in the server, enabled mechanisms are [PLAIN]",
@@ -81,6 +82,30 @@ def test_of_a_loss_sparks_reason_is_the_gist() -> None:
 )  # fmt: skip
 def test_what_kafka_refuses_is_told_with_the_option_that_decides(text: str, meaning: str) -> None:
     assert meaning in str(translate(text, "landing"))
+
+
+# As Spark 4.0 says what a function of foreachBatch raised. (The end-to-end test has it from Spark itself.)
+BATCH = """[STREAM_FAILED] Query [id = 5, runId = 9] terminated with exception: [FOREACH_BATCH_USER_FUNCTION_ERROR] \
+An error occurred in the user provided function in foreach batch sink. Reason: An exception was raised by the Python \
+Proxy. Return Message: Traceback (most recent call last):
+  File "a.py", line 1, in call
+py4j.protocol.Py4JJavaError: An error occurred while calling o1.x.
+Caused by: java.io.IOException: No space left on device
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "a.py", line 2, in call
+spark_sink.errors.Refused: the table /data/logs was restored: say repair --from-kafka
+
+
+\tat py4j.Protocol.getReturnValue(Protocol.java:476)
+"""
+
+
+def test_what_a_batch_refused_is_the_message() -> None:
+    assert str(translate(BATCH, "landing")) == "landing: the table /data/logs was restored: say repair --from-kafka"
+    assert str(translate(BATCH, "")) == "the table /data/logs was restored: say repair --from-kafka"
 
 
 def test_a_text_that_nobody_knows_comes_through() -> None:

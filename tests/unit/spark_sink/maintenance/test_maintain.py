@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.sink.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
-from config.sink.model import SinkConfig, TableConfig
+from config.sink.model import CheckpointConfig, SinkConfig, TableConfig
 from config.sink.views import ViewConfig
 from spark_sink.errors import SPARK_ERRORS
 from spark_sink.maintenance.known import known_tables
@@ -127,6 +127,16 @@ def test_what_fails_in_one_table_is_told_and_the_others_are_done(sink: Sink) -> 
     (failure,) = [line for line in sink.said() if line["log.level"] == "error" and "table" not in line][:1]
     assert str(failure["message"]).startswith(f"optimize of lines, {sink.lines.path}: ")
     assert sink.heard("marks: folded")
+    assert sink.heard("maintained: 3 tables, 1 failures")
+
+
+def test_a_checkpoint_that_cannot_be_listed_is_told_and_the_tables_are_done(sink: Sink) -> None:
+    elsewhere = replace(sink.config, checkpoint=CheckpointConfig(path="s3x://nowhere/checkpoint"))
+    assert sink.maintain(config=elsewhere) == 1
+    (failure,) = [line for line in sink.said() if line["log.level"] == "error" and "table" not in line][:1]
+    assert str(failure["message"]).startswith(
+        "the checkpoints beside s3x://nowhere/checkpoint: Spark has no file system"
+    )
     assert sink.heard("maintained: 3 tables, 1 failures")
 
 

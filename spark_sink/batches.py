@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_sink.checkpoint import NONE, Checkpoint
-from spark_sink.errors import translate
+from spark_sink.errors import SinkError, translate
 from spark_sink.kafka import lost
 from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.lost import Lost
@@ -39,12 +39,14 @@ class Batches:
     begin: Offsets = field(default_factory=dict)  # where a new checkpoint begins, as far as it is known
     bounds: Bounds | None = None
     kafka: Beginnings | None = None  # asked for what was lost; None: losing something ends the query
+    ids: Callable[[set[str]], Mapping[str, str]] | None = None  # of topics; may block, and raises SinkError
     idle: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)  # the bounds are reached
 
     def __post_init__(self) -> None:
         self.idle.set()
         self._writer = self.checkpoint.query_id()
+        self._nameless: set[str] = set()  # topics of a broker that gives no ids
         planned = self.checkpoint.last_planned()
         # The one batch that an earlier run may have begun.
         self._resumed = planned if planned > self.checkpoint.last_committed() else NONE
@@ -79,6 +81,7 @@ class Batches:
 
     def _landed(self, batch: int, records: DataFrame, ends: Offsets, writer: Writer | None) -> None:
         starts = {**self.begin, **self.lander.marks.ends}
+        self._meet({topic for topic, _ in ends} - self.lander.marks.topics.keys() - self._nameless)
         if self.bounds is not None and self.bounds.passed(ends):
             records, ends = records.where(self.bounds.below()), self.bounds.cut(ends, starts)
         landed = self.lander.land(records, ends, writer, lambda: self._lost(records, starts, ends))
@@ -86,6 +89,16 @@ class Batches:
         self.landed(replace(landed, batch=batch, repeated=again))
         if self.bounds is not None and self.bounds.reached(self.lander.marks.ends):
             self.ended.set()
+
+    def _meet(self, topics: set[str]) -> None:
+        """Note which topics these are that were found while the query runs, so that one that is made anew is known."""
+        if not topics or self.ids is None:
+            return
+        try:
+            self.lander.marks.note_topics(self.ids(topics))
+        except SinkError:  # one of them is gone already: asked again with the next batch
+            return
+        self._nameless |= topics - self.lander.marks.topics.keys()
 
     def _named(self, batch: int) -> Writer:
         self._writer = self._writer or self.checkpoint.query_id()

@@ -13,6 +13,7 @@ NO_OFFSETS: Offsets = MappingProxyType({})
 
 # Spark's word for "what the broker has first, when you look". One that we looked up could be deleted until then.
 EARLIEST = -2
+LATEST = -1  # its word for the end
 
 
 def to_json(offsets: Offsets) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import EARLIEST, NO_OFFSETS, Offsets, Partition, flat, to_json, words
+from spark_sink.kafka.offsets import EARLIEST, LATEST, NO_OFFSETS, Offsets, Partition, flat, to_json, words
 
 
 class Broker(Protocol):
@@ -88,7 +88,12 @@ def _named(config: SinkConfig, broker: Broker, there: Collection[Partition], giv
     _check_range(config, broker, wanted, by)
     fresh = set(there) - set(wanted)
     note = f"{by} names no offset of {words(fresh)}: begins at its first record" if fresh else ""
-    return Start(to_json({**dict.fromkeys(fresh, EARLIEST), **wanted}), (note,) if note else (), _known(wanted))
+    latest = broker.latest([at for at, offset in wanted.items() if offset == LATEST])
+    text = to_json({**dict.fromkeys(fresh, EARLIEST), **wanted, **latest})
+    starts = {**_known(wanted), **latest}
+    if config.start != "table":  # what a table does not name it should have from 0 on
+        starts = {**broker.earliest([at for at in there if at not in starts]), **starts}
+    return Start(text, (note,) if note else (), starts)
 
 
 def _check_unknown(config: SinkConfig, there: Collection[Partition], given: Offsets, by: str) -> None:

@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from spark_sink.errors import Refused
 from spark_sink.guard import check_version
 from spark_sink.jvm import Garbage
 from spark_sink.kafka.lost import Lost
@@ -77,7 +78,10 @@ class Lander:
         Without a writer they are no batch of the query, and the commits carry no name.
         """
         parsed = self.transform.parse(records)
-        found = self._routed(parsed, writer) if self.lake.config.has_template else self._unrouted(parsed, writer)
+        if self.lake.config.has_template:
+            found = self._routed(parsed, writer, sorted({topic for topic, _ in ends}))
+        else:
+            found = self._unrouted(parsed, writer)
         missing = lost()
         if found.bad or missing:
             parsed = self.transform.parse(rest.without(records, found.good))
@@ -120,27 +124,35 @@ class Lander:
         found.bad = int(seen.get["bad"])
         return found
 
-    def _routed(self, parsed: DataFrame, writer: Writer | None) -> "_Found":
+    def _routed(self, parsed: DataFrame, writer: Writer | None, topics: list[str]) -> "_Found":
         parsed = parsed.persist()
         try:
             paths, bad = self.transform.tables(parsed, [table.path for table in self.lake.known(self.marks)])
             found = _Found(bad=bad)
-            self._announce(paths)
+            self._announce(paths, topics)
             for path in paths:
                 self._table(path, self.transform.good(parsed.where(F.col("table") == path)), writer, found)
             return found
         finally:
             parsed.unpersist()
 
-    def _announce(self, paths: list[str]) -> None:
+    def _announce(self, paths: list[str], topics: list[str]) -> None:
         """The marks name a table before its first row: a batch that is killed here may be looked for where no
-        configuration says that there is a table."""
+        configuration says that there is a table. So one that has rows of these topics, and no mark, is of marks that
+        were lost. Raises Refused."""
         new = [path for path in paths if path not in self.marks.versions]
+        for path in new:
+            if topics and Table(self.lake.spark, path).holds(topics):
+                raise Refused(
+                    f"the table {path} has rows of {', '.join(topics)}, and the marks table {self.lake.state.path} "
+                    "knows nothing of it: what has landed there would land a second time. Bring the marks table back "
+                    "(a backup, or state.path as it was before); or let the template in table.path name other tables"
+                )
         if new:
             self._save(_Found(versions={path: self.lake.lines(path).version() for path in new}), {}, None)
 
     def _table(self, path: str, rows: DataFrame, writer: Writer | None, found: "_Found") -> None:
-        staged = stage(self.lake.lines(path), self.leftovers.without(path, rows))
+        staged = stage(self.lake.lines(path), self.leftovers.without(rows))
         if staged.empty:
             return
         self._check_unchanged(staged)
@@ -197,9 +209,9 @@ class Lander:
     def _bad(self, rows: DataFrame, missing: list[Lost], writer: Writer | None) -> int:
         """One commit for both; the bad records alone are counted."""
         table, ranges = self.lake.dead_letter, 0
-        rows = self.leftovers.without(table.path, rows)
+        rows = self.leftovers.without(rows)
         if missing:
-            lost = self.leftovers.without(table.path, _lost_rows(self.lake.spark, missing))
+            lost = self.leftovers.without(_lost_rows(self.lake.spark, missing))
             rows, ranges = rows.unionByName(lost), lost.count()
         staged = stage(table, rows)
         if not staged.empty:

@@ -29,14 +29,14 @@ class Leftovers:
     until: dict[Partition, int] = field(default_factory=dict)
     files: list[tuple[str, File]] = field(default_factory=list)
 
-    def without(self, table: str, rows: DataFrame) -> DataFrame:
-        """The rows that are not in the table yet."""
-        if (there := self.rows.get(table)) is None:
-            return rows
-        # Under other names: both sides may come from one table. A lost range has no time.
-        others = there.toDF(*(f"there_{name}" for name in there.columns))
-        same = [rows[name].eqNullSafe(others[f"there_{name}"]) for name in there.columns]
-        return rows.join(others, same, "leftanti")
+    def without(self, rows: DataFrame) -> DataFrame:
+        """The rows that are in no table yet: the configuration may say by now that they belong in another one."""
+        for there in self.rows.values():
+            # Under other names: both sides may come from one table. A lost range has no time.
+            others = there.toDF(*(f"there_{name}" for name in there.columns))
+            same = [rows[name].eqNullSafe(others[f"there_{name}"]) for name in there.columns]
+            rows = rows.join(others, same, "leftanti")
+        return rows
 
     def passed(self, ends: Mapping[Partition, int]) -> None:
         """Forget them when all partitions have been read beyond the last of them."""

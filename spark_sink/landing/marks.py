@@ -81,8 +81,12 @@ class Marks:
 
     def note_topics(self, ids: Mapping[str, str]) -> None:
         """As Kafka has them now, "" where it tells none."""
-        self.new_topics = {topic: each for topic, each in ids.items() if each and self.topics.get(topic) != each}
-        self.topics.update(self.new_topics)
+        self.new_topics |= {topic: each for topic, each in ids.items() if each and self.topics.get(topic) != each}
+        self.topics |= self.new_topics
+
+    def anew(self, ids: Mapping[str, str]) -> set[str]:
+        """The topics that have another id now: Kafka has made them anew since."""
+        return {topic for topic, each in ids.items() if each and self.topics.get(topic, each) != each}
 
     def forget(self, before: float) -> int:
         """Drop the files of which nothing came since; how many there were."""

@@ -58,7 +58,8 @@ class Opening:
     def _adopted(self, lake: Lake, lines: list[Table], found: Marks) -> list[tuple[str, marks.File]]:
         """Of tables that have rows and no marks."""
         committed = self.checkpoint.last_committed()
-        if self.config.has_template and committed != NONE:
+        new = self.checkpoint.last_planned() == NONE
+        if self.config.has_template and (committed != NONE or (new and lake.dead_letter.holds(list(self.topics)))):
             raise Refused(
                 f"the marks table {lake.state.path} is gone or empty, and with a template in table.path only it knows "
                 "the tables. Bring it back (a backup, or state.path as it was before)"

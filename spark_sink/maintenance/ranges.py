@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from config.sink.model import SinkConfig
-from spark_sink.kafka.offsets import Offsets, Partition, flat, words
+from spark_sink.kafka.offsets import LATEST, Offsets, Partition, flat, words
 
 
 class Broker(Protocol):
@@ -36,10 +36,14 @@ class Range:
         return sum(self.ends.values()) - sum(self.starts.values())
 
 
-def readable(config: SinkConfig, broker: Broker, there: Collection[Partition], landed: Offsets) -> Range:
-    """`there`: the partitions that are read (`topics.present`); `landed`: the next offset to land of each."""
+def readable(
+    config: SinkConfig, broker: Broker, there: Collection[Partition], landed: Offsets, anew: Collection[str] = ()
+) -> Range:
+    """`there`: the partitions that are read (`topics.present`); `landed`: the next offset to land of each. `anew`: the
+    topics that were made anew since; where the sink was told to begin says nothing of those."""
     wanted = set(landed) & set(there)
-    earliest, latest, begun = broker.earliest(wanted), broker.latest(wanted), _begun(config, broker, wanted)
+    same = {at for at in wanted if at[0] not in anew}
+    earliest, latest, begun = broker.earliest(wanted), broker.latest(wanted), _begun(config, broker, same)
     starts = {at: max(earliest[at], begun.get(at, 0)) for at in wanted}
     ends = {at: min(landed[at], latest[at]) for at in wanted}
     left = sorted(at for at in wanted if starts[at] < ends[at])
@@ -48,12 +52,14 @@ def readable(config: SinkConfig, broker: Broker, there: Collection[Partition], l
     return Range({at: starts[at] for at in left}, {at: ends[at] for at in left}, shorter, notes)
 
 
-def _begun(config: SinkConfig, broker: Broker, wanted: Collection[Partition]) -> Offsets:
+def _begun(config: SinkConfig, broker: Broker, same: Collection[Partition]) -> Offsets:
     """What lies before where the sink was told to begin is not missing."""
     if config.start == "timestamp" and config.start_timestamp is not None:
-        latest = broker.latest(wanted)
-        return {**latest, **broker.at(wanted, round(config.start_timestamp.timestamp() * 1000))}
-    return flat(config.start_offsets) if config.start == "offsets" else {}
+        latest = broker.latest(same)
+        return {**latest, **broker.at(same, round(config.start_timestamp.timestamp() * 1000))}
+    if config.start == "offsets":
+        return {at: offset for at, offset in flat(config.start_offsets).items() if at in same}
+    return {}
 
 
 def _gone(partitions: Collection[Partition]) -> list[str]:
@@ -70,11 +76,15 @@ def _deleted(earliest: Offsets, begun: Offsets, landed: Offsets) -> list[str]:
 
 
 def _skipped(config: SinkConfig) -> list[str]:
-    if config.start not in ("latest", "committed"):
+    if config.start == "offsets" and LATEST in flat(config.start_offsets).values():
+        where = f"start_offsets: {LATEST}"
+    elif config.start in ("latest", "committed"):
+        where = f"start: {config.start}"
+    else:
         return []
     return [
-        f"start: {config.start}: what lay in the topics before the sink began counts as missing; to leave it out, say "
-        "start: timestamp or start: offsets for this command"
+        f"{where}: what lay there before the sink began counts as missing; to leave it out, say start: timestamp, or "
+        "start: offsets with numbers, for this command"
     ]
 
 

@@ -151,7 +151,7 @@ class Repair:
             return
         there = topics.present(self.config.kafka, admin)
         ids = admin.ids({topic for topic, _ in there})
-        again = readable(self.config, admin, there, self.lander.marks.ends)
+        again = readable(self.config, admin, there, self.lander.marks.ends, self.lander.marks.anew(ids))
         for note in again.notes:
             self.report.say(note, "warning")
         if not self.dry_run:

@@ -79,9 +79,16 @@ class Place:
     @property
     def ways_out(self) -> str:
         return (
-            f"Either give the view a new name; or, to have it made again from all lines that there are, delete "
+            f"Either give the view a new name; or, to have it made again from {self._again}, delete "
             f"its table {self.table.path} and its checkpoint {self.checkpoint.path}, both"
         )
+
+    @property
+    def _again(self) -> str:
+        if self.named.view.start == "earliest":
+            return "all lines that there are"
+        option = self.named.option("start")
+        return f"all lines that there are ({option} has to be earliest then; as it is, from what lands after that)"
 
     @property
     def _what(self) -> str:
@@ -92,7 +99,7 @@ class Place:
             raise Refused(
                 f"the table of {self._what} is gone, but its checkpoint {self.checkpoint.path} is there and goes on "
                 "behind the rows that were in it. Either bring the table back; or delete the checkpoint too, and the "
-                "view is made again from all lines that there are"
+                f"view is made again from {self._again}"
             )
 
     def _check_known(self, found: Found) -> None:
@@ -134,7 +141,9 @@ class Place:
             # One line a stream; a join of lines with itself reads two.
             return min(int(json.loads(line)["reservoirVersion"]) for line in text.splitlines()[2:])
         except (ValueError, KeyError) as error:
-            raise SinkError(f"cannot read the checkpoint of {self._what}: {name} is damaged: {error}") from error
+            raise SinkError(
+                f"cannot read the checkpoint of {self._what}: {name} is damaged ({error}). {self.ways_out}"
+            ) from error
 
     def _fit(self, found: Found, rows: DataFrame) -> str | None:
         view = self.named.view
@@ -145,29 +154,30 @@ class Place:
             )
         if found.properties.get(PROPERTY + "mode") != view.mode:
             raise Refused(f"{self.named.option('mode')} was changed, and its rows are of another kind. {self.ways_out}")
-        if found.properties[PROPERTY + "sql"] == _plain(view.sql):
-            return None
-        return self._change(found, rows)
+        added = [name for name in rows.columns if name.lower() not in found.types]
+        if found.properties[PROPERTY + "sql"] != _plain(view.sql):
+            return self._change(found, rows, added, "was changed")
+        # `*` gives another column where the table of lines has got one.
+        return self._change(found, rows, added, f"gives more columns now, {', '.join(added)}") if added else None
 
-    def _change(self, found: Found, rows: DataFrame) -> str:
+    def _change(self, found: Found, rows: DataFrame, added: list[str], how: str) -> str:
         """Another text goes on in the same table where each row is made of one line, and no column becomes another."""
         if found.properties.get(PROPERTY + "stateful") == "true" or catalyst.is_stateful(rows):
             raise Refused(
-                f"{self.named.option('sql')} was changed. Its groups or joins are half built by the old text, and a "
-                f"new one cannot go on with them. {self.ways_out}"
+                f"{self.named.option('sql')} {how}. Its groups or joins are half built by the old text, and a new one "
+                f"cannot go on with them. {self.ways_out}"
             )
         new = {field.name.lower(): field.dataType.simpleString() for field in rows.schema}
         other = [name for name, kind in found.types.items() if new.get(name) != kind]
         if other:
             changes = ", ".join(f"{name} was {found.types[name]}, is {new.get(name, 'gone')}" for name in other)
-            raise Refused(f"{self.named.option('sql')} was changed, and columns with it: {changes}. {self.ways_out}")
-        added = [name for name in rows.columns if name.lower() not in found.types]
+            raise Refused(f"{self.named.option('sql')} {how}, and columns with it: {changes}. {self.ways_out}")
         if added:
             columns = catalyst.columns(rows.select(*(f"`{name}`" for name in added)))
             self.spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({columns})")
         self.spark.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({self._properties(rows)})")
         more = f", with the new columns {', '.join(added)}" if added else ""
-        return f"the view {self.named.view.name} has a new sql: its next rows are made by it{more}"
+        return f"the sql of the view {self.named.view.name} {how}: its next rows are made by it{more}"
 
     def _create(self, rows: DataFrame) -> None:
         view = self.named.view

@@ -61,12 +61,14 @@ def test_offsets_are_taken_as_named_and_what_is_not_named_begins_at_its_first_re
     start = resolve(replace(config, start="offsets", start_offsets={"logs": {0: 150}}), broker, THERE)
     assert begins(start) == {"logs": {"0": 150, "1": -2}}
     assert start.notes == ("start_offsets names no offset of logs/1: begins at its first record",)
-    assert start.offsets == {("logs", 0): 150}
+    assert start.offsets == {("logs", 0): 150, ("logs", 1): 0}
 
 
 def test_sparks_words_for_the_first_and_the_end_may_stand_among_offsets(config: SinkConfig, broker: FakeBroker) -> None:
+    """And what was deleted before the first record is not lost: nobody wanted it."""
     start = resolve(replace(config, start="offsets", start_offsets={"logs": {0: -2, 1: -1}}), broker, THERE)
-    assert (begins(start), start.notes, start.offsets) == ({"logs": {"0": -2, "1": -1}}, (), {})
+    assert begins(start) == {"logs": {"0": -2, "1": 50}}
+    assert (start.notes, start.offsets) == ((), {("logs", 0): 100, ("logs", 1): 50})
 
 
 @pytest.mark.parametrize("edge", [100, 200])

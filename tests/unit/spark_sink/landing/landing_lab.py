@@ -81,6 +81,9 @@ class KafkaStand:
     def ends(self) -> dict[tuple[str, int], int]:
         return {at: len(values) for at, values in self.records.items()}
 
+    def ids(self, topics: set[str]) -> dict[str, str]:
+        return {topic: f"{topic}, made {self.made.get(topic, 0)} times" for topic in topics}
+
     def earliest(self, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
         if unknown := set(partitions) - self.records.keys():
             raise SinkError(f"Kafka does not have {unknown}")
@@ -132,13 +135,20 @@ class LandingLab:
             if self.config.start == "table":
                 self._begins_at_marks = True
         self.checkpoint = Checkpoint(self.spark, str(path))
-        ids = {topic: f"{topic}, made {self.kafka.made.get(topic, 0)} times" for topic in self.topics()}
+        ids = self.kafka.ids(set(self.topics()))
         opening = Opening(self.spark, self.config, self.checkpoint, ids, lambda: self.now, self.said.append)
         lander = opening.lander()
         self.lander = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, clock=lander.clock)
         self.batches: list[Landed] = []
-        self._callback = Batches(
-            self.checkpoint, self.lander, self.stopping, self.batches.append, {}, self.bounds, self.kafka
+        self.callback = Batches(
+            self.checkpoint,
+            self.lander,
+            self.stopping,
+            self.batches.append,
+            {},
+            self.bounds,
+            self.kafka,
+            self.kafka.ids,
         )
 
     def topics(self) -> list[str]:
@@ -153,7 +163,7 @@ class LandingLab:
         if number == committed:
             number += 1
             (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.kafka.ends())}")
-        self._callback(self._records(begins, self.checkpoint.ends(number)), number)
+        self.callback(self._records(begins, self.checkpoint.ends(number)), number)
         if dies == "before commit":
             raise Killed
         (path / "commits" / str(number)).write_text("v1\n{}")
@@ -163,7 +173,7 @@ class LandingLab:
         """As the job does it before its stream begins."""
         starts, ends = between(self.lander.marks.ends, self.checkpoint.ends(self.checkpoint.last_committed()))
         if ends:
-            self._callback.between(self._records(starts, ends), ends)
+            self.callback.between(self._records(starts, ends), ends)
 
     def _first_starts(self) -> dict[tuple[str, int], int]:
         return dict(self.lander.marks.ends) if self.config.start == "table" else {}

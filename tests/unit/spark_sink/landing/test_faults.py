@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from config.sink.parts import CheckpointConfig, DedupeConfig
+from config.sink.parts import CheckpointConfig, DeadLetterConfig, DedupeConfig, StateConfig
 from config.sink.tables import TableConfig
-from spark_sink.errors import Refused
+from spark_sink.errors import Refused, SinkError
 from spark_sink.kafka.bounds import Bounds
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
@@ -94,6 +94,61 @@ def test_a_topic_that_was_made_anew_is_known_however_long_it_is(lab: LandingLab)
     lab.send_lines(*range(0, 50, 10), topic="other")
     with pytest.raises(Refused, match=r"topic other was made anew.*made 0 times, and is.*made 1.*repair --from-kafka"):
         lab.start()
+
+
+def test_a_topic_that_a_running_sink_has_found_is_known_when_it_is_made_anew(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0)
+    lab.land()
+    lab.send_lines(0, 10, topic="later")
+    lab.land()
+    lab.kafka.make_anew("later")
+    lab.send_lines(*range(0, 50, 10), topic="later")
+    with pytest.raises(Refused, match="the topic later was made anew"):
+        lab.start()
+
+
+def test_a_new_topic_that_kafka_does_not_tell_of_holds_nothing_up(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_lines(0)
+    lab.land()
+    known = lab.kafka.ids({"later"})
+    answers = iter([SinkError("gone"), known])
+    asked: list[set[str]] = []
+
+    def ids(topics: set[str]) -> dict[str, str]:
+        asked.append(topics)
+        if isinstance(answer := next(answers), SinkError):
+            raise answer
+        return answer
+
+    lab.callback.ids = ids
+    for offset in (0, 10, 20):
+        lab.send_lines(offset, file="g", topic="later")
+        assert lab.land().rows == 1
+    assert asked == [{"later"}, {"later"}]  # with the first batch, again with the second, and never more
+
+
+def test_what_a_killed_batch_left_in_a_table_does_not_land_in_another_one(routed: LandingLab) -> None:
+    routed.start()
+    routed.send_lines(0, topic="a")
+    routed.land()
+    routed.send(without_file(routed), b"no JSON", topic="b")
+    with pytest.raises(Killed):
+        routed.land("after bad")
+    other = f"{routed.directory}/of/other/%{{[topic]}}"
+    routed.config = replace(
+        routed.config, table=replace(routed.config.table, path=other),
+        state=StateConfig(path=routed.config.state_path),
+        dead_letter=DeadLetterConfig(path=routed.config.dead_letter_path),
+    )  # fmt: skip
+    routed.start()
+    routed.send_lines(20, topic="b")
+    assert routed.land().rows == 0
+    assert routed.land().rows == 1
+    assert routed.rows(f"{routed.directory}/of/b").count() == 1
+    assert routed.lines(f"{routed.directory}/of/other/b") == [("f", 20)]
+    assert routed.reasons() == {"not JSON": 1}
 
 
 def test_a_restore_beside_the_running_sink_is_refused_before_more_lands(lab: LandingLab) -> None:

@@ -90,10 +90,10 @@ def test_a_second_process_with_the_same_checkpoint_is_refused_instead_of_skipped
     send_a_batch(lab, 0)
     with pytest.raises(Killed):
         lab.land("before rows")
-    first = lab.lander, lab._callback
+    first = lab.lander, lab.callback
     lab.start()
     lab.land()
-    lab.lander, lab._callback = first
+    lab.lander, lab.callback = first
     (Path(lab.config.checkpoint.path) / "commits" / "0").unlink()
     lab.send_lines(0, file="h")
     with pytest.raises(Refused, match="a second job runs with the same checkpoint"):

@@ -1,12 +1,15 @@
 """A table for each topic, by a template; the rows of a batch are landed once in each."""
 
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from config.sink.tables import TableConfig
 from spark_sink.errors import Refused
+from spark_sink.jvm import jvm
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 pytestmark = pytest.mark.spark
@@ -55,3 +58,33 @@ def test_without_its_marks_a_template_does_not_know_its_tables(routed: LandingLa
     routed.spark.sql(f"DELETE FROM delta.`{routed.config.state_path}`")
     with pytest.raises(Refused, match="only it knows the tables"):
         routed.start()
+
+
+def test_without_marks_and_checkpoint_nothing_lands_again_in_the_tables_of_a_template(routed: LandingLab) -> None:
+    routed.start()
+    routed.send_lines(0, topic="a")
+    routed.land()
+    lose(routed)
+    routed.start()
+    with pytest.raises(Refused, match=rf"{path(routed, 'a')} has rows of a, and the marks table .* knows nothing"):
+        routed.land()
+    assert routed.lines(path(routed, "a")) == [("f", 0)]
+
+
+def test_bad_records_alone_do_not_tell_where_the_tables_of_a_template_end(routed: LandingLab) -> None:
+    routed.start()
+    routed.send(b"no JSON", topic="a")
+    routed.send_lines(0, topic="a")
+    routed.land()
+    lose(routed)
+    routed.config = replace(routed.config, start="table")
+    with pytest.raises(Refused, match="only it knows the tables"):
+        routed.start()
+
+
+def lose(lab: LandingLab) -> None:
+    """The volume that the marks and the checkpoint were on."""
+    shutil.rmtree(lab.config.state_path)
+    shutil.rmtree(lab.config.checkpoint.path)
+    DeltaLog = jvm(lab.spark).org.apache.spark.sql.delta.DeltaLog
+    DeltaLog.clearCache()

@@ -38,6 +38,7 @@ def test_what_kafka_has_no_more_or_that_never_landed_is_not_read(config: SinkCon
         ({"start": "offsets", "start_offsets": {"logs": {0: 300, 1: -2}}}, {A: 300, B: 0}),
         ({"start": "offsets", "start_offsets": {"logs": {0: 30}}}, {A: 100, B: 0}),
         ({"start": "timestamp", "start_timestamp": datetime(2026, 11, 21, tzinfo=UTC)}, {A: 400}),
+        ({"start": "offsets", "start_offsets": {"logs": {0: -1}}}, {A: 100, B: 0}),
         ({"start": "latest"}, {A: 100, B: 0}),
     ],
 )
@@ -47,7 +48,23 @@ def test_what_lies_before_the_configured_beginning_is_not_missing(
     broker.times = {A: [0] * 300 + [2**60]}  # the one with offset 400 is the first of that time or later
     found = readable(replace(config, **begin), broker, {A, B}, {A: 900, B: 50})
     assert found.starts == starts
-    assert any("counts as missing" in note for note in found.notes) is (begin["start"] == "latest")
+    warned = begin["start"] == "latest" or -1 in begin.get("start_offsets", {}).get("logs", {}).values()
+    assert any("counts as missing" in note for note in found.notes) is warned
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        {"start": "offsets", "start_offsets": {"logs": {0: 300}}},
+        {"start": "timestamp", "start_timestamp": datetime(2026, 11, 21, tzinfo=UTC)},
+    ],
+)
+def test_where_the_sink_began_in_the_old_topic_says_nothing_of_the_new_one(
+    config: SinkConfig, broker: FakeBroker, begin: dict[str, Any]
+) -> None:
+    broker.times = {A: [0] * 300 + [2**60]}
+    found = readable(replace(config, **begin), broker, {A, B}, {A: 900, B: 50}, anew={"logs"})
+    assert found.starts == {A: 100, B: 0}
 
 
 @pytest.mark.parametrize(

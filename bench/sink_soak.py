@@ -6,6 +6,7 @@ beside it, has something to join. A line a minute; at the end the last third of 
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,9 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
+from typing import Any
+
+import psutil
 
 from bench.measure import Child, resident_mb
 from bench.runs import say
@@ -44,7 +48,9 @@ class Soak:
     def minute(self, number: int, until: float, produced: int) -> Minute | None:
         """What was seen up to that moment (monotonic), by which so many records were produced; None where no batch
         ended."""
-        added, batches = self.files.added, self._watch(until)
+        added, before = self.files.added, psutil.cpu_times()
+        maintained = self._maintaining.running
+        batches = self._watch(until)
         java = self._job.java()
         if not batches or java is None:
             return None
@@ -54,6 +60,7 @@ class Soak:
             lag=produced - self.files.rows, java_mb=resident_mb(java.pid), python_mb=resident_mb(self._job.child.pid),
             files_added=self.files.added - added, files_today=self.files.today, files=self.files.count,
             log_files=len(list(self._commits.log.iterdir())), rows=self.files.rows,
+            maintained=maintained or self._maintaining.running, stolen=_stolen(before, psutil.cpu_times()),
         )  # fmt: skip
 
     def await_rows(self, count: int) -> None:
@@ -86,6 +93,10 @@ class Maintaining:
         self._due = time.monotonic() + every
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
     def step(self) -> None:
         if self._process is not None:
             if (code := self._process.poll()) is not None:
@@ -106,6 +117,11 @@ class Maintaining:
         # Of each table what it was before and is now, what failed, and the summary.
         told = [line["message"] for line in lines if {"files_before", "failures", "error.stack_trace"} & line.keys()]
         say("\n".join(f"    maintain (code {code}): {text}" for text in told))
+
+
+def _stolen(before: Any, after: Any) -> float:
+    spent = sum(after) - sum(before)
+    return (after.steal - before.steal) / spent if spent else 0.0
 
 
 @contextmanager
@@ -151,6 +167,7 @@ def main() -> None:
     parser.add_argument("--day", type=int, default=20, metavar="MINUTES", help="in which the records' day passes")
     parser.add_argument("--maintain", type=float, default=10, metavar="MINUTES", help="between two runs of maintain")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the processes end with it
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         directory = Path(name)
         with Broker(directory / "broker", heap="1g", properties=KEPT, jvm_options=()) as broker:

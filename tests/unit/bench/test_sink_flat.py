@@ -44,6 +44,14 @@ def test_what_grows_is_named(last: dict[str, float], told: str) -> None:
     assert grown.startswith(f"NOT FLAT: {told}")
 
 
+def test_minutes_beside_maintain_are_not_compared() -> None:
+    slow = [replace(MINUTE, number=number, p50=9.0, lag=900_000, maintained=True) for number in range(20, 30)]
+    assert all(each.flat for each in findings([*minutes(), *slow], RATE))
+    assert str(slow[0]).startswith("minute 20: beside maintain, 0% stolen, 60 batches")
+    with pytest.raises(RuntimeError, match="0 minutes are too few"):
+        findings(slow, RATE)
+
+
 def test_few_minutes_say_nothing() -> None:
     with pytest.raises(RuntimeError, match="too few"):
         findings(minutes()[:4], RATE)

@@ -61,6 +61,18 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[Table], query_id: str)
             )
 
 
+def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) -> None:
+    """`tables`: those that rows of the topics are about to land in for the first time, as far as the marks know. Raises
+    Refused for one that has some."""
+    for table in tables:
+        if topics and table.holds(topics):
+            raise Refused(
+                f"the table {table.path} has rows of {', '.join(topics)}, and the marks table {marks.path} knows "
+                "nothing of it: what has landed there would land a second time. Bring the marks table back (a backup, "
+                "or state.path as it was before); or let the template in table.path name other tables"
+            )
+
+
 def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> None:
     """`ends`: how far has landed. Raises Refused for a checkpoint that another one has overtaken.
 

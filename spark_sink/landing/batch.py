@@ -21,8 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from spark_sink.errors import Refused
-from spark_sink.guard import check_version
+from spark_sink.guard import check_unknown, check_version
 from spark_sink.jvm import Garbage
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offsets import Partition
@@ -78,10 +77,8 @@ class Lander:
         Without a writer they are no batch of the query, and the commits carry no name.
         """
         parsed = self.transform.parse(records)
-        if self.lake.config.has_template:
-            found = self._routed(parsed, writer, sorted({topic for topic, _ in ends}))
-        else:
-            found = self._unrouted(parsed, writer)
+        routed = self.lake.config.has_template
+        found = self._routed(parsed, ends, writer) if routed else self._unrouted(parsed, writer)
         missing = lost()
         if found.bad or missing:
             parsed = self.transform.parse(rest.without(records, found.good))
@@ -124,12 +121,12 @@ class Lander:
         found.bad = int(seen.get["bad"])
         return found
 
-    def _routed(self, parsed: DataFrame, writer: Writer | None, topics: list[str]) -> "_Found":
+    def _routed(self, parsed: DataFrame, ends: Mapping[Partition, int], writer: Writer | None) -> "_Found":
         parsed = parsed.persist()
         try:
             paths, bad = self.transform.tables(parsed, [table.path for table in self.lake.known(self.marks)])
             found = _Found(bad=bad)
-            self._announce(paths, topics)
+            self._announce(paths, sorted({topic for topic, _ in ends}))
             for path in paths:
                 self._table(path, self.transform.good(parsed.where(F.col("table") == path)), writer, found)
             return found
@@ -141,13 +138,7 @@ class Lander:
         configuration says that there is a table. So one that has rows of these topics, and no mark, is of marks that
         were lost. Raises Refused."""
         new = [path for path in paths if path not in self.marks.versions]
-        for path in new:
-            if topics and Table(self.lake.spark, path).holds(topics):
-                raise Refused(
-                    f"the table {path} has rows of {', '.join(topics)}, and the marks table {self.lake.state.path} "
-                    "knows nothing of it: what has landed there would land a second time. Bring the marks table back "
-                    "(a backup, or state.path as it was before); or let the template in table.path name other tables"
-                )
+        check_unknown([Table(self.lake.spark, path) for path in new], topics, self.lake.state)
         if new:
             self._save(_Found(versions={path: self.lake.lines(path).version() for path in new}), {}, None)
 

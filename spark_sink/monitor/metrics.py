@@ -41,10 +41,7 @@ class Metrics:
 
         self.started = gauge("start_time_seconds", "When the process started, in Unix time.")
         self.started.set_to_current_time()
-        self.topics_missing = gauge(
-            "topics_missing",
-            "Topics or partitions that a start waits for: Kafka does not have or show them.",
-        )
+        self.topics_missing = gauge("topics_missing", "Topics or partitions that the start waits for.")
         self.rows_landed = counter("rows_landed", "Rows written to the tables of lines.")
         self.rows_bad = counter("rows_bad", "Records written to the dead-letter table.")
         self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")
@@ -71,9 +68,7 @@ class Metrics:
             "group_commit_failures", "Failed commits of offsets to the monitoring group; rows are landed all the same."
         )
         self.view_up = gauge("view_up", "1 while the view's query runs, 0 when it has failed.", VIEW)
-        self.view_late_rows = gauge(
-            "view_late_rows", "Rows that came behind the view's watermark, since the start, and are in no group.", VIEW
-        )
+        self.view_late_rows = gauge("view_late_rows", "Rows behind the view's watermark, since the start.", VIEW)
         self.view_state_rows = gauge("view_state_rows", "Groups and rows that the view's query remembers.", VIEW)
         self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last batch.", VIEW)
         self.view_failures = counter("view_failures", "Failures of the view's query.", VIEW)

@@ -128,6 +128,6 @@ def test_of_a_topic_that_was_made_anew_every_record_lands_however_long_it_is(lab
     repair(lab)
     expect_all(lab)
     lab.send_lines(30)
-    assert "Move the checkpoint away and set start: table" in refused(lab)
+    assert "Move that checkpoint away and set start: table" in refused(lab)
     lab.checkpoint.rename(lab.directory / "old")
     land(lab, "-E", "start=table")

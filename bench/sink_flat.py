@@ -66,8 +66,7 @@ class Minute:
             f"minute {self.number}: {beside}{self.stolen:.0%} stolen, {self.batches} batches, p50 {self.p50:.2f} s, "
             f"longest {self.longest:.2f} s, lag {self.lag:,}; Java {self.java_mb:.0f} MB, Python {self.python_mb:.0f} "
             f"MB; {self.files_added} files written, {self.files_today} in the last date, {self.files} in the table, "
-            f"{self.log_files} in _delta_log; "
-            f"{self.rows:,} rows"
+            f"{self.log_files} in _delta_log; {self.rows:,} rows"
         )
 
 

@@ -11,21 +11,19 @@ from collections.abc import Mapping, Sequence
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import Refused
 from spark_sink.kafka.offsets import Partition, words
-from spark_sink.landing.marks import REPAIRING
+from spark_sink.landing.marks import REPAIRING, Marks
 from spark_sink.tables import Table
 
 
-def check_topics(known: Mapping[str, str], topics: Mapping[str, str]) -> None:
-    """`known`: the ids of the topics that the marks' ends are of; `topics`: those that Kafka has now, "" where it tells
-    none. Raises Refused for one that is another by now: its offsets began at 0 again, and look like those that landed.
-    """
-    for topic, now in topics.items():
-        if now and (before := known.get(topic, now)) != now:
-            raise Refused(
-                f"the topic {topic} was made anew since this sink read it (its id was {before}, and is {now}): its "
-                "first records have the offsets of others that landed, and would be left out. Run spark-sink repair "
-                "--from-kafka, which lands what no table has of them"
-            )
+def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
+    """`topics`: the ids that Kafka has now, "" where it tells none. Raises Refused for a topic that is another by now:
+    its offsets began at 0 again, and look like those that landed."""
+    for topic in sorted(marks.anew(topics)):
+        raise Refused(
+            f"the topic {topic} was made anew since this sink read it (its id was {marks.topics[topic]}, and is "
+            f"{topics[topic]}): its first records have the offsets of others that landed, and would be left out. Run "
+            "spark-sink repair --from-kafka, which lands what no table has of them"
+        )
 
 
 def check_checkpoint(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence[str], start: str) -> None:

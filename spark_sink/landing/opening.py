@@ -50,7 +50,7 @@ class Opening:
 
     def _check(self, lake: Lake, lines: list[Table], found: Marks) -> None:
         tables = [*lines, lake.dead_letter]
-        guard.check_topics(found.topics, self.topics)
+        guard.check_topics(found, self.topics)
         guard.check_checkpoint(self.checkpoint, tables, list(self.topics), self.config.start)
         guard.check_ends(self.checkpoint, found.ends)
         guard.check_versions({table.path: table for table in tables}, found.versions)

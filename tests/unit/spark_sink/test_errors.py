@@ -57,7 +57,7 @@ def test_of_a_loss_sparks_reason_is_the_gist() -> None:
         (LOSS + "x", "lost_offsets: continue, which records the missing offsets"),
         ("Cannot fetch offset 4: OffsetOutOfRangeException: x", "spark-sink repair --from-kafka"),
         (LOSS + "Added partition t-1 starts from 5 instead of 0.", "deleted the first records"),
-        (LOSS + "Partitions Set(t-1) have been deleted.", "a start waits for what is named"),
+        (LOSS + "Partitions Set(t-1) have been deleted.", "waits for what is named), and say lost_offsets: continue"),
         ("AssertionError: If startingOffsets contains specific offsets, you must specify all TopicPartitions.",
          "came or went while the job started: start it again"),
         ("Client SASL mechanism 'SCRAM-SHA-256' not enabled in the server, enabled mechanisms are [PLAIN]",

@@ -55,4 +55,4 @@ def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> 
 @pytest.mark.spark
 def test_java_was_started_with_what_the_session_asks_for(spark: SparkSession) -> None:
     given = list(jvm(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
-    assert {COMPILE_ALL, TRIM, "-XX:+UseParallelGC"} <= set(given)
+    assert {COMPILE_ALL, TRIM, "-XX:+UseParallelGC", "-Xmx1g"} <= set(given)

@@ -141,15 +141,9 @@ class LandingLab:
         self.lander = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, clock=lander.clock)
         self.batches: list[Landed] = []
         self.callback = Batches(
-            self.checkpoint,
-            self.lander,
-            self.stopping,
-            self.batches.append,
-            {},
-            self.bounds,
-            self.kafka,
-            self.kafka.ids,
-        )
+            self.checkpoint, self.lander, self.stopping, self.batches.append,
+            bounds=self.bounds, kafka=self.kafka, ids=self.kafka.ids,
+        )  # fmt: skip
 
     def topics(self) -> list[str]:
         return sorted({topic for topic, _ in self.kafka.records}) or ["logs"]

@@ -86,5 +86,4 @@ def lose(lab: LandingLab) -> None:
     """The volume that the marks and the checkpoint were on."""
     shutil.rmtree(lab.config.state_path)
     shutil.rmtree(lab.config.checkpoint.path)
-    DeltaLog = jvm(lab.spark).org.apache.spark.sql.delta.DeltaLog
-    DeltaLog.clearCache()
+    jvm(lab.spark).org.apache.spark.sql.delta.DeltaLog.clearCache()

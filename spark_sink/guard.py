@@ -14,6 +14,9 @@ from spark_sink.kafka.offsets import Partition, words
 from spark_sink.landing.marks import REPAIRING, Marks
 from spark_sink.tables import Table
 
+# The way out that every lost or overtaken checkpoint has.
+GO_ON = "set start: table, which goes on where the table ends"
+
 
 def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
     """`topics`: the ids that Kafka has now, "" where it tells none. Raises Refused for a topic that is another by now:
@@ -42,7 +45,7 @@ def _check_new(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence
             raise Refused(
                 f"the table {table.path} has rows of {', '.join(topics)} already, but the checkpoint {checkpoint.path} "
                 "is gone or new: starting would land them a second time. Either bring the checkpoint back (a backup, "
-                "or the path it had before); or set start: table, which goes on where the table ends"
+                f"or the path it had before); or {GO_ON}"
             )
 
 
@@ -54,8 +57,7 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[Table], query_id: str)
             raise Refused(
                 f"the table {table.path} has batch {landed} of this checkpoint, but {checkpoint.path} knows no batch "
                 f"after {planned}: it was set back, and the names of what it would land have been used. "
-                "Either bring back the whole checkpoint; or move that one away and set start: table, which goes on "
-                "where the table ends"
+                f"Either bring back the whole checkpoint; or move that one away and {GO_ON}"
             )
 
 
@@ -88,7 +90,7 @@ def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> N
                 f"topic {topic}, partition {partition}: the checkpoint {checkpoint.path} reads on from {end}, and the "
                 f"marks say landed up to {landed}: another checkpoint has gone on since, or this one was set back, and "
                 "it would land all of that a second time. Either bring back the newer checkpoint; or move that one "
-                "away and set start: table, which goes on where the table ends"
+                f"away and {GO_ON}"
             )
 
 
@@ -99,7 +101,7 @@ def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Parti
         if (now := latest.get(at, end)) < end:
             raise Refused(
                 f"{words([at])}: the checkpoint {path} reads on from {end}, and Kafka ends at {now}: the topic was "
-                "made anew. Move that checkpoint away and set start: table, which goes on where the table ends"
+                f"made anew. Move that checkpoint away and {GO_ON}"
             )
 
 

@@ -110,7 +110,10 @@ class Job:
     def _land(self, admin: Admin) -> None:
         there = topics.present(self._config.kafka, admin)
         ids = admin.ids({topic for topic, _ in there})
-        lander = Opening(self._spark, self._config, self._checkpoint, ids, time.time, self._report.say).lander()
+        opening = Opening(
+            self._spark, self._config, self._checkpoint, ids, admin.earliest(there), time.time, self._report.say
+        )
+        lander = opening.lander()
         begin = self._begin(admin, there, lander)
         limits = bounds.resolve(self._config, admin, there)
         for note in (*begin.notes, *(limits.notes if limits else ())):
@@ -140,7 +143,7 @@ class Job:
 
     def _catch_up(self, admin: Admin, lander: Lander, batches: Batches, limits: Bounds | None) -> None:
         """Land what an earlier run read and did not land, because it lay beyond that run's bounds."""
-        read = self._checkpoint.ends(self._checkpoint.last_committed())
+        read = self._checkpoint.goes_on()
         if limits is not None:
             read = limits.cut(read, lander.marks.ends)
         starts, ends = bounds.between(lander.marks.ends, read)

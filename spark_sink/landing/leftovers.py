@@ -2,7 +2,7 @@
 
 A process that is killed between the rows of a batch and its marks leaves them. When the next one starts they are found
 by their place in Kafka, at or behind the ends that the marks name, and are not written again: whether the checkpoint
-still knows that batch, or a new one reads on from the marks.
+still knows that batch, or a new one reads on from the marks. And so are those of a partition that is read again.
 
 Kafka's time is a part of the place: a topic that was made anew has the same offsets again, and those of the old one may
 lie behind its end.

@@ -9,6 +9,7 @@ from config.sink.model import SinkConfig
 from spark_sink import guard
 from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import Refused
+from spark_sink.kafka.offsets import Offsets, words
 from spark_sink.landing import leftovers, marks
 from spark_sink.landing.adoption import adopt, complete_until, ends_of
 from spark_sink.landing.batch import Lander
@@ -21,12 +22,14 @@ from spark_sink.transform import Transform
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Makes the one that lands batches. `topics`: all that are read, with Kafka's id of each, "" where it has none."""
+    """Makes the one that lands batches. `topics`: all that are read, with Kafka's id of each, "" where it has none;
+    `first`: the first offset that Kafka has, of each partition that is read."""
 
     spark: SparkSession
     config: SinkConfig
     checkpoint: Checkpoint
     topics: Mapping[str, str]
+    first: Offsets
     clock: Callable[[], float]
     say: Callable[[str], None]
 
@@ -51,9 +54,26 @@ class Opening:
     def _check(self, lake: Lake, lines: list[Table], found: Marks) -> None:
         tables = [*lines, lake.dead_letter]
         guard.check_topics(found, self.topics)
+        self._lower(found)
         guard.check_checkpoint(self.checkpoint, tables, list(self.topics), self.config.start)
         guard.check_ends(self.checkpoint, found.ends)
         guard.check_versions({table.path: table for table in tables}, found.versions)
+
+    def _lower(self, found: Marks) -> None:
+        """Of a partition that was out of the configuration and is back, the checkpoint says nothing: Spark takes it for
+        a new one, and reads it from its first record. So its mark goes back to there, and `leftovers` finds its rows.
+        """
+        if self.checkpoint.last_committed() == NONE:
+            return
+        goes_on, planned = self.checkpoint.goes_on(), self.checkpoint.ends(self.checkpoint.last_planned())
+        back = [at for at in self.first if at in found.ends and at not in goes_on]
+        for at in back:
+            found.ends[at] = min(found.ends[at], self.first[at], planned.get(at, found.ends[at]))
+        if back:
+            self.say(
+                f"{words(back)}: the checkpoint does not name what has landed before, so it is read again; what is in "
+                "the tables is looked up, and left out"
+            )
 
     def _adopted(self, lake: Lake, lines: list[Table], found: Marks) -> list[tuple[str, marks.File]]:
         """Of tables that have rows and no marks."""

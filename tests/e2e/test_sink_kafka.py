@@ -169,6 +169,27 @@ def test_new_topics_that_match_and_new_partitions_are_found_while_the_sink_runs(
     )
 
 
+def test_a_topic_that_was_left_out_and_is_back_lands_each_record_once(lab: SinkLab, kafka_broker: Broker) -> None:
+    """Records without a file's id: only their place in Kafka tells that they have landed."""
+    stays, back = f"{lab.topic}-stays", f"{lab.topic}-back"
+    wanted = []
+    for number, read in enumerate(([stays, back], [stays], [stays, back])):
+        for topic in (stays, back):
+            if not number:
+                kafka_broker.create_topic(topic, 1)
+            send(kafka_broker.bootstrap, topic, 0, 3)
+            wanted += [f"{topic}/0/{each}" for each in range(3)]
+        (lab.directory / "sink.yml").write_text(
+            f"kafka: {{hosts: ['{kafka_broker.bootstrap}'], topics: [{', '.join(read)}]}}\n"
+            f"table.path: {lab.lines}\ncheckpoint.path: {lab.checkpoint}\nlost_offsets: continue\n"
+        )
+        lab.start("--available-now")
+        assert lab.wait() == 0, lab.said()
+    assert f"{back}/0: the checkpoint does not name what has landed before" in lab.said()
+    assert ends(lab) == {stays: {"0": 9}, back: {"0": 9}}
+    assert lab.messages() == sorted(wanted)
+
+
 def ends(lab: SinkLab) -> dict[str, dict[str, int]]:
     """Of the last batch that is done, as Spark's offset log has them in its last line."""
     done = max((int(file.name) for file in lab.checkpoint.glob("commits/[0-9]*")), default=None)

@@ -3,17 +3,17 @@ from dataclasses import replace
 
 import pytest
 
-from bench.sink_flat import Files, Minute, findings
+from bench.sink_flat import COLD_MINUTES, Files, Minute, findings
 
 RATE = 20_000
 MINUTE = Minute(1, 60, 0.6, 1.2, 20_000, 800, 100, 240, 1_000, 3_000, 500, 1_200_000)
 
 
 def minutes(**last: float) -> list[Minute]:
-    """Two cold ones, six that are alike, and three in which something is otherwise."""
-    found = [replace(MINUTE, number=number) for number in range(1, 12)]
-    cold = [replace(each, p50=9.0, java_mb=100) for each in found[:2]]
-    return [*cold, *found[2:8], *(replace(each, **last) for each in found[8:])]  # type: ignore[arg-type]
+    """The cold ones, six that are alike, and three in which something is otherwise."""
+    cold = [replace(MINUTE, number=number, p50=9.0, java_mb=100) for number in range(1, COLD_MINUTES + 1)]
+    warm = [replace(MINUTE, number=COLD_MINUTES + number) for number in range(1, 10)]
+    return [*cold, *warm[:6], *(replace(each, **last) for each in warm[6:])]  # type: ignore[arg-type]
 
 
 def add(path: str, date: str, rows: int, joined: bool = False) -> str:
@@ -24,7 +24,7 @@ def add(path: str, date: str, rows: int, joined: bool = False) -> str:
 
 
 def test_what_stays_as_it_was_is_flat() -> None:
-    assert [each.flat for each in findings(minutes(), RATE)] == [True] * 6
+    assert [each.flat for each in findings(minutes(), RATE)] == [True] * 7
     assert all(each.flat for each in findings(minutes(p50=0.3, java_mb=500, files=900_000), RATE))
 
 
@@ -35,7 +35,7 @@ def test_what_stays_as_it_was_is_flat() -> None:
         ({"longest": 2.0}, "batch seconds, longest: 1.20"),
         ({"java_mb": 900}, "memory of Java, MB: 800 in the first third, 900 in the last"),
         ({"python_mb": 120}, "memory of Python"),
-        ({"files_added": 300}, "files written a minute: 240"),
+        ({"files_added": 300}, "files written a batch: 4.0 in the first third, 5.0 in the last"),
         ({"lag": 110_000}, "lag: 110,000 records in the last third, 5.5 s of the rate"),
     ],
 )
@@ -44,17 +44,27 @@ def test_what_grows_is_named(last: dict[str, float], told: str) -> None:
     assert grown.startswith(f"NOT FLAT: {told}")
 
 
+def test_as_many_files_of_more_batches_are_no_growth() -> None:
+    assert all(each.flat for each in findings(minutes(batches=120, files_added=480), RATE))
+
+
+def test_memory_has_a_bound_whenever_it_is_reached() -> None:
+    peak = replace(MINUTE, number=30, java_mb=1600, maintained=True)
+    (found,) = [str(each) for each in findings([*minutes(), peak], RATE) if not each.flat]
+    assert found == "NOT FLAT: memory of Java, at most: 1600 MB (limit 1536 MB)"
+
+
 def test_minutes_beside_maintain_are_not_compared() -> None:
-    slow = [replace(MINUTE, number=number, p50=9.0, lag=900_000, maintained=True) for number in range(20, 30)]
+    slow = [replace(MINUTE, number=number, p50=9.0, lag=900_000, maintained=True) for number in range(30, 40)]
     assert all(each.flat for each in findings([*minutes(), *slow], RATE))
-    assert str(slow[0]).startswith("minute 20: beside maintain, 0% stolen, 60 batches")
+    assert str(slow[0]).startswith("minute 30: beside maintain, 0% stolen, 60 batches")
     with pytest.raises(RuntimeError, match="0 minutes are too few"):
         findings(slow, RATE)
 
 
 def test_few_minutes_say_nothing() -> None:
     with pytest.raises(RuntimeError, match="too few"):
-        findings(minutes()[:4], RATE)
+        findings(minutes()[: COLD_MINUTES + 2], RATE)
 
 
 def test_the_files_of_a_table_are_counted_by_its_commits() -> None:

@@ -71,6 +71,7 @@ class KafkaStand:
     sent: dict[tuple[str, int], list[float]] = field(default_factory=dict)  # when, seconds of the epoch
     deleted: dict[tuple[str, int], int] = field(default_factory=dict)
     made: dict[str, int] = field(default_factory=dict)  # how often a topic was made anew
+    tells_ids: bool = True
 
     def make_anew(self, topic: str) -> None:
         """Deleted, and made again: its partitions are empty, and begin at 0."""
@@ -82,7 +83,7 @@ class KafkaStand:
         return {at: len(values) for at, values in self.records.items()}
 
     def ids(self, topics: set[str]) -> dict[str, str]:
-        return {topic: f"{topic}, made {self.made.get(topic, 0)} times" for topic in topics}
+        return {topic: f"{topic}, made {self.made.get(topic, 0)} times" if self.tells_ids else "" for topic in topics}
 
     def earliest(self, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
         if unknown := set(partitions) - self.records.keys():
@@ -102,6 +103,8 @@ class LandingLab:
         self.said: list[str] = []
         self.bounds: Bounds | None = None
         self.stopping = threading.Event()
+        self.left_out: set[str] = set()  # topics that are not in the configuration
+        self.limits: dict[tuple[str, int], int] = {}  # up to where a batch reads
 
     # What is sent.
 
@@ -136,7 +139,8 @@ class LandingLab:
                 self._begins_at_marks = True
         self.checkpoint = Checkpoint(self.spark, str(path))
         ids = self.kafka.ids(set(self.topics()))
-        opening = Opening(self.spark, self.config, self.checkpoint, ids, lambda: self.now, self.said.append)
+        first = self.kafka.earliest(list(self.there()))
+        opening = Opening(self.spark, self.config, self.checkpoint, ids, first, lambda: self.now, self.said.append)
         lander = opening.lander()
         self.lander = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, clock=lander.clock)
         self.batches: list[Landed] = []
@@ -145,18 +149,24 @@ class LandingLab:
             bounds=self.bounds, kafka=self.kafka, ids=self.kafka.ids,
         )  # fmt: skip
 
+    def there(self) -> dict[tuple[str, int], int]:
+        """The partitions that the configuration names, and how far they are to be read."""
+        ends = {at: min(end, self.limits.get(at, end)) for at, end in self.kafka.ends().items()}
+        return {at: end for at, end in ends.items() if at[0] not in self.left_out}
+
     def topics(self) -> list[str]:
-        return sorted({topic for topic, _ in self.kafka.records}) or ["logs"]
+        return sorted({topic for topic, _ in self.there()}) or ["logs"]
 
     def land(self, dies: str = "") -> Landed:
-        """One batch, of everything that was sent and not read: the one that was begun before, if there is one."""
+        """One batch, of all that was sent and not read, up to the limits: the one that was begun before, if there is
+        one."""
         self.lander.dies = dies
         number, committed = self.checkpoint.last_planned(), self.checkpoint.last_committed()
         path = Path(self.config.checkpoint.path)
         begins = self.checkpoint.ends(committed) if committed >= 0 else self._first_starts()
         if number == committed:
             number += 1
-            (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.kafka.ends())}")
+            (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.there())}")
         self.callback(self._records(begins, self.checkpoint.ends(number)), number)
         if dies == "before commit":
             raise Killed
@@ -165,7 +175,7 @@ class LandingLab:
 
     def catch_up(self) -> None:
         """As the job does it before its stream begins."""
-        starts, ends = between(self.lander.marks.ends, self.checkpoint.ends(self.checkpoint.last_committed()))
+        starts, ends = between(self.lander.marks.ends, self.checkpoint.goes_on())
         if ends:
             self.callback.between(self._records(starts, ends), ends)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from config.model import InputConfig, MultilineConfig, ParserConfig
 from shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
@@ -42,7 +43,9 @@ def encoder(max_bytes: int = 2**31) -> Encoder:
     return Encoder(max_bytes)
 
 
-def multiline(pattern: str, *, negate: bool = False, match: str = "after", max_lines: int = 500) -> ParserConfig:
+def multiline(
+    pattern: str, *, negate: bool = False, match: Literal["after", "before"] = "after", max_lines: int = 500
+) -> ParserConfig:
     return MultilineConfig(pattern=pattern, negate=negate, match=match, max_lines=max_lines, timeout=5.0)
 
 

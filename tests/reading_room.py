@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
-from shipper.source.content import content_of
+from shipper.source.content import content_of, part_of
 from shipper.source.discover import FileKey, Found
 from shipper.source.entries import Claim, Entries, Opened
 from shipper.source.fleet import Fleet
@@ -103,9 +104,10 @@ class Room:
         found = Found.of(path, os.stat(path))
         fd = os.open(path, os.O_RDONLY)
         self._fds.append((fd, found.key))
-        known_by = name_of_file(source.config, found, fd)
+        content = content_of(fd, source.config.compression)
+        known_by = name_of_file(source.config, found, partial(part_of, content))
         assert known_by is not None
-        return Opened(found, content_of(fd, source.config.compression), found.size, known_by, source)
+        return Opened(found, content, found.size, known_by, source)
 
     def read(self, name: str, content: bytes, *, source: Input | None = None, once: bool = False) -> Harvester:
         """A new file that is read from its start."""

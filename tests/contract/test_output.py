@@ -106,7 +106,7 @@ def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Dest
 def read_topic(bootstrap: str, topic: str) -> list[bytes]:
     """All values, partition by partition: a file's records are in one partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
-    values = []
+    values: list[bytes] = []
     for partition in range(PARTITIONS):
         start, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=10)
         consumer.assign([TopicPartition(topic, partition, start)])
@@ -114,9 +114,12 @@ def read_topic(bootstrap: str, topic: str) -> list[bytes]:
             message = consumer.poll(10)
             assert message is not None
             assert message.error() is None
-            assert message.key() == json.loads(message.value())["log"]["file"]["id"].encode()
-            values.append(message.value())
-            start = message.offset() + 1
+            value, offset = message.value(), message.offset()
+            assert value is not None
+            assert offset is not None
+            assert message.key() == json.loads(value)["log"]["file"]["id"].encode()
+            values.append(value)
+            start = offset + 1
     consumer.close()
     return values
 

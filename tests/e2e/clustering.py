@@ -3,7 +3,6 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import ExitStack
 from json import loads
 from pathlib import Path
@@ -115,7 +114,7 @@ class Cluster:
         path = self._directory / f"{name}.log"
         return path.read_text() if path.is_file() else ""
 
-    def _environment(self) -> Mapping[str, str]:
+    def _environment(self) -> dict[str, str]:
         own = QUICK | {
             "SPARK_DAEMON_MEMORY": "192m",
             "SPARK_LOCAL_DIRS": str(self._directory),

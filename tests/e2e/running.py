@@ -55,7 +55,11 @@ class Topic:
     def read(self, timeout: float = 0.1) -> None:
         for message in self._consumer.consume(10_000, timeout):
             if (error := message.error()) is None:
-                self._add(Record(message.key().decode(), message.value(), message.partition()))
+                key, value, partition = message.key(), message.value(), message.partition()
+                assert key is not None
+                assert value is not None
+                assert partition is not None
+                self._add(Record(key.decode(), value, partition))
             elif not error.retriable():
                 raise KafkaException(error)
 

@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import trustme
-from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from demo.broker import Broker

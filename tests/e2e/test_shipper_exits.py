@@ -7,7 +7,11 @@ import time
 
 import orjson
 import pytest
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+)
 
 from demo.broker import Broker
 from registry.store import read

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import NewPartitions
-from confluent_kafka.cimpl import TopicPartition
+from confluent_kafka.cimpl import NewPartitions, TopicPartition
 from pyspark.sql import SparkSession
 
 from config.kafka_security import SaslConfig

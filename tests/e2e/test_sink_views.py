@@ -12,11 +12,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink.kafka import KafkaSource
+from config.sink.model import SinkConfig
+from config.sink.parts import CheckpointConfig
+from config.sink.tables import TableConfig
 from config.sink.views import ViewConfig, ViewTriggerConfig
 from tests.e2e.running import await_true
 from tests.e2e.sinking import PATIENCE
@@ -83,7 +87,7 @@ class Killed:
         """Begun by all views together."""
         return len(list(self.directory.glob("checkpoint_views/*/offsets/[0-9]*")))
 
-    def rows(self, name: str) -> list[tuple[object, ...]]:
+    def rows(self, name: str) -> list[tuple[Any, ...]]:
         table = self.spark.read.format("delta").load(f"{self.config.table.path}_{name}")
         return [tuple(row) for row in table.collect()]
 
@@ -102,7 +106,11 @@ def test_views_that_are_killed_at_random_have_each_row_once(views: Killed) -> No
     for _ in range(2):
         begun = views.batches()
         views.start()
-        await_true(lambda begun=begun: views.batches() > begun, "a batch begins", PATIENCE)
+        await_true(
+            lambda begun=begun: views.batches() > begun,  # type: ignore[misc]  # a default: not inferred
+            "a batch begins",
+            PATIENCE,
+        )
         for _ in range(3):
             views.land()
         time.sleep(chance.uniform(0, 4))  # somewhere in these batches

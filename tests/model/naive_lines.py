@@ -3,10 +3,11 @@ byte, line by line."""
 
 from dataclasses import dataclass
 
+from config.encodings import LineTerminator
 from shipper.event import TRUNCATED
 from tests.model.naive_reader import Message
 
-TERMINATORS = {
+TERMINATORS: dict[LineTerminator, str] = {
     "auto": "\n",
     "line_feed": "\n",
     "vertical_tab": "\v",
@@ -32,7 +33,7 @@ class Dialect:
     kept: int = 0
 
     @property
-    def terminators(self) -> list[str]:
+    def terminators(self) -> list[LineTerminator]:
         """Those that can be told from other characters."""
         return [name for name, text in TERMINATORS.items() if self._is_safe(text)]
 
@@ -72,7 +73,7 @@ DIALECTS = [
 
 
 def read_naively(
-    content: bytes, dialect: Dialect, terminator: str, max_bytes: int, cuts: tuple[int, ...] = ()
+    content: bytes, dialect: Dialect, terminator: LineTerminator, max_bytes: int, cuts: tuple[int, ...] = ()
 ) -> list[Message]:
     """All lines of a content that is complete at each of `cuts`; what is under way at the end is left out."""
     found: list[Message] = []
@@ -92,7 +93,7 @@ def read_naively(
 
 
 def _line(
-    content: bytes, start: int, end: int, ending: int, dialect: Dialect, terminator: str, max_bytes: int
+    content: bytes, start: int, end: int, ending: int, dialect: Dialect, terminator: LineTerminator, max_bytes: int
 ) -> Message:
     raw = content[start:end]
     flags = set()

@@ -27,6 +27,7 @@ def read_naively(content: bytes, config: InputConfig, max_bytes: int, cuts: tupl
         piece = content[start:cut]
         messages = _lines(piece, start, max_bytes, complete=cut is not None)
         for parser in config.parsers:
+            assert isinstance(parser, MultilineConfig), "no other parser is read naively"
             messages = _join(messages, parser, max_bytes, complete=cut is not None)
         found += messages
         start += len(piece)

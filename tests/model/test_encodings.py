@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from config.encodings import LineTerminator
 from shipper.reader import line
 from shipper.reader.base import Reader
 from shipper.reader.limit import LimitReader
@@ -29,7 +30,7 @@ DAMAGE = [
 ]  # fmt: skip
 
 
-def random_content(dice: random.Random, dialect: Dialect, terminator: str) -> bytes:
+def random_content(dice: random.Random, dialect: Dialect, terminator: LineTerminator) -> bytes:
     damaged = dice.random() < 0.6
     pieces = [codecs.BOM_UTF16_LE if dice.random() < 0.5 else codecs.BOM_UTF16_BE] if dialect.codec == "" else []
     if dialect.codec and dice.random() < 0.3:
@@ -50,7 +51,7 @@ def with_order(dialect: Dialect, content: bytes) -> Dialect:
     return dialect
 
 
-def random_case(dice: random.Random) -> tuple[Dialect, str, bytes, int]:
+def random_case(dice: random.Random) -> tuple[Dialect, LineTerminator, bytes, int]:
     dialect = dice.choice(DIALECTS)
     terminator = dice.choice((dialect if dialect.codec else DIALECTS[2]).terminators)
     content = random_content(dice, dialect, terminator)

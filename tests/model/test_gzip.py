@@ -15,6 +15,7 @@ import pytest
 
 from shipper.errors import Truncated
 from shipper.reader.gzip_file import MAGIC, CompressionError, GzipFile, head, tail_digest
+from shipper.reader.log_file import Pread
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk, ShortReads
 
@@ -109,7 +110,8 @@ def test_a_whole_file_tells_its_end_with_its_last_bytes_and_only_there(seed: int
     dice = random.Random(seed)
     packed = random_packed(dice)
     log.write(packed.raw)
-    file = GzipFile(log.open().fd, 0, (), dice.choice([os.pread, ShortReads(0, itertools.repeat(1000))]))
+    ways: list[Pread] = [os.pread, ShortReads(0, itertools.repeat(1000))]
+    file = GzipFile(log.open().fd, 0, (), dice.choice(ways))
     blocks = list(drain(file))
     assert [cut for _, cut in blocks] == [False] * (len(blocks) - 1) + [True]
     if packed.content:
@@ -170,7 +172,8 @@ def test_all_that_the_bytes_before_the_damage_give_is_read(seed: int, log: LogOn
     raw = random_damage(dice, random_packed(dice).raw)
     log.write(raw)
     content, damaged_at = read_naively(raw)
-    file = GzipFile(log.open().fd, 0, (), dice.choice([os.pread, ShortReads(0, random_sizes(dice))]))
+    ways: list[Pread] = [os.pread, ShortReads(0, random_sizes(dice))]
+    file = GzipFile(log.open().fd, 0, (), dice.choice(ways))
     read, found_at = b"", None
     try:
         for data, _ in drain(file):

@@ -109,7 +109,7 @@ def test_a_file_that_is_written_to_now_and_then_is_not_inactive(lab: UserLab) ->
     lab.start()
     for number in range(5):
         lab.append("a.log", f"{number}\n")
-        lab.until(lambda wanted=number + 1: len(lab.messages) == wanted)  # type: ignore[misc]
+        lab.until(lambda wanted=number + 1: len(lab.messages) == wanted)  # type: ignore[misc]  # a default: not inferred
         lab.pass_time(50)
         assert lab.is_open("a.log")
     assert lab.running.metrics.harvesters_started == 1
@@ -518,7 +518,7 @@ def test_type_log_closes_by_its_old_names(lab: UserLab) -> None:
 # file_identity
 
 
-IDENTITIES = {
+IDENTITIES: dict[str, dict[str, Any]] = {
     "native": {"file_identity.native": None},
     "path": {"file_identity.path": None},
     "fingerprint": {"file_identity.fingerprint": None, "prospector.scanner.fingerprint.length": 64},

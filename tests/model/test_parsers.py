@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from config.container_parser import ContainerConfig
-from config.model import InputConfig
+from config.model import InputConfig, ParserConfig
 from config.ndjson import IncludeMessageConfig, NdjsonConfig
 from config.syslog_parser import SyslogConfig
 from shipper.event import Doc, Messages
@@ -34,7 +34,7 @@ LINES = [
     b"<13>Jan 12 12:32:15 host app[12]: [1] text", b"<165>1 2026-01-01T00:00:00Z h a 1 I - {}",
     "\ufeff{}".encode(), b'{"log": "text", "json": 1}',
 ]  # fmt: skip
-PARSERS = [
+PARSERS: list[ParserConfig] = [
     NdjsonConfig(),
     NdjsonConfig(overwrite_keys=True, expand_keys=True, add_error_key=True, document_id="a.b"),
     NdjsonConfig(target="json", message_key="msg", add_error_key=True),

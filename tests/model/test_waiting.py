@@ -4,6 +4,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -55,8 +56,8 @@ class World:
         self.flying: list[Batch] = []
 
     def config(self, number: int) -> DnsConfig:
-        order = "kept" if self.kept else "free"
-        return DnsConfig(kind="A", fields={f"ask{number}": f"got{number}"}, order=order)  # type: ignore[arg-type]
+        order: Literal["kept", "free"] = "kept" if self.kept else "free"
+        return DnsConfig(kind="A", fields={f"ask{number}": f"got{number}"}, order=order)
 
     def source(self, file_id: str) -> Source:
         bare = source(file_id)

@@ -6,10 +6,12 @@ import codecs
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import pytest
 
-from config.container_parser import ContainerConfig
+from config.container_parser import ContainerConfig, ContainerStream
+from config.encodings import LineTerminator
 from config.model import InputConfig, MultilineConfig, ParserConfig
 from config.ndjson import IncludeMessageConfig, NdjsonConfig
 from config.syslog_parser import SyslogConfig
@@ -54,7 +56,7 @@ def random_parser(dice: random.Random) -> ParserConfig:
                 message_key=dice.choice(["", "message", "msg", "log"]), document_id=dice.choice(["", "a.b"]),
             )  # fmt: skip
         case "container":
-            stream = dice.choice(["all", "all", "stdout", "stderr"])
+            stream: ContainerStream = dice.choice(["all", "all", "stdout", "stderr"])
             return ContainerConfig(format=dice.choice(["auto", "cri", "docker"]), stream=stream)
         case "syslog":
             return SyslogConfig(add_error_key=dice.random() < 0.5)
@@ -62,7 +64,7 @@ def random_parser(dice: random.Random) -> ParserConfig:
 
 
 def _random_multiline(dice: random.Random) -> MultilineConfig:
-    common = {"max_lines": dice.choice([0, 2, 500]), "skip_newline": dice.random() < 0.3}
+    common: dict[str, Any] = {"max_lines": dice.choice([0, 2, 500]), "skip_newline": dice.random() < 0.3}
     kind, pattern, negate = dice.choice(["pattern", "pattern", "while_pattern", "count"]), dice.choice(PATTERNS), False
     if kind == "count":
         return MultilineConfig(type="count", count_lines=dice.choice([1, 2, 5]), **common)
@@ -70,7 +72,7 @@ def _random_multiline(dice: random.Random) -> MultilineConfig:
     if kind == "while_pattern":
         return MultilineConfig(type="while_pattern", pattern=pattern, negate=negate, **common)
     flush = dice.choice([None, None, *PATTERNS])
-    match = dice.choice(["after", "before"])
+    match: Literal["after", "before"] = dice.choice(["after", "before"])
     return MultilineConfig(pattern=pattern, negate=negate, match=match, flush_pattern=flush, **common)
 
 
@@ -90,7 +92,7 @@ class Case:
 
 def random_case(dice: random.Random) -> Case:
     dialect = dice.choice([DIALECTS[0], DIALECTS[2], *ENCODINGS])
-    terminator = dice.choice(["auto", *dialect.terminators])
+    terminator: LineTerminator = dice.choice(["auto", *dialect.terminators])
     contained = dice.random() < 0.3  # parts of lines that come interleaved are rare by chance
     parsers = tuple(random_parser(dice) for _ in range(dice.choice([0, 1, 2, 2, 3, 4])))
     if contained:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from registry.load import read
 from shipper.event import Batch
 from shipper.reader.log_file import TAIL_SIZE
+from shipper.source.crawler import Crawler
 from shipper.source.identity import HEAD_SIZE
 from tests.arrivals import Arrived
 from tests.lab import Lab
@@ -66,7 +67,9 @@ class Verdict:
         ids = [file_id for file_id, told in self.ids.items() if told.life is life]
         states = dict(read(self._lab.data / "registry"))
         if self._lab.app is not None:
-            states |= {state.id: state for state in self._lab.app.loop.crawler.fleet.states()}
+            crawler = self._lab.app.loop.crawler
+            assert isinstance(crawler, Crawler), "the Lab reads files"
+            states |= {state.id: state for state in crawler.fleet.states()}
         return not any(file_id in states and states[file_id].position >= enough for file_id in ids)
 
     def _handed(self, batch: Batch) -> None:

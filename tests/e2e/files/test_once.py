@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -216,7 +217,8 @@ def test_a_plain_file_under_compression_gzip_is_named(agent: LocalAgent) -> None
 
 
 def test_a_file_too_short_for_its_fingerprint_is_named(agent: LocalAgent) -> None:
-    agent.configure(**{"file_identity.fingerprint": None, "prospector.scanner.fingerprint.length": 64})
+    options: dict[str, Any] = {"file_identity.fingerprint": None, "prospector.scanner.fingerprint.length": 64}
+    agent.configure(**options)
     agent.append("short")
     long = agent.logs / "long.log"
     agent.append("x" * 64, path=long)
@@ -228,7 +230,8 @@ def test_a_file_too_short_for_its_fingerprint_is_named(agent: LocalAgent) -> Non
 
 def test_a_marker_file_that_is_missing_is_named(agent: LocalAgent) -> None:
     marker = agent.logs / "marker"
-    agent.configure(**{"file_identity.inode_marker.path": str(marker)})
+    options: dict[str, Any] = {"file_identity.inode_marker.path": str(marker)}
+    agent.configure(**options)
     agent.append("one")
     assert agent.once() == UNFINISHED
     assert str(marker) in agent.log

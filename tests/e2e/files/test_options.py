@@ -230,7 +230,8 @@ def test_delete_removes_files_that_are_acknowledged_and_saved_plain_and_gzipped(
 
 
 def test_a_file_that_may_not_be_deleted_is_told_of_and_stays(agent: LocalAgent) -> None:
-    agent.configure(**{"delete.enabled": True, "delete.grace_period": "0s", "close.reader.on_eof": True})
+    options: dict[str, Any] = {"delete.enabled": True, "delete.grace_period": "0s", "close.reader.on_eof": True}
+    agent.configure(**options)
     agent.append("one")
     agent.logs.chmod(0o555)
     try:

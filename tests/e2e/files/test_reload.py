@@ -143,7 +143,10 @@ def test_under_a_live_writer_nothing_is_lost_or_sent_twice(agent: LocalAgent, ch
     with LiveWriter(agent.path):
         for number in range(10):
             count = len(agent.all)
-            await_true(lambda enough=count + 300: len(agent.all) > enough, "lines go on")  # type: ignore[misc]
+            await_true(
+                lambda enough=count + 300: len(agent.all) > enough,  # type: ignore[misc]  # a default: not inferred
+                "lines go on",
+            )
             configure(agent, an_input(agent, "app", **{changed: values[number % 2]}))
             hang_up(agent)
     wanted = [text for _, _, text in lines_of(agent.path.read_bytes())]

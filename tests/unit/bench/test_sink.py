@@ -31,7 +31,8 @@ def test_the_records_of_a_file_are_its_lines_one_behind_the_other() -> None:
 
 def test_the_first_batches_and_a_small_last_one_do_not_count() -> None:
     cold, later = [batch(100, 9, 10), batch(100, 5, 20)], [batch(100, 1, 21), batch(100, 1, 22), batch(100, 2, 23)]
-    assert warm([*cold, *later, batch(7, 3, 30)]) == (300 / 4, pytest.approx(3 / 300 * 1e6))
+    expected: tuple[float, object] = (300 / 4, pytest.approx(3 / 300 * 1e6))
+    assert warm([*cold, *later, batch(7, 3, 30)]) == expected
 
 
 def test_of_one_batch_nothing_can_be_said() -> None:

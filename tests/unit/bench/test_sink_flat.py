@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,11 +10,11 @@ RATE = 20_000
 MINUTE = Minute(1, 60, 0.6, 1.2, 20_000, 800, 100, 240, 1_000, 3_000, 500, 1_200_000)
 
 
-def minutes(**last: float) -> list[Minute]:
+def minutes(**last: Any) -> list[Minute]:
     """The cold ones, six that are alike, and three in which something is otherwise."""
     cold = [replace(MINUTE, number=number, p50=9.0, java_mb=100) for number in range(1, COLD_MINUTES + 1)]
     warm = [replace(MINUTE, number=COLD_MINUTES + number) for number in range(1, 10)]
-    return [*cold, *warm[:6], *(replace(each, **last) for each in warm[6:])]  # type: ignore[arg-type]
+    return [*cold, *warm[:6], *(replace(each, **last) for each in warm[6:])]
 
 
 def add(path: str, date: str, rows: int, joined: bool = False) -> str:

@@ -13,6 +13,7 @@ from config.encodings import (
     encoded_terminator,
     parse_encoding,
 )  # fmt: skip
+from tests.unit.config.conftest import Lab
 
 NAMES = [name for names in OF_CODEC.values() for name in names.split()] + list(MARKED)
 
@@ -90,7 +91,7 @@ def test_a_terminator_that_the_encoding_has_is_nothing_to_tell() -> None:
     ("kind", "more"),
     [("filestream", "id: x, paths: [x]"), ("log", "paths: [x]"), ("container", "paths: [x]"), ("stdin", "id: x")],
 )
-def test_every_kind_of_input_is_asked_for_both(lab, kind, more):
+def test_every_kind_of_input_is_asked_for_both(lab: Lab, kind: str, more: str) -> None:
     options = "encoding: latin1, line_terminator: next_line"
     text = f"shipper.inputs: [{{type: {kind}, {more}, {options}}}]\noutput.console.pretty: false\n"
     (problem,) = lab.problems(text)

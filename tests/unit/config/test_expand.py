@@ -21,33 +21,33 @@ from config.expand import expand
         ("${A}$", "1$"),
     ],
 )
-def test_variables_are_filled_in(text, expected):
+def test_variables_are_filled_in(text: str, expected: str) -> None:
     assert expand(text, {"A": "1", "B": "2"}) == expected
 
 
-def test_two_dollars_keep_the_characters():
+def test_two_dollars_keep_the_characters() -> None:
     assert expand("a$${A}b${A}", {"A": "1"}) == "a${A}b1"
 
 
-def test_what_a_variable_holds_is_not_expanded_again():
+def test_what_a_variable_holds_is_not_expanded_again() -> None:
     assert expand("${A}", {"A": "${B}", "B": "secret"}) == "${B}"
 
 
-def test_an_empty_variable_is_set():
+def test_an_empty_variable_is_set() -> None:
     assert expand("${A:default}", {"A": ""}) == ""
 
 
-def test_a_variable_that_is_not_set_is_refused_by_name():
+def test_a_variable_that_is_not_set_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"^variable NO is not set; \$\{NO:value\} would give it a default$"):
         expand("${NO}", {})
 
 
-def test_a_required_variable_is_refused_with_its_message():
+def test_a_required_variable_is_refused_with_its_message() -> None:
     with pytest.raises(ValueError, match=r"^variable NO is not set: ask the admin$"):
         expand("${NO:?ask the admin}", {})
 
 
 @pytest.mark.parametrize("text", ["${A", "${A:${B}", "x${"])
-def test_a_variable_that_is_not_closed_is_refused(text):
+def test_a_variable_that_is_not_closed_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"without its '}'"):
         expand(text, {"A": "1", "B": "2"})

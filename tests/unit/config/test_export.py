@@ -1,13 +1,17 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
 import yaml
 
 from config.errors import ConfigError
 from config.export import MASK, export, masked
+from tests.unit.config.conftest import Lab, Load
 
 
 @pytest.fixture
-def exported(tmp_path):
-    def exported(text, *overrides, **env):
+def exported(tmp_path: Path) -> Load[Any]:
+    def exported(text: str, *overrides: str, **env: str) -> Any:
         file = tmp_path / "shipper.yml"
         file.write_text(text)
         return yaml.safe_load(export([file], overrides, env))
@@ -15,14 +19,14 @@ def exported(tmp_path):
     return exported
 
 
-def test_dotted_and_nested_keys_overrides_and_variables_are_one_in_it(exported):
+def test_dotted_and_nested_keys_overrides_and_variables_are_one_in_it(exported: Load[Any]) -> None:
     text = "output.kafka.hosts: ['${HOST}:9092']\noutput: {kafka: {topic: logs}}"
     assert exported(text, "output.kafka.topic=other", HOST="k1") == {
         "output": {"kafka": {"hosts": ["k1:9092"], "topic": "other"}}
     }
 
 
-def test_what_it_prints_loads_to_the_same(exported, lab):
+def test_what_it_prints_loads_to_the_same(exported: Load[Any], lab: Lab) -> None:
     text = lab.whole + "queue.mem.events: '${N:17}'\ntags: [a, '007']\nfields: {on: yes, at: 2026-01-01, n: 1.50}\n"
     once = lab.load(text)
     assert lab.load(export([lab.file], (), {})) == once
@@ -45,17 +49,17 @@ def test_what_it_prints_loads_to_the_same(exported, lab):
         ("output.kafka.client_id", "x", "x"),
     ],
 )
-def test_secrets_are_masked_and_nothing_else(name, value, shown):
+def test_secrets_are_masked_and_nothing_else(name: str, value: str, shown: str) -> None:
     assert masked({name: value}) == {name: shown}
 
 
-def test_secrets_in_lists_are_masked():
+def test_secrets_in_lists_are_masked() -> None:
     assert masked({"x": [{"password": "a"}], "tokens": {"token": ["a", "b"]}}) == {
         "x": [{"password": MASK}],
         "tokens": {"token": [MASK, MASK]},
     }
 
 
-def test_a_variable_that_is_not_set_is_told(exported):
+def test_a_variable_that_is_not_set_is_told(exported: Load[Any]) -> None:
     with pytest.raises(ConfigError, match="variable HOST is not set"):
         exported("name: ${HOST}")

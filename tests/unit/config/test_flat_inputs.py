@@ -15,6 +15,7 @@ from config.model import (
     StateChangeConfig,
 )
 from config.ndjson import NdjsonConfig
+from tests.unit.config.conftest import Lab
 
 LOG = """\
 filebeat.inputs:
@@ -52,7 +53,7 @@ output.console:
 """
 
 
-def test_every_option_of_log_has_its_place(lab):
+def test_every_option_of_log_has_its_place(lab: Lab) -> None:
     (each,) = lab.load(LOG).inputs
     assert each == InputConfig(
         type="log",
@@ -86,49 +87,49 @@ def test_every_option_of_log_has_its_place(lab):
     )  # fmt: skip
 
 
-def load(lab, *inputs):
+def load(lab: Lab, *inputs: str) -> tuple[InputConfig, ...]:
     return lab.load("shipper.inputs:\n" + "".join(f"- {each}\n" for each in inputs) + "output.console:\n").inputs
 
 
-def problems(lab, *inputs):
+def problems(lab: Lab, *inputs: str) -> list[str]:
     return lab.problems("shipper.inputs:\n" + "".join(f"- {each}\n" for each in inputs) + "output.console:\n")
 
 
-def test_what_log_leaves_out_is_as_in_filestream(lab):
+def test_what_log_leaves_out_is_as_in_filestream(lab: Lab) -> None:
     log, filestream = load(lab, "{type: log, id: a, paths: [x]}", "{id: b, paths: [x]}")
     for name in ("prospector", "close", "file_identity", "clean_inactive", "clean_removed", "message_max_bytes"):
         assert getattr(log, name) == getattr(filestream, name)
     assert (log.tail_files, log.harvester_limit, log.compression, log.parsers) == (False, 0, "none", ())
 
 
-def test_the_type_may_come_from_the_environment(lab):
+def test_the_type_may_come_from_the_environment(lab: Lab) -> None:
     assert load(lab, "{type: '${KIND:log}', paths: [x]}")[0].type == "log"
 
 
-def test_an_input_without_a_type_is_filestream(lab):
+def test_an_input_without_a_type_is_filestream(lab: Lab) -> None:
     assert [each.type for each in load(lab, "{id: a, paths: [x]}", "{type: , id: b, paths: [x]}")] == ["filestream"] * 2
 
 
-def test_container_follows_links_unless_told_otherwise(lab):
+def test_container_follows_links_unless_told_otherwise(lab: Lab) -> None:
     first, second = load(lab, "{type: container, paths: [x]}", "{type: container, paths: [y], symlinks: false}")
     assert (first.type, first.prospector.scanner.symlinks) == ("container", True)
     assert not second.prospector.scanner.symlinks
 
 
-def test_container_takes_lines_apart_before_anything_else(lab):
+def test_container_takes_lines_apart_before_anything_else(lab: Lab) -> None:
     (each,) = load(lab, "{type: container, paths: [x], stream: stderr, format: cri, multiline.pattern: y}")
     assert each.parsers == (ContainerConfig(stream="stderr", format="cri"), MultilineConfig(pattern="y"))
     (each,) = load(lab, "{type: container, paths: [x]}")
     assert each.parsers == (ContainerConfig(stream="all", format="auto"),)
 
 
-def test_stdin_needs_nothing(lab):
+def test_stdin_needs_nothing(lab: Lab) -> None:
     (each,) = load(lab, "{type: stdin, max_bytes: 1KiB, multiline.pattern: x, tags: [t]}")
     assert (each.type, each.id, each.paths, each.message_max_bytes, each.tags) == ("stdin", "stdin", (), 1024, ("t",))
     assert each.parsers == (MultilineConfig(pattern="x"),)
 
 
-def test_stdin_runs_alone(lab):
+def test_stdin_runs_alone(lab: Lab) -> None:
     assert problems(lab, "{type: stdin}", "{id: a, paths: [x]}") == [
         "shipper.yml:2: shipper.inputs[0].type: stdin must be the only input that is enabled"
     ]
@@ -139,7 +140,7 @@ def test_stdin_runs_alone(lab):
     assert load(lab, "{type: stdin, enabled: false}", "{id: a, paths: [x]}", "{id: b, paths: [x]}")
 
 
-def test_an_id_is_made_of_type_and_paths(lab):
+def test_an_id_is_made_of_type_and_paths(lab: Lab) -> None:
     ids = [
         load(lab, text)[0].id
         for text in (
@@ -156,7 +157,7 @@ def test_an_id_is_made_of_type_and_paths(lab):
     assert ids[4] == "mine"
 
 
-def test_two_inputs_of_the_same_paths_need_ids(lab):
+def test_two_inputs_of_the_same_paths_need_ids(lab: Lab) -> None:
     _, problem = problems(lab, "{type: log, paths: [x]}", "{type: log, paths: [x]}")
     assert problem.startswith("shipper.yml:3: shipper.inputs[1].id: 'log-")
     assert problem.endswith("' is the id of 2 inputs; each needs its own")
@@ -218,11 +219,11 @@ def test_two_inputs_of_the_same_paths_need_ids(lab):
         ),
     ],
 )
-def test_a_mistake_is_named_by_the_names_of_its_type(lab, text, where, message):
+def test_a_mistake_is_named_by_the_names_of_its_type(lab: Lab, text: str, where: str, message: str) -> None:
     assert problems(lab, text) == [f"shipper.yml:2: shipper.inputs[0].{where}: {message}"]
 
 
-def test_how_filebeat_paces_its_reading_is_noted(lab):
+def test_how_filebeat_paces_its_reading_is_noted(lab: Lab) -> None:
     text = "{type: log, paths: [x], backoff: 1s, max_backoff: 2s, harvester_buffer_size: 1, scan: {sort: modtime}}"
     notes = lab.load(f"shipper.inputs:\n- {text}\noutput.console:\n").notes
     assert [note.partition(" (")[0].removeprefix("ignored: shipper.inputs[0].") for note in notes] == [

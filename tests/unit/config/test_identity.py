@@ -1,14 +1,17 @@
 """What a file is known by."""
 
+from collections.abc import Callable
+
 import pytest
 
 from config.model import FileIdentityConfig
+from tests.unit.config.conftest import Lab
 
 FINGERPRINT = "prospector.scanner.fingerprint"
 
 
 @pytest.fixture
-def identity(lab):
+def identity(lab: Lab) -> Callable[[str], FileIdentityConfig]:
     return lambda text: lab.load(lab.whole.replace("output.", f"    {text}\noutput.")).inputs[0].file_identity
 
 
@@ -27,12 +30,14 @@ def identity(lab):
         ("file_identity.inode_marker.path: /m", FileIdentityConfig("inode_marker", marker="/m")),
     ],
 )
-def test_one_section_says_what_a_file_is_known_by(identity, written, read):
+def test_one_section_says_what_a_file_is_known_by(
+    identity: Callable[[str], FileIdentityConfig], written: str, read: FileIdentityConfig
+) -> None:
     assert identity(written) == read
 
 
 @pytest.mark.parametrize("type", ["log", "container"])
-def test_the_older_inputs_have_the_same_choice(lab, type):
+def test_the_older_inputs_have_the_same_choice(lab: Lab, type: str) -> None:
     text = f"shipper.inputs: [{{type: {type}, paths: [x], file_identity.path: ~}}]\noutput.console:\n"
     assert lab.load(text).inputs[0].file_identity == FileIdentityConfig("path")
 
@@ -65,11 +70,11 @@ def test_the_older_inputs_have_the_same_choice(lab, type):
         ),
     ],
 )
-def test_a_mistake_in_it_is_named(lab, line, where, message):
+def test_a_mistake_in_it_is_named(lab: Lab, line: str, where: str, message: str) -> None:
     problems = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
     at = 4 + line.count("\n")
     assert problems == [f"shipper.yml:{at}: shipper.inputs[0].{where}: {message}"]
 
 
-def test_fingerprints_may_be_off_where_nothing_needs_them(identity):
+def test_fingerprints_may_be_off_where_nothing_needs_them(identity: Callable[[str], FileIdentityConfig]) -> None:
     assert identity(f"file_identity.native: ~\n    {FINGERPRINT}.enabled: false").name == "native"

@@ -1,13 +1,16 @@
 """Inputs in files of their own."""
 
 import os
+from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from config.included import ConfigInputs
 from config.load import load
 from config.model import ShipperConfig
+from tests.unit.config.conftest import Lab
 
 MAIN = """\
 filebeat.inputs:
@@ -17,10 +20,12 @@ output.console: {}
 """
 WEB = "- type: filestream\n  id: web\n  paths: [/var/log/web.log]\n"
 
+Write = Callable[[str, str], Path]
+
 
 @pytest.fixture
-def write(lab):
-    def write(name, text):
+def write(lab: Lab) -> Write:
+    def write(name: str, text: str) -> Path:
         file = lab.file.parent / "inputs.d" / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
@@ -29,11 +34,11 @@ def write(lab):
     return write
 
 
-def ids(config):
+def ids(config: ShipperConfig) -> list[str]:
     return [each.id for each in config.inputs]
 
 
-def test_they_come_after_the_others_in_the_order_of_the_files_names(lab, write):
+def test_they_come_after_the_others_in_the_order_of_the_files_names(lab: Lab, write: Write) -> None:
     write("b.yml", WEB)
     write("a.yml", "- {id: db, type: filestream, paths: [x]}\n- {id: db2, type: filestream, paths: [x]}\n")
     write("c.yml.disabled", "not yaml: [")
@@ -42,7 +47,7 @@ def test_they_come_after_the_others_in_the_order_of_the_files_names(lab, write):
 
 @pytest.mark.parametrize("key", ["filebeat.config.inputs", "shipper.config.inputs"])
 @pytest.mark.parametrize("inputs", ["filebeat.inputs", "shipper.inputs", ""])
-def test_no_other_inputs_are_needed_and_both_prefixes_are_known(lab, write, key, inputs):
+def test_no_other_inputs_are_needed_and_both_prefixes_are_known(lab: Lab, write: Write, key: str, inputs: str) -> None:
     write("a.yml", WEB)
     own = f"{inputs}: [{{id: app, paths: [x]}}]\n" if inputs else ""
     config = lab.load(f"{own}{key}.path: inputs.d/*.yml\noutput.console: {{}}\n")
@@ -50,7 +55,9 @@ def test_no_other_inputs_are_needed_and_both_prefixes_are_known(lab, write, key,
     assert config.config_inputs == ConfigInputs(path=f"{lab.file.parent}/inputs.d/*.yml")
 
 
-def test_the_path_is_below_path_config_where_that_is_given(lab, write, tmp_path_factory):
+def test_the_path_is_below_path_config_where_that_is_given(
+    lab: Lab, write: Write, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "a.yml").write_text(WEB)
     config = lab.load(MAIN.replace("inputs.d/", ""), overrides=[f"path.config={elsewhere}"])
@@ -59,30 +66,30 @@ def test_the_path_is_below_path_config_where_that_is_given(lab, write, tmp_path_
     assert ids(lab.load(MAIN.replace("inputs.d/", "${path.config}/inputs.d/"))) == ["app"]
 
 
-def test_they_are_left_alone_where_they_are_not_enabled(lab, write):
+def test_they_are_left_alone_where_they_are_not_enabled(lab: Lab, write: Write) -> None:
     write("a.yml", "not: [yaml")
     assert ids(lab.load(MAIN, overrides=["filebeat.config.inputs.enabled=false"])) == ["app"]
 
 
-def test_variables_stand_for_the_same_as_in_the_configuration(lab, write):
+def test_variables_stand_for_the_same_as_in_the_configuration(lab: Lab, write: Write) -> None:
     write("a.yml", "- {id: '${ID}', type: filestream, paths: ['${path.config}/x', '${path.data}/y']}\n")
     config = lab.load(MAIN + "path.data: /data\n", env={"ID": "web"})
     assert ids(config) == ["app", "web"]
     assert config.inputs[1].paths == (f"{lab.file.parent}/x", "/data/y")
 
 
-def test_an_override_by_index_is_of_an_input_of_the_configuration(lab, write):
+def test_an_override_by_index_is_of_an_input_of_the_configuration(lab: Lab, write: Write) -> None:
     write("a.yml", WEB)
     config = lab.load(MAIN, overrides=["filebeat.inputs.0.id=new", "filebeat.inputs[0].paths[1]=/more"])
     assert ids(config) == ["new", "web"]
     assert config.inputs[0].paths == ("/var/log/app.log", "/more")
 
 
-def told(lab, *more):
+def told(lab: Lab, *more: str) -> list[str]:
     return lab.problems(MAIN, overrides=more)
 
 
-def test_a_mistake_is_named_with_its_own_file_line_and_path(lab, write):
+def test_a_mistake_is_named_with_its_own_file_line_and_path(lab: Lab, write: Write) -> None:
     write("a.yml", WEB.replace("paths", "path"))
     assert told(lab) == [
         "inputs.d/a.yml:1: [0].paths: missing",
@@ -90,7 +97,7 @@ def test_a_mistake_is_named_with_its_own_file_line_and_path(lab, write):
     ]
 
 
-def test_ids_are_unique_over_all_files(lab, write):
+def test_ids_are_unique_over_all_files(lab: Lab, write: Write) -> None:
     write("a.yml", WEB)
     write("b.yml", WEB.replace("web", "app"))
     assert told(lab) == [
@@ -99,7 +106,7 @@ def test_ids_are_unique_over_all_files(lab, write):
     ]
 
 
-def test_an_input_that_would_read_what_the_shipper_writes_is_named_where_it_stands(lab, write):
+def test_an_input_that_would_read_what_the_shipper_writes_is_named_where_it_stands(lab: Lab, write: Write) -> None:
     write("a.yml", WEB.replace("/var/log/web.log", "/data/*"))
     (problem,) = told(lab, "path.data=/data")
     assert problem.startswith("inputs.d/a.yml:3: [0].paths[0]: matches /data/")
@@ -113,7 +120,7 @@ def test_an_input_that_would_read_what_the_shipper_writes_is_named_where_it_stan
         ("- [\n", "is not YAML"),
     ],
 )
-def test_a_file_that_is_no_list_is_named_beside_all_else(lab, write, text, message):
+def test_a_file_that_is_no_list_is_named_beside_all_else(lab: Lab, write: Write, text: str, message: str) -> None:
     write("a.yml", text)
     write("b.yml", WEB.replace("web", ""))
     first, second = told(lab)
@@ -124,13 +131,13 @@ def test_a_file_that_is_no_list_is_named_beside_all_else(lab, write, text, messa
     )
 
 
-def test_a_file_that_cannot_be_read_is_named(lab, write):
+def test_a_file_that_cannot_be_read_is_named(lab: Lab, write: Write) -> None:
     write("a.yml", WEB).unlink()
     os.mkdir(lab.file.parent / "inputs.d" / "a.yml")
     assert told(lab) == ["inputs.d/a.yml: cannot be read: Is a directory"]
 
 
-def test_where_none_is_there_yet_the_shipper_waits_for_them_if_it_may(lab):
+def test_where_none_is_there_yet_the_shipper_waits_for_them_if_it_may(lab: Lab) -> None:
     text = "filebeat.config.inputs: {path: inputs.d/*.yml}\noutput.console: {}\n"
     assert lab.problems(text) == [
         "shipper.yml:1: filebeat.inputs: no input is enabled; at least one must be, here or in inputs.d/*.yml"
@@ -138,7 +145,7 @@ def test_where_none_is_there_yet_the_shipper_waits_for_them_if_it_may(lab):
     assert ids(lab.load(text, overrides=["filebeat.config.inputs.reload.enabled=true"])) == []
 
 
-def test_a_change_is_seen_by_what_is_in_the_files_and_who_may_write_them(lab, write):
+def test_a_change_is_seen_by_what_is_in_the_files_and_who_may_write_them(lab: Lab, write: Write) -> None:
     rules = lab.load(MAIN).config_inputs
     seen = [rules.contents()]
     file = write("a.yml", WEB)
@@ -152,13 +159,13 @@ def test_a_change_is_seen_by_what_is_in_the_files_and_who_may_write_them(lab, wr
     assert rules.contents() == seen[0] == {}
 
 
-def test_files_to_look_at_again_need_a_name(lab):
+def test_files_to_look_at_again_need_a_name(lab: Lab) -> None:
     assert lab.problems_with("filebeat.config.inputs.reload.enabled: true\n") == [
         "shipper.yml:5: filebeat.config.inputs.path: missing; name the files to look at, as in 'path: inputs.d/*.yml'"
     ]
 
 
-def test_several_configurations_have_one_set_of_files(lab, write, tmp_path):
+def test_several_configurations_have_one_set_of_files(lab: Lab, write: Write, tmp_path: Path) -> None:
     write("a.yml", WEB)
     (tmp_path / "more").mkdir()
     more = tmp_path / "more" / "more.yml"

@@ -10,6 +10,7 @@ from config.model import (
     ScannerConfig,
     StateChangeConfig,
 )
+from tests.unit.config.conftest import Lab
 
 PATTERN = "parsers[0].multiline.pattern"
 
@@ -105,7 +106,7 @@ PATTERN = "parsers[0].multiline.pattern"
         ("parsers: [ndjsn: ]", "parsers[0].ndjsn", "unknown parser; did you mean 'ndjson'?"),
     ],
 )
-def test_a_mistake_in_an_input_is_named(lab, line, where, message):
+def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, where: str, message: str) -> None:
     text = lab.whole.replace("output.", f"    {line}\noutput.")
     assert lab.problems(text) == [f"shipper.yml:4: shipper.inputs[0].{where}: {message}"]
 
@@ -128,7 +129,7 @@ def test_a_mistake_in_an_input_is_named(lab, line, where, message):
         ("- {id: a, paths: [x], enabled: no}", "1: shipper.inputs: no input is enabled; at least one must be"),
     ],
 )
-def test_a_mistake_about_inputs_is_named(lab, inputs, problem):
+def test_a_mistake_about_inputs_is_named(lab: Lab, inputs: str, problem: str) -> None:
     assert lab.problems(f"shipper.inputs:\n{inputs}\noutput.console:\n") == [f"shipper.yml:{problem}"]
 
 
@@ -144,12 +145,14 @@ def test_a_mistake_about_inputs_is_named(lab, inputs, problem):
         ("compression: gzip", (0.0, 0.0, "", "gzip", True)),
     ],
 )
-def test_what_is_left_alone_and_forgotten_is_read(lab, written, read):
+def test_what_is_left_alone_and_forgotten_is_read(
+    lab: Lab, written: str, read: tuple[float, float, str, str, bool]
+) -> None:
     (each,) = lab.load(lab.whole.replace("output.", f"    {written}\noutput.")).inputs
     assert (each.ignore_older, each.clean_inactive, each.ignore_inactive, each.compression, each.clean_removed) == read
 
 
-def test_what_the_scanner_takes_is_read(lab):
+def test_what_the_scanner_takes_is_read(lab: Lab) -> None:
     scanner = "{exclude_files: ['\\.gz$'], include_files: a, symlinks: true, recursive_glob: false}"
     (each,) = lab.load(lab.whole.replace("output.", f"    prospector.scanner: {scanner}\noutput.")).inputs
     assert each.prospector.scanner == ScannerConfig(
@@ -157,7 +160,7 @@ def test_what_the_scanner_takes_is_read(lab):
     )
 
 
-def test_when_files_are_closed_and_deleted_is_read(lab):
+def test_when_files_are_closed_and_deleted_is_read(lab: Lab) -> None:
     close = "{on_state_change: {inactive: 0, renamed: true, removed: false, check_interval: 1s},"
     close += " reader: {on_eof: true, after_interval: 5m}, removed.max_bytes: 1MiB}"
     (each,) = lab.load(
@@ -172,7 +175,7 @@ def test_when_files_are_closed_and_deleted_is_read(lab):
 
 
 @pytest.mark.parametrize("more", ["", "prospector.scanner.check_interval: 1m"])
-def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab, more):
+def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab: Lab, more: str) -> None:
     interval = "1m" if more else "10s"
     cleaned = "70s" if more else "1m10s"
     text = f"    ignore_older: 1m\n    clean_inactive: {cleaned}\n    {more}\noutput."
@@ -182,7 +185,7 @@ def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab, more):
     ]
 
 
-def test_one_parser_takes_the_frame_of_a_container_off(lab):
+def test_one_parser_takes_the_frame_of_a_container_off(lab: Lab) -> None:
     text = "    parsers: [{container: {}}, {ndjson: {}}, {container: {}}]\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
         "shipper.yml:4: shipper.inputs[0].parsers: have container twice; a line has one runtime's frame, and the "
@@ -190,7 +193,7 @@ def test_one_parser_takes_the_frame_of_a_container_off(lab):
     ]
 
 
-def test_a_file_that_is_never_closed_is_never_deleted(lab):
+def test_a_file_that_is_never_closed_is_never_deleted(lab: Lab) -> None:
     text = "    delete.enabled: true\n    close.on_state_change.inactive: 0\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
         "shipper.yml:4: shipper.inputs[0].delete.enabled: needs close.reader.on_eof: true, "
@@ -199,12 +202,12 @@ def test_a_file_that_is_never_closed_is_never_deleted(lab):
 
 
 @pytest.mark.parametrize("closes", ["close.on_state_change.inactive: 1s", "close.reader.on_eof: true"])
-def test_a_file_that_is_closed_may_be_deleted(lab, closes):
+def test_a_file_that_is_closed_may_be_deleted(lab: Lab, closes: str) -> None:
     text = f"    delete.enabled: true\n    {closes}\noutput."
     assert lab.load(lab.whole.replace("output.", text)).inputs[0].delete.enabled
 
 
-def test_what_makes_no_sense_in_an_input_is_noted(lab):
+def test_what_makes_no_sense_in_an_input_is_noted(lab: Lab) -> None:
     text = "    backoff.init: 1s\n    rotation.external.strategy: {}\n    take_over: false\noutput."
     assert [note.partition(" (")[0] for note in lab.load(lab.whole.replace("output.", text)).notes] == [
         "ignored: shipper.inputs[0].backoff",
@@ -213,7 +216,7 @@ def test_what_makes_no_sense_in_an_input_is_noted(lab):
     ]
 
 
-def test_every_input_needs_an_id_of_its_own(lab):
+def test_every_input_needs_an_id_of_its_own(lab: Lab) -> None:
     inputs = "- {id: a, paths: [x]}\n- {id: b, paths: [x]}\n-\n    paths: [x]\n    id: a\n"
     assert lab.problems(f"filebeat.inputs:\n{inputs}output.console:\n") == [
         "shipper.yml:2: filebeat.inputs[0].id: 'a' is the id of 2 inputs; each needs its own",
@@ -221,7 +224,7 @@ def test_every_input_needs_an_id_of_its_own(lab):
     ]
 
 
-def test_all_mistakes_of_all_inputs_are_told_at_once(lab):
+def test_all_mistakes_of_all_inputs_are_told_at_once(lab: Lab) -> None:
     inputs = "- {paths: []}\n- {id: b, path: [x]}\n"
     assert [problem.partition(";")[0] for problem in lab.problems(f"shipper.inputs:\n{inputs}output.consol:\n")] == [
         "shipper.yml:2: shipper.inputs[0].id: missing",
@@ -242,6 +245,6 @@ def test_all_mistakes_of_all_inputs_are_told_at_once(lab):
         ),
     ],
 )
-def test_an_option_in_the_wrong_section_is_told_where_it_belongs(lab, line, message):
+def test_an_option_in_the_wrong_section_is_told_where_it_belongs(lab: Lab, line: str, message: str) -> None:
     found = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
     assert found == [f"shipper.yml:4: shipper.inputs[0].{message}"]

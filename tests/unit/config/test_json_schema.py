@@ -11,7 +11,8 @@ import config
 from config.json_schema import schema
 from config.parsers import PARSERS
 from config.processors import PROCESSORS
-from config.schema import options
+from config.schema import Named, options
+from tests.unit.config.conftest import Lab
 
 FOLDER = Path(__file__).parent / "filebeat"
 DOCS = Path(config.__file__).parents[1] / "docs"
@@ -23,15 +24,15 @@ output.console.pretty: false
 """
 
 
-def refusals(text):
+def refusals(text: str) -> list[str]:
     return [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(text))]
 
 
-def test_it_is_a_schema():
+def test_it_is_a_schema() -> None:
     Draft202012Validator.check_schema(schema())
 
 
-def test_the_one_in_the_docs_is_the_one_that_the_code_writes():
+def test_the_one_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = json.loads((DOCS / "shipper.schema.json").read_text())
     assert written == schema(), "write it anew: python -m config.json_schema > docs/shipper.schema.json"
 
@@ -55,7 +56,7 @@ def test_the_one_in_the_docs_is_the_one_that_the_code_writes():
         "processors: [{fingerprint: {fields: [message], target_field: id}}]",
     ],
 )
-def test_what_the_loader_takes_it_takes(more, lab):
+def test_what_the_loader_takes_it_takes(more: str, lab: Lab) -> None:
     lab.load(WHOLE + more)
     assert refusals(WHOLE + more) == []
 
@@ -72,13 +73,13 @@ def test_what_the_loader_takes_it_takes(more, lab):
         "fields: 5",
     ],
 )
-def test_what_is_a_mistake_by_itself_it_marks(more, lab):
+def test_what_is_a_mistake_by_itself_it_marks(more: str, lab: Lab) -> None:
     assert lab.problems(WHOLE + more)
     assert refusals(WHOLE + more)
 
 
 @pytest.mark.parametrize("named", [PARSERS, PROCESSORS], ids=["parsers", "processors"])
-def test_the_options_of_each_are_its_own(named):
+def test_the_options_of_each_are_its_own(named: Named) -> None:
     definitions = schema()["$defs"]
     for model in named.models.values():
         described = definitions[f"{model.__module__}.{model.__name__}"]["properties"]
@@ -86,5 +87,5 @@ def test_the_options_of_each_are_its_own(named):
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.yml")), ids=lambda file: file.stem)
-def test_it_takes_the_files_of_real_life(file):
+def test_it_takes_the_files_of_real_life(file: Path) -> None:
     assert refusals(file.read_text()) == []

@@ -3,23 +3,25 @@
 import pytest
 
 from config.container_parser import ContainerConfig
+from config.model import ParserConfig
 from config.syslog_parser import SyslogConfig
+from tests.unit.config.conftest import Lab
 
 INPUT = "shipper.inputs:\n- id: app\n  paths: [x]\n  parsers:\n{parsers}\noutput.console:\n"
 
 
-def parsers(lab, *items):
+def parsers(lab: Lab, *items: str) -> tuple[ParserConfig, ...]:
     return lab.load(INPUT.format(parsers="\n".join(f"  - {item}" for item in items))).inputs[0].parsers
 
 
-def test_both_need_nothing(lab):
+def test_both_need_nothing(lab: Lab) -> None:
     assert parsers(lab, "container:", "syslog: {}") == (
         ContainerConfig(stream="all", format="auto"),
         SyslogConfig(format="auto", timezone="Local", log_errors=False, add_error_key=True),
     )
 
 
-def test_options_of_both(lab):
+def test_options_of_both(lab: Lab) -> None:
     first, second = parsers(
         lab,
         "container: {stream: stdout, format: json-file}",
@@ -31,14 +33,16 @@ def test_options_of_both(lab):
 
 @pytest.mark.parametrize(("stream", "other"), [("stdout", "stderr"), ("stderr", "stdout")])
 @pytest.mark.parametrize("text", ["id: app\n  parsers: [container: {{stream: {}}}]", "type: container\n  stream: {}"])
-def test_who_asks_for_one_stream_is_told_that_the_other_is_dropped(lab, stream, other, text):
+def test_who_asks_for_one_stream_is_told_that_the_other_is_dropped(
+    lab: Lab, stream: str, other: str, text: str
+) -> None:
     config = lab.load(f"shipper.inputs:\n- paths: [x]\n  {text.format(stream)}\noutput.console:\n")
     (note,) = config.notes
     assert "stream (" in note
     assert f"lines of {other} are dropped; a file has one input, so another one cannot ship them" in note
 
 
-def test_who_asks_for_both_is_told_nothing(lab):
+def test_who_asks_for_both_is_told_nothing(lab: Lab) -> None:
     assert lab.load("shipper.inputs:\n- {paths: [x], type: container}\noutput.console:\n").notes == ()
 
 
@@ -52,6 +56,6 @@ def test_who_asks_for_both_is_told_nothing(lab):
         ("syslog: {timezone: Mars}", "syslog.timezone: 'Mars' is no time zone; write a name such as Europe/Berlin"),
     ],
 )
-def test_mistakes_in_them(lab, item, problem):
+def test_mistakes_in_them(lab: Lab, item: str, problem: str) -> None:
     (told,) = lab.problems(INPUT.format(parsers=f"  - {item}"))
     assert f"shipper.inputs[0].parsers[0].{problem}" in told

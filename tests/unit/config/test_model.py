@@ -13,6 +13,7 @@ from config.model import (
     ShipperConfig,
     SslConfig,
 )
+from tests.unit.config.conftest import Lab
 
 FILEBEAT = """\
 filebeat.inputs:
@@ -75,11 +76,11 @@ filebeat.modules:
 
 
 @pytest.fixture
-def filebeat(lab):
+def filebeat(lab: Lab) -> ShipperConfig:
     return lab.load(FILEBEAT, env={"KAFKA": "a:1, b:2", "SECRET": "0123"})
 
 
-def test_inputs_of_a_filebeat_yml_are_read(filebeat):
+def test_inputs_of_a_filebeat_yml_are_read(filebeat: ShipperConfig) -> None:
     first, second = filebeat.inputs
     assert (first.type, first.id, first.enabled) == ("filestream", "app", True)
     assert first.paths == ("/var/log/app/*.log", "/var/log/app.log")
@@ -90,12 +91,12 @@ def test_inputs_of_a_filebeat_yml_are_read(filebeat):
     assert (second.id, second.enabled, second.paths) == ("off", False, ("/var/log/off.log",))
 
 
-def test_its_multiline_parser_is_read(filebeat):
+def test_its_multiline_parser_is_read(filebeat: ShipperConfig) -> None:
     (parser,) = filebeat.inputs[0].parsers
     assert parser == MultilineConfig(pattern=r"^\[", negate=True, match="after", max_lines=100, timeout=2.0)
 
 
-def test_its_kafka_output_is_read(filebeat):
+def test_its_kafka_output_is_read(filebeat: ShipperConfig) -> None:
     assert (
         filebeat.output.chosen
         == filebeat.output.kafka
@@ -114,7 +115,7 @@ def test_its_kafka_output_is_read(filebeat):
     )
 
 
-def test_its_other_sections_are_read(filebeat):
+def test_its_other_sections_are_read(filebeat: ShipperConfig) -> None:
     assert (filebeat.path.data, filebeat.name, filebeat.tags, filebeat.fields) == (
         "/var/lib/shipper",
         "web-1",
@@ -125,7 +126,7 @@ def test_its_other_sections_are_read(filebeat):
     assert (filebeat.registry.flush, filebeat.shutdown_timeout, filebeat.logging.level) == (0.1, 10.0, "debug")
 
 
-def test_what_makes_no_sense_here_is_noted(filebeat, lab):
+def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) -> None:
     assert [note.partition(" (")[0] for note in filebeat.notes] == [
         "ignored: output.kafka.required_acks",
         "ignored: output.elasticsearch",
@@ -139,7 +140,7 @@ def test_what_makes_no_sense_here_is_noted(filebeat, lab):
     assert filebeat.notes[4] == f"ignored: setup ({lab.file}:52): nothing here uses it"
 
 
-def test_defaults_are_those_of_the_contract(lab):
+def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
     config = lab.load(lab.whole)
     assert config == ShipperConfig(
         inputs=(InputConfig(id="app", paths=("/var/log/app.log",)),), output=OutputConfig(console=ConsoleOutput())
@@ -173,14 +174,15 @@ def test_defaults_are_those_of_the_contract(lab):
     assert (kafka.backoff, kafka.sasl.mechanism) == (BackoffConfig(init=1.0, max=60.0), "PLAIN")
 
 
-def test_one_of_several_words_may_be_written_in_capitals_or_not(lab):
+def test_one_of_several_words_may_be_written_in_capitals_or_not(lab: Lab) -> None:
     kafka = "{hosts: h, topic: t, username: u, password: p, sasl.mechanism: plain, compression: GZIP}"
     config = lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\noutput.kafka: {kafka}\nlogging.level: INFO\n")
     assert config.logging.level == "info"
+    assert config.output.kafka is not None
     assert (config.output.kafka.compression, config.output.kafka.sasl.mechanism) == ("gzip", "PLAIN")
 
 
-def test_the_native_prefix_reads_the_same(lab):
+def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
     text = FILEBEAT.replace("filebeat.modules", "filebeat.config.modules").replace("filebeat.", "shipper.")
     native = lab.load(text.replace("shipper.config.modules", "filebeat.config.modules"), env={"SECRET": "0123"})
     filebeat = lab.load(FILEBEAT, env={"SECRET": "0123"})
@@ -227,11 +229,11 @@ def test_the_native_prefix_reads_the_same(lab):
         ),
     ],
 )
-def test_a_mistake_beside_inputs_and_output_is_named(lab, line, where, message):
+def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, where: str, message: str) -> None:
     assert lab.problems_with(line + "\n") == [f"shipper.yml:5: {where}: {message}"]
 
 
-def test_an_empty_file_is_told_all_that_it_lacks(lab):
+def test_an_empty_file_is_told_all_that_it_lacks(lab: Lab) -> None:
     assert lab.problems("") == [
         "shipper.yml:1: shipper.inputs: missing; say what is read, below filebeat.inputs; of modules nothing is read",
         "shipper.yml:1: output: no output is enabled; exactly one of output.kafka, output.console, output.file must be",

@@ -1,6 +1,9 @@
+from typing import Any
+
 import pytest
 
 from config.multiline import MultilineConfig
+from tests.unit.config.conftest import Lab
 
 WHERE = "shipper.inputs[0].parsers[0].multiline"
 
@@ -8,7 +11,7 @@ OF_PATTERN = "belongs to type: pattern; this is type: while_pattern"
 OF_PATTERNS = "belongs to type: pattern or while_pattern; this is type: count"
 
 
-def text_with(lab, options):
+def text_with(lab: Lab, options: str) -> str:
     return lab.whole.replace("output.", f"    parsers: [multiline: {{{options}}}]\noutput.")
 
 
@@ -29,7 +32,7 @@ def text_with(lab, options):
         ("type: while, pattern: x", "type", "'while' must be one of: pattern, count, while_pattern"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named(lab, options, where, message):
+def test_a_mistake_is_named(lab: Lab, options: str, where: str, message: str) -> None:
     assert lab.problems(text_with(lab, options)) == [f"shipper.yml:4: {WHERE}.{where}: {message}"]
 
 
@@ -41,11 +44,11 @@ def test_a_mistake_is_named(lab, options, where, message):
         "pattern: x, flush_pattern: y, match: before, negate: true, max_lines: 0, timeout: 0, skip_newline: true",
     ],
 )
-def test_what_says_nothing_in_a_type_and_is_at_its_default_is_let_through(lab, options):
+def test_what_says_nothing_in_a_type_and_is_at_its_default_is_let_through(lab: Lab, options: str) -> None:
     assert lab.load(text_with(lab, options))
 
 
-def test_log_has_the_same_options(lab):
+def test_log_has_the_same_options(lab: Lab) -> None:
     text = "shipper.inputs: [{type: log, paths: x, multiline.type: count, multiline.count_lines: 3}]\noutput.console:\n"
     assert lab.load(text).inputs[0].parsers == (MultilineConfig(type="count", count_lines=3),)
 
@@ -61,6 +64,6 @@ def test_log_has_the_same_options(lab):
         ({"type": "count", "count_lines": 800, "max_lines": 10, "timeout": 2.0}, 10, 2.0),
     ],
 )
-def test_what_is_left_out_is_taken_for_the_type(options, lines, seconds):
+def test_what_is_left_out_is_taken_for_the_type(options: dict[str, Any], lines: int | None, seconds: float) -> None:
     config = MultilineConfig(**options)
     assert (config.most_lines, config.ends_after) == (lines, seconds)

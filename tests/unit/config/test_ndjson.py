@@ -1,10 +1,14 @@
 """The parsers ndjson and include_message, and json.* of the older inputs."""
 
+from typing import Any
+
 import pytest
 
+from config.model import MultilineConfig, ParserConfig, ShipperConfig
 from config.ndjson import IncludeMessageConfig, NdjsonConfig
+from tests.unit.config.conftest import Lab
 
-ALL = {
+ALL: dict[str, Any] = {
     "overwrite_keys": True,
     "expand_keys": True,
     "add_error_key": True,
@@ -16,11 +20,11 @@ NO_OBJECT = "is no object that could take members; give another name"
 WRITTEN = ", ".join(f"{name}: {str(value).lower()}" for name, value in ALL.items())
 
 
-def load(lab, option, kind="filestream"):
+def load(lab: Lab, option: str, kind: str = "filestream") -> ShipperConfig:
     return lab.load(f"shipper.inputs:\n- {{type: {kind}, id: a, paths: [x], {option}}}\noutput.console:\n")
 
 
-def problems(lab, option, kind="filestream"):
+def problems(lab: Lab, option: str, kind: str = "filestream") -> list[str]:
     return lab.problems(f"shipper.inputs:\n- {{type: {kind}, id: a, paths: [x], {option}}}\noutput.console:\n")
 
 
@@ -35,7 +39,7 @@ def problems(lab, option, kind="filestream"):
         ("include_message: {patterns: x}, ndjson:", None),
     ],
 )
-def test_a_parser_is_read(lab, written, parsers):
+def test_a_parser_is_read(lab: Lab, written: str, parsers: tuple[ParserConfig, ...] | None) -> None:
     if parsers is None:
         assert "here are 2: include_message, ndjson" in problems(lab, f"parsers: [{{{written}}}]")[0]
     else:
@@ -55,18 +59,18 @@ def test_a_parser_is_read(lab, written, parsers):
         ("include_message.patterns: []", "include_message.patterns", "must not be empty"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_a_parser_is_named(lab, written, where, message):
+def test_a_mistake_in_a_parser_is_named(lab: Lab, written: str, where: str, message: str) -> None:
     assert problems(lab, f"parsers: [{{{written}}}]") == [
         f"shipper.yml:2: shipper.inputs[0].parsers[0].{where}: {message}"
     ]
 
 
-def test_a_pattern_that_cannot_be_is_named(lab):
+def test_a_pattern_that_cannot_be_is_named(lab: Lab) -> None:
     (problem,) = problems(lab, "parsers: [include_message.patterns: [x, '(']]")
     assert problem.startswith("shipper.yml:2: shipper.inputs[0].parsers[0].include_message.patterns[1]: '(' is not a")
 
 
-def test_where_keys_go_is_said_by_the_target(lab):
+def test_where_keys_go_is_said_by_the_target(lab: Lab) -> None:
     config = load(lab, "parsers: [ndjson: {keys_under_root: true}]")
     assert config.inputs[0].parsers == (NdjsonConfig(),)
     assert [note.partition(" (")[0] for note in config.notes] == [
@@ -86,17 +90,18 @@ def test_where_keys_go_is_said_by_the_target(lab):
         ("json: {}", None),
     ],
 )
-def test_the_older_json_becomes_the_parser(lab, kind, written, parser):
+def test_the_older_json_becomes_the_parser(lab: Lab, kind: str, written: str, parser: NdjsonConfig | None) -> None:
     parsers = load(lab, written, kind).inputs[0].parsers
     assert [each for each in parsers if isinstance(each, NdjsonConfig)] == ([] if parser is None else [parser])
 
 
-def test_the_older_json_comes_before_multiline(lab):
+def test_the_older_json_comes_before_multiline(lab: Lab) -> None:
     first, second = load(lab, "multiline.pattern: x, json.message_key: log", "log").inputs[0].parsers
     assert isinstance(first, NdjsonConfig)
+    assert isinstance(second, MultilineConfig)
     assert second.pattern == "x"
 
 
-def test_the_older_json_has_no_target(lab):
+def test_the_older_json_has_no_target(lab: Lab) -> None:
     (problem,) = problems(lab, "json.target: x", "log")
     assert problem.startswith("shipper.yml:2: shipper.inputs[0].json.target: unknown option")

@@ -6,13 +6,13 @@ import time
 import pytest
 import re2
 
-from config.patterns import column_searcher, finder, group_names, matcher, parse_pattern, searcher
+from config.patterns import Groups, Span, column_searcher, finder, group_names, matcher, parse_pattern, searcher
 
 
 @pytest.mark.parametrize(
     "pattern", ["", r"^\d{4}-", r"^\[", "[]x]+", r"\pL", r"\p{Greek}", r"a\z", r"\Qa.b", "(?P<x>a)"]
 )
-def test_a_valid_pattern_stays_as_it_is_written(pattern):
+def test_a_valid_pattern_stays_as_it_is_written(pattern: str) -> None:
     assert parse_pattern(pattern) == pattern
 
 
@@ -28,31 +28,33 @@ def test_a_valid_pattern_stays_as_it_is_written(pattern):
         ("[[:vowel:]]", "invalid character class range: [:vowel:]"),
     ],
 )
-def test_what_re2_refuses_is_told_with_its_reason(pattern, why):
+def test_what_re2_refuses_is_told_with_its_reason(pattern: str, why: str) -> None:
     with pytest.raises(
         ValueError, match="^" + re.escape(f"'{pattern}' is not a regular expression as RE2 has it: {why}") + "$"
     ):
         parse_pattern(pattern)
 
 
-def test_of_a_glob_it_is_told_what_it_is_as_a_regular_expression():
+def test_of_a_glob_it_is_told_what_it_is_as_a_regular_expression() -> None:
     with pytest.raises(ValueError, match=re.escape("it is no glob: for what ends in .log.gz write '\\.log\\.gz$'")):
         parse_pattern("*.log.gz")
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b", "(?>a)", r"(a)\1"])
-def test_what_only_a_backtracking_engine_can_do_is_named(pattern):
+def test_what_only_a_backtracking_engine_can_do_is_named(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"RE2 has no look-around, no back-references and no atomic groups$"):
         parse_pattern(pattern)
 
 
-def test_a_pattern_that_takes_too_much_memory_is_refused_and_nothing_goes_to_stderr(capfd):
+def test_a_pattern_that_takes_too_much_memory_is_refused_and_nothing_goes_to_stderr(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(ValueError, match="pattern too large"):
         parse_pattern(r"((\pL{100}){10}|x)" * 30)
     assert capfd.readouterr() == ("", "")
 
 
-def test_half_a_character_is_no_pattern():
+def test_half_a_character_is_no_pattern() -> None:
     with pytest.raises(ValueError, match="half a character"):
         parse_pattern("\ud800")
 
@@ -78,18 +80,18 @@ def test_half_a_character_is_no_pattern():
         (["^.$"], "\ud800", "xx"),
     ],
 )
-def test_a_text_is_found_by_one_of_the_patterns(patterns, hit, miss):
+def test_a_text_is_found_by_one_of_the_patterns(patterns: list[str], hit: str, miss: str) -> None:
     search, search_all = searcher(patterns), column_searcher(patterns)
     assert (search(hit), search(miss)) == (True, False)
     assert search_all([hit, miss, hit]) == [True, False, True]
 
 
-def test_no_pattern_finds_nothing():
+def test_no_pattern_finds_nothing() -> None:
     assert not searcher(())("x")
     assert column_searcher(())(["x", ""]) == [False, False]
 
 
-def test_the_private_match_is_there_and_takes_what_it_is_given():
+def test_the_private_match_is_there_and_takes_what_it_is_given() -> None:
     """What config/patterns.py calls below the public names of google-re2."""
     match = re2.compile("(b)|c")._regexp.Match
     assert match(re2._Anchor.UNANCHORED, b"abc", 0, 3) == [(1, 2), (1, 2)]
@@ -97,7 +99,7 @@ def test_the_private_match_is_there_and_takes_what_it_is_given():
     assert match(re2._Anchor.UNANCHORED, b"x", 0, 1)[0] == (-1, -1)
 
 
-def test_what_is_found_is_what_pythons_own_engine_finds_where_the_two_agree():
+def test_what_is_found_is_what_pythons_own_engine_finds_where_the_two_agree() -> None:
     dice = random.Random(5)
     texts = ["".join(dice.choices("ab.é\t ", k=dice.randrange(8))) for _ in range(40)]
     for _ in range(150):
@@ -120,11 +122,11 @@ def test_what_is_found_is_what_pythons_own_engine_finds_where_the_two_agree():
         ("(.)a", "\ud800a", ("\ud800a", "\ud800")),
     ],
 )
-def test_groups_are_texts(pattern, text, groups):
+def test_groups_are_texts(pattern: str, text: str, groups: Groups | None) -> None:
     assert matcher(pattern)(text) == groups
 
 
-def test_groups_have_names():
+def test_groups_have_names() -> None:
     assert group_names("(?P<a>x)(y)(?<b>z)") == {"a": 1, "b": 3}
 
 
@@ -141,7 +143,7 @@ def test_groups_have_names():
         ("x", "", []),
     ],
 )
-def test_all_matches_are_told_in_characters(pattern, text, spans):
+def test_all_matches_are_told_in_characters(pattern: str, text: str, spans: list[list[Span]]) -> None:
     assert list(finder(pattern)(text)) == spans
 
 
@@ -149,14 +151,14 @@ def test_all_matches_are_told_in_characters(pattern, text, spans):
     "pattern", ["(a+)+$", "(.*a){20}", "(a|aa)+$", "(x+x+)+y", "(.*)*b", "^(.*?,){30}P", "(a?){50}a{50}b"]
 )
 @pytest.mark.parametrize("unit", ["a", "ab,", string.ascii_lowercase + "é,"])
-def test_no_pattern_stalls_on_a_line_of_a_megabyte(pattern, unit):
+def test_no_pattern_stalls_on_a_line_of_a_megabyte(pattern: str, unit: str) -> None:
     line = unit * (1_000_000 // len(unit)) + "!"
     start = time.process_time()
     searcher([pattern])(line)
     assert time.process_time() - start < 0.5
 
 
-def test_many_matches_beyond_ascii_take_linear_time():
+def test_many_matches_beyond_ascii_take_linear_time() -> None:
     start = time.process_time()
     assert sum(1 for _ in finder("a")("éa" * 200_000)) == 200_000
     assert time.process_time() - start < 3

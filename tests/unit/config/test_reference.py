@@ -1,6 +1,7 @@
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 
@@ -32,7 +33,7 @@ class Whole:
     on: bool = field(default=True, metadata={"doc": "On."})
 
 
-def test_the_table_tells_name_type_default_unit_release_and_meaning():
+def test_the_table_tells_name_type_default_unit_release_and_meaning() -> None:
     assert table(Whole).splitlines() == [
         "| option | type | default | unit | since | |",
         "|---|---|---|---|---|---|",
@@ -65,7 +66,7 @@ class Large:
     side: Annotated[Literal["", "left"], str] = field(default="", metadata={"doc": "Side."})
 
 
-def test_what_is_the_same_in_several_kinds_is_told_once():
+def test_what_is_the_same_in_several_kinds_is_told_once() -> None:
     assert table(Kinds("kind", {"small": Small, "large": Large})).splitlines()[2:] == [
         "| `kind` | text | `small` |  | 0.1 | Kind. (`kind: small`) |",
         "| `depth` | number | `1` |  | 0.1 | Depth. |",
@@ -75,12 +76,12 @@ def test_what_is_the_same_in_several_kinds_is_told_once():
     ]
 
 
-def undocumented(model):
+def undocumented(model: Any) -> Iterator[str]:
     for option in options(model):
         if option.about.get("recursive"):
             continue
-        if option.kinds or option.named:
-            for each in (option.kinds or option.named).models.values():
+        if choices := option.kinds or option.named:
+            for each in choices.models.values():
                 yield from undocumented(each)
         elif option.section:
             yield from undocumented(option.section)
@@ -89,16 +90,16 @@ def undocumented(model):
 
 
 @pytest.mark.parametrize("model", [ShipperConfig, SinkConfig])
-def test_every_option_is_documented_in_a_sentence(model):
+def test_every_option_is_documented_in_a_sentence(model: type[ShipperConfig] | type[SinkConfig]) -> None:
     assert list(undocumented(model)) == []
 
 
-def test_the_page_in_the_docs_is_the_one_that_the_code_writes():
+def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = (DOCS / "configuration.md").read_text()
     assert written == page(), "write it anew: python -m config.reference > docs/configuration.md"
 
 
-def test_the_configuration_that_we_ship_loads_and_is_short():
+def test_the_configuration_that_we_ship_loads_and_is_short() -> None:
     file = Path(config.__file__).with_name("shipper.yml")
     loaded = load(file, ShipperConfig, env={})
     assert loaded.output.chosen is loaded.output.kafka

@@ -1,14 +1,16 @@
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from config.document import parse
 from config.scalars import expanded, natural, typed
+from config.tree import Scalar
 from config.units import Duration, Size
+from tests.unit.config.conftest import narrowed
 
 
-def scalar(written):
-    return parse(f"a: {written}\n", "a.yml", []).entries[0].node
+def scalar(written: str) -> Scalar:
+    return narrowed(Scalar, parse(f"a: {written}\n", "a.yml", []).entries[0].node)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,9 @@ def scalar(written):
         ("!!int x", "x"),
     ],
 )
-def test_a_value_without_a_hint_is_typed_as_yaml_does_but_stays_text_where_json_has_no_type(written, value):
+def test_a_value_without_a_hint_is_typed_as_yaml_does_but_stays_text_where_json_has_no_type(
+    written: str, value: str | int | float | bool | None
+) -> None:
     assert natural(scalar(written)) == value
 
 
@@ -50,7 +54,7 @@ def test_a_value_without_a_hint_is_typed_as_yaml_does_but_stays_text_where_json_
         ("7", None | int, 7),
     ],
 )
-def test_a_value_is_read_by_its_hint(written, hint, value):
+def test_a_value_is_read_by_its_hint(written: str, hint: Any, value: str | int | float | bool) -> None:
     assert typed(scalar(written), hint) == value
 
 
@@ -64,12 +68,12 @@ def test_a_value_is_read_by_its_hint(written, hint, value):
         ("zip", Literal["none", "lz4"], "'zip' must be one of: none, lz4"),
     ],
 )
-def test_what_does_not_fit_its_hint_is_refused(written, hint, message):
+def test_what_does_not_fit_its_hint_is_refused(written: str, hint: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         typed(scalar(written), hint)
 
 
-def test_a_filled_in_scalar_is_typed_as_if_it_had_been_written_so():
+def test_a_filled_in_scalar_is_typed_as_if_it_had_been_written_so() -> None:
     env = {"N": "5", "B": "true", "E": ""}
     assert natural(expanded(scalar("${N}"), env)) == 5
     assert natural(expanded(scalar("${B}"), env)) is True
@@ -77,5 +81,5 @@ def test_a_filled_in_scalar_is_typed_as_if_it_had_been_written_so():
     assert natural(expanded(scalar("${N}0"), env)) == 50
 
 
-def test_a_filled_in_scalar_in_quotes_stays_text():
+def test_a_filled_in_scalar_in_quotes_stays_text() -> None:
     assert natural(expanded(scalar("'${N}'"), {"N": "5"})) == "5"

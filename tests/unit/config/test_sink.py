@@ -1,10 +1,12 @@
 """What the Spark sink can be told."""
 
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from config.sink.model import SinkConfig
+from tests.unit.config.conftest import Lab
 
 SMALL = """\
 kafka.hosts: [a:1, b:2]
@@ -14,12 +16,16 @@ checkpoint.path: /data/checkpoint
 """
 
 
+class LoadSink(Protocol):
+    def __call__(self, text: str, *overrides: str) -> SinkConfig: ...
+
+
 @pytest.fixture
-def sink(lab):
+def sink(lab: Lab) -> LoadSink:
     return lambda text, *overrides: lab.load(text, SinkConfig, overrides)
 
 
-def test_four_lines_are_enough(sink):
+def test_four_lines_are_enough(sink: LoadSink) -> None:
     config = sink(SMALL)
     assert (config.kafka.hosts, config.kafka.bootstrap_servers, config.kafka.topics) == (
         ("a:1", "b:2"),
@@ -34,19 +40,19 @@ def test_four_lines_are_enough(sink):
     assert (config.columns, config.views, config.http.enabled) == ((), (), False)
 
 
-def test_bad_records_go_beside_the_table_unless_said_otherwise(sink):
+def test_bad_records_go_beside_the_table_unless_said_otherwise(sink: LoadSink) -> None:
     assert sink(SMALL).dead_letter_path == "/data/logs_dead_letter"
     assert sink(SMALL, "dead_letter.path=/bad").dead_letter_path == "/bad"
 
 
-def test_brokers_and_topics_may_be_written_the_way_of_spark(sink):
+def test_brokers_and_topics_may_be_written_the_way_of_spark(sink: LoadSink) -> None:
     config = sink(
         SMALL.replace("hosts: [a:1, b:2]", "bootstrap_servers: a:1,b:2").replace("topic: logs", "topics: [x, y]")
     )
     assert (config.kafka.hosts, config.kafka.topics) == (("a:1", "b:2"), ("x", "y"))
 
 
-def test_raw_settings_keep_their_names(sink):
+def test_raw_settings_keep_their_names(sink: LoadSink) -> None:
     config = sink(SMALL + "kafka.options:\n  kafka.max.poll.records: 5\n  failOnDataLoss: false\n")
     assert config.kafka.options == {"kafka.max.poll.records": 5, "failOnDataLoss": False}
 
@@ -59,7 +65,7 @@ def test_raw_settings_keep_their_names(sink):
         "spark:\n  spark.sql.shuffle.partitions: 2\n  spark.speculation: false\n  spark.speculation.interval: 1s\n",
     ],
 )
-def test_settings_of_spark_may_be_written_with_or_without_their_prefix(sink, text):
+def test_settings_of_spark_may_be_written_with_or_without_their_prefix(sink: LoadSink, text: str) -> None:
     assert sink(SMALL + text).spark_conf == {
         "spark.sql.shuffle.partitions": "2",
         "spark.speculation": "false",
@@ -67,12 +73,12 @@ def test_settings_of_spark_may_be_written_with_or_without_their_prefix(sink, tex
     }
 
 
-def test_raw_settings_are_not_shown(sink):
+def test_raw_settings_are_not_shown(sink: LoadSink) -> None:
     config = sink(SMALL + "kafka.options.x: s3cret\nspark.hadoop.secret: s3cret\n")
     assert "s3cret" not in repr(config)
 
 
-def test_what_is_missing_is_named_where_it_belongs(lab):
+def test_what_is_missing_is_named_where_it_belongs(lab: Lab) -> None:
     assert lab.problems("kafka.options.x: 1\n\ntable:\n", SinkConfig) == [
         "shipper.yml:1: kafka.hosts: missing; name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
         "shipper.yml:1: checkpoint.path: missing",
@@ -114,23 +120,23 @@ def test_what_is_missing_is_named_where_it_belongs(lab):
         ("http: true", "http: must be a section of options (key: value), as in 'http: {enabled: true}'"),
     ],
 )
-def test_a_mistake_is_named(lab, line, problem):
+def test_a_mistake_is_named(lab: Lab, line: str, problem: str) -> None:
     assert lab.problems(f"{SMALL}{line}\n", SinkConfig) == [f"shipper.yml:5: {problem}"]
 
 
-def test_a_batch_may_wait_for_more(sink):
+def test_a_batch_may_wait_for_more(sink: LoadSink) -> None:
     config = sink(SMALL + "min_offsets_per_trigger: 1000\nmax_trigger_delay: 1m\n")
     assert (config.min_offsets_per_trigger, config.max_trigger_delay) == (1000, 60.0)
 
 
-def test_what_the_log_says_of_metrics_is_the_shippers(sink):
+def test_what_the_log_says_of_metrics_is_the_shippers(sink: LoadSink) -> None:
     config = sink(SMALL + "logging: {metrics.enabled: false, json: true}\n")
     assert config.logging.format == "json"
     (note,) = config.notes
     assert note.startswith("ignored: logging.metrics (")
 
 
-def test_variables_are_filled_in_as_in_the_shippers(lab):
+def test_variables_are_filled_in_as_in_the_shippers(lab: Lab) -> None:
     text = SMALL.replace("/data/logs/", "${LAKE}/logs") + "kafka.password: ${SECRET}\nkafka.username: me\n"
     config = lab.load(text, SinkConfig, env={"LAKE": "s3a://lake", "SECRET": "s3cret"})
     assert (config.table.path, config.kafka.password) == ("s3a://lake/logs", "s3cret")
@@ -140,7 +146,7 @@ def test_variables_are_filled_in_as_in_the_shippers(lab):
     ]
 
 
-def test_two_ways_to_name_the_brokers_are_one_too_many(lab):
+def test_two_ways_to_name_the_brokers_are_one_too_many(lab: Lab) -> None:
     (problem,) = lab.problems(SMALL + "kafka.bootstrap_servers: x\n", SinkConfig)
     assert problem.startswith("shipper.yml:5: kafka.bootstrap_servers: means the same as kafka.hosts (")
     assert Path(problem.partition("(")[2].partition(":1)")[0]).name == "shipper.yml"

@@ -1,10 +1,12 @@
 """Where the sink begins and ends."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Protocol
 
 import pytest
 
 from config.sink.model import SinkConfig
+from tests.unit.config.conftest import Lab
 
 SMALL = """\
 kafka: {hosts: [a:1], topics: [logs, web.eu]}
@@ -14,8 +16,12 @@ checkpoint.path: /data/checkpoint
 SHAPE = "must be a topic with offsets by partition, as in 'logs: {0: 17, 1: 23}'"
 
 
+class LoadSink(Protocol):
+    def __call__(self, text: str, *overrides: str) -> SinkConfig: ...
+
+
 @pytest.fixture
-def sink(lab):
+def sink(lab: Lab) -> LoadSink:
     return lambda text, *overrides: lab.load(SMALL + text, SinkConfig, overrides)
 
 
@@ -28,10 +34,10 @@ def sink(lab):
         ("'2026-11-21T10:30:00.5+01:00'", datetime(2026, 11, 21, 10, 30, 0, 500000, timezone(timedelta(hours=1)))),
     ],
 )
-def test_a_time_without_a_zone_is_utc(sink, text, expected):
-    assert (
-        expected.tzinfo is not UTC or sink(f"start: timestamp\nstart_timestamp: {text}").start_timestamp.tzinfo is UTC
-    )
+def test_a_time_without_a_zone_is_utc(sink: LoadSink, text: str, expected: datetime) -> None:
+    found = sink(f"start: timestamp\nstart_timestamp: {text}").start_timestamp
+    assert found is not None
+    assert expected.tzinfo is not UTC or found.tzinfo is UTC
     assert sink(f"start: timestamp\nstart_timestamp: {text}\n").start_timestamp == expected
     assert sink(f"stop: timestamp\nstop_timestamp: {text}\n").stop_timestamp == expected
 
@@ -48,15 +54,15 @@ def test_a_time_without_a_zone_is_utc(sink, text, expected):
         ("", ("start=offsets", "start_offsets={logs: {0: 17, 1: -2}, web.eu: {0: -1}}")),
     ],
 )
-def test_offsets_are_said_by_topic_and_partition(sink, text, overrides):
+def test_offsets_are_said_by_topic_and_partition(sink: LoadSink, text: str, overrides: tuple[str, ...]) -> None:
     assert sink(text, *overrides).start_offsets == {"logs": {0: 17, 1: -2}, "web.eu": {0: -1}}
 
 
-def test_a_stop_is_the_first_offset_that_is_not_landed(sink):
+def test_a_stop_is_the_first_offset_that_is_not_landed(sink: LoadSink) -> None:
     assert sink("stop: offsets\nstop_offsets: {logs: {0: 0}}").stop_offsets == {"logs": {0: 0}}
 
 
-def test_a_group_to_go_on_from_is_the_sinks_own_or_another(sink):
+def test_a_group_to_go_on_from_is_the_sinks_own_or_another(sink: LoadSink) -> None:
     assert sink("start: committed").start_group is None
     assert sink("start: committed\nstart_group: other\nkafka.group_id: ''").start_group == "other"
 
@@ -90,7 +96,7 @@ def test_a_group_to_go_on_from_is_the_sinks_own_or_another(sink):
         ),
     ],
 )
-def test_each_choice_has_its_companion_and_no_other(lab, text, problem):
+def test_each_choice_has_its_companion_and_no_other(lab: Lab, text: str, problem: str) -> None:
     assert lab.problems(SMALL + text, SinkConfig) == [f"shipper.yml:{problem}"]
 
 
@@ -108,34 +114,34 @@ def test_each_choice_has_its_companion_and_no_other(lab, text, problem):
         ("5", "start_offsets: must be a section of options (key: value)"),
     ],
 )
-def test_a_mistake_in_offsets_is_named(lab, text, problem):
+def test_a_mistake_in_offsets_is_named(lab: Lab, text: str, problem: str) -> None:
     text = f"{SMALL}start: offsets\nstart_offsets: {text}"
     assert lab.problems(text, SinkConfig) == [f"shipper.yml:5: {problem}"]
 
 
 @pytest.mark.parametrize("text", ["yesterday", "1763712000000", "09:30"])
-def test_what_is_no_time_is_told(lab, text):
+def test_what_is_no_time_is_told(lab: Lab, text: str) -> None:
     (told,) = lab.problems(f"{SMALL}start: timestamp\nstart_timestamp: {text}", SinkConfig)
     assert told.startswith(f"shipper.yml:5: start_timestamp: '{text}' is no time; write 2026-11-21T09:30:00Z")
 
 
-def test_offsets_of_a_partition_that_is_not_read_are_told(lab):
+def test_offsets_of_a_partition_that_is_not_read_are_told(lab: Lab) -> None:
     text = SMALL.replace("topics: [logs, web.eu]", "partitions: {logs: [0]}")
     text += "start: offsets\nstart_offsets: {logs: {0: 1, 4: 1}}"
     assert lab.problems(text, SinkConfig) == ["shipper.yml:5: start_offsets.logs.4: is none of kafka.partitions"]
 
 
-def test_offsets_of_any_topic_may_be_said_where_a_pattern_names_them(lab):
+def test_offsets_of_any_topic_may_be_said_where_a_pattern_names_them(lab: Lab) -> None:
     text = SMALL.replace("topics: [logs, web.eu]", "topics_pattern: .*") + "stop: offsets\nstop_offsets: {any: {0: 1}}"
     assert lab.load(text, SinkConfig).stop_offsets == {"any": {0: 1}}
 
 
-def test_an_end_at_the_beginning_lands_nothing_and_is_no_mistake(sink):
+def test_an_end_at_the_beginning_lands_nothing_and_is_no_mistake(sink: LoadSink) -> None:
     text = "start: offsets\nstart_offsets: {logs: {0: 9}}\nstop: offsets\nstop_offsets: {logs: {0: 9}}"
     assert sink(text).stop_offsets == {"logs": {0: 9}}
 
 
-def test_an_end_before_the_beginning_is_told(lab):
+def test_an_end_before_the_beginning_is_told(lab: Lab) -> None:
     offsets = "start: offsets\nstart_offsets: {logs: {0: 9}}\nstop: offsets\nstop_offsets: {logs: {0: 8}}"
     assert lab.problems(SMALL + offsets, SinkConfig) == [
         "shipper.yml:7: stop_offsets.logs.0: lies before its start_offsets"

@@ -1,19 +1,28 @@
 """What is read, and how the brokers are spoken to."""
 
+from collections.abc import Callable
+from typing import Protocol
+
 import pytest
 
+from config.sink.kafka import KafkaSource
 from config.sink.model import SinkConfig
+from tests.unit.config.conftest import Lab
 
 REST = "kafka.hosts: [a:1]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"
 
 
+class LoadKafka(Protocol):
+    def __call__(self, text: str, **env: str) -> KafkaSource: ...
+
+
 @pytest.fixture
-def kafka(lab):
+def kafka(lab: Lab) -> LoadKafka:
     return lambda text, **env: lab.load(REST + text, SinkConfig, env=env).kafka
 
 
 @pytest.fixture
-def problems(lab):
+def problems(lab: Lab) -> Callable[[str], list[str]]:
     return lambda text: lab.problems(REST + text, SinkConfig)
 
 
@@ -27,7 +36,9 @@ def problems(lab):
         ("kafka.partitions: {a: [0, 1]}", ("a",), "topic a"),
     ],
 )
-def test_topics_are_listed_or_matched_or_read_in_part(kafka, text, names, described):
+def test_topics_are_listed_or_matched_or_read_in_part(
+    kafka: LoadKafka, text: str, names: tuple[str, ...], described: str
+) -> None:
     loaded = kafka(text)
     assert (loaded.topic_names, loaded.described) == (names, described)
 
@@ -41,12 +52,12 @@ def test_topics_are_listed_or_matched_or_read_in_part(kafka, text, names, descri
         ("kafka: {partitions: {a: [0], b: ~}}", {"a": (0,)}),
     ],
 )
-def test_the_names_of_topics_may_hold_dots(kafka, text, partitions):
+def test_the_names_of_topics_may_hold_dots(kafka: LoadKafka, text: str, partitions: dict[str, tuple[int, ...]]) -> None:
     assert kafka(text, MORE="7").partitions == partitions
 
 
 @pytest.mark.parametrize("text", ["", "kafka.topics: []", "kafka.topics_pattern: ~", "kafka.partitions: {}"])
-def test_topics_must_be_named_in_one_way(problems, text):
+def test_topics_must_be_named_in_one_way(problems: Callable[[str], list[str]], text: str) -> None:
     (problem,) = problems(text)
     assert problem.endswith("kafka.topics: missing; name one topic at least, or give topics_pattern or partitions")
 
@@ -59,7 +70,7 @@ def test_topics_must_be_named_in_one_way(problems, text):
         "kafka.topics_pattern: a\nkafka.partitions: {a: [0]}",
     ],
 )
-def test_topics_must_not_be_named_in_two_ways(problems, text):
+def test_topics_must_not_be_named_in_two_ways(problems: Callable[[str], list[str]], text: str) -> None:
     (problem,) = problems(text)
     assert problem.startswith("shipper.yml:5: kafka.")
     assert problem.endswith("; keep one")
@@ -111,12 +122,12 @@ def test_topics_must_not_be_named_in_two_ways(problems, text):
         ),
     ],
 )
-def test_a_mistake_is_named(problems, line, problem):
+def test_a_mistake_is_named(problems: Callable[[str], list[str]], line: str, problem: str) -> None:
     (told,) = problems(f"kafka.{line}\n")
     assert told.partition(": kafka.")[2] == problem
 
 
-def test_a_mistake_in_a_map_is_told_with_its_own_line(problems):
+def test_a_mistake_in_a_map_is_told_with_its_own_line(problems: Callable[[str], list[str]]) -> None:
     assert problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n  c: [x]\n") == [
         "shipper.yml:7: kafka.partitions.c: 'x' must be a whole number"
     ]
@@ -124,7 +135,7 @@ def test_a_mistake_in_a_map_is_told_with_its_own_line(problems):
     assert told.startswith("shipper.yml:6: kafka.partitions.b: ")
 
 
-def test_tls_and_sasl_are_said_in_the_shippers_words(kafka):
+def test_tls_and_sasl_are_said_in_the_shippers_words(kafka: LoadKafka) -> None:
     loaded = kafka(
         "kafka: {topic: a, username: me, password: x, sasl.mechanism: scram-sha-256, "
         "ssl: {certificate_authorities: [/ca.pem], verification_mode: certificate}}"
@@ -134,25 +145,25 @@ def test_tls_and_sasl_are_said_in_the_shippers_words(kafka):
 
 
 @pytest.mark.parametrize(("text", "enabled"), [("", None), (", ssl.enabled: false", False), (", ssl.key: ~", None)])
-def test_tls_is_off_where_nothing_asks_for_it(kafka, text, enabled):
+def test_tls_is_off_where_nothing_asks_for_it(kafka: LoadKafka, text: str, enabled: bool | None) -> None:
     assert kafka(f"kafka: {{topic: a{text}}}").ssl.enabled is enabled
 
 
-def test_what_java_cannot_leave_unverified_is_told(problems):
+def test_what_java_cannot_leave_unverified_is_told(problems: Callable[[str], list[str]]) -> None:
     (told,) = problems("kafka: {topic: a, ssl: {verification_mode: none}}")
     assert "kafka.ssl.verification_mode: none is not possible" in told
 
 
-def test_what_is_not_used_may_say_anything(kafka):
+def test_what_is_not_used_may_say_anything(kafka: LoadKafka) -> None:
     assert kafka("kafka: {topic: a, ssl: {enabled: false, verification_mode: none}}").ssl.enabled is False
 
 
-def test_a_certificate_needs_its_key(problems):
+def test_a_certificate_needs_its_key(problems: Callable[[str], list[str]]) -> None:
     assert problems("kafka: {topic: a, ssl.certificate: /c.pem}") == [
         "shipper.yml:4: kafka.ssl.key: missing; a certificate needs its private key"
     ]
 
 
-def test_what_java_chooses_is_a_note(lab):
+def test_what_java_chooses_is_a_note(lab: Lab) -> None:
     (note,) = lab.load(REST + "kafka: {topic: a, ssl.cipher_suites: [x]}", SinkConfig).notes
     assert "Java chooses" in note

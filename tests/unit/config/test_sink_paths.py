@@ -1,14 +1,25 @@
 """No two of the sink's directories are one, or lie in each other."""
 
+from typing import Protocol
+
 import pytest
 
 from config.sink.model import SinkConfig
 from config.sink.paths import normal
+from tests.unit.config.conftest import Lab
+
+
+class LoadSink(Protocol):
+    def __call__(self, table: str, more: str = "", topics: str = ...) -> SinkConfig: ...
+
+
+class Problems(Protocol):
+    def __call__(self, table: str, more: str = "", kafka: str = ..., checkpoint: str = ...) -> list[str]: ...
 
 
 @pytest.fixture
-def loaded(lab):
-    def load(table, more="", topics="[logs, audit]"):
+def loaded(lab: Lab) -> LoadSink:
+    def load(table: str, more: str = "", topics: str = "[logs, audit]") -> SinkConfig:
         text = f"kafka: {{hosts: [a:1], topics: {topics}}}\ntable.path: '{table}'\ncheckpoint.path: /cp/x\n{more}"
         return lab.load(text, SinkConfig)
 
@@ -16,8 +27,10 @@ def loaded(lab):
 
 
 @pytest.fixture
-def problems(lab):
-    def problems(table, more="", kafka="topics: [logs, audit]", checkpoint="/cp/x"):
+def problems(lab: Lab) -> Problems:
+    def problems(
+        table: str, more: str = "", kafka: str = "topics: [logs, audit]", checkpoint: str = "/cp/x"
+    ) -> list[str]:
         text = f"kafka: {{hosts: [a:1], {kafka}}}\ntable.path: '{table}'\ncheckpoint.path: {checkpoint}\n{more}"
         return lab.problems(text, SinkConfig)
 
@@ -33,7 +46,7 @@ def problems(lab):
         ("s3a://lake/x/%{[fields.service]:other}", "s3a://lake/x"),
     ],
 )
-def test_the_other_tables_lie_beside_the_table(loaded, table, base):
+def test_the_other_tables_lie_beside_the_table(loaded: LoadSink, table: str, base: str) -> None:
     template = "{[" in table
     source = f", source: {table.replace('%{[topic]}', 'logs').replace('%{[fields.service]:other}', 'y')}"
     config = loaded(table, f"views: [{{name: v, sql: x{source if template else ''}}}]")
@@ -45,7 +58,7 @@ def test_the_other_tables_lie_beside_the_table(loaded, table, base):
 @pytest.mark.parametrize(
     "table", ["/", "s3a://lake", "s3a://lake/", "/%{[topic]}", "%{[topic]}", "s3a://b/%{[a]:b}", "."]
 )
-def test_the_table_needs_a_directory_that_others_can_be_named_after(problems, table):
+def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Problems, table: str) -> None:
     (told,) = problems(table)
     assert told.startswith("shipper.yml:2: table.path: needs a directory of its own ")
 
@@ -88,12 +101,12 @@ def test_the_table_needs_a_directory_that_others_can_be_named_after(problems, ta
         ("dead_letter.path: ''", "dead_letter.path: is empty"),
     ],
 )
-def test_what_collides_is_told(problems, more, problem):
+def test_what_collides_is_told(problems: Problems, more: str, problem: str) -> None:
     (told,) = problems("/data/logs", more)
     assert told.partition(": ")[2] == problem
 
 
-def test_a_directory_that_begins_with_an_underscore_may_lie_in_the_table(loaded):
+def test_a_directory_that_begins_with_an_underscore_may_lie_in_the_table(loaded: LoadSink) -> None:
     for table in ("/data/logs", "/data/%{[topic]}"):
         config = loaded(table, "state.path: /data/logs/_marks\ndead_letter.path: /bad")
         assert config.state_path == "/data/logs/_marks"
@@ -109,7 +122,7 @@ def test_a_directory_that_begins_with_an_underscore_may_lie_in_the_table(loaded)
         ("file:/data/x-%{[topic]}", "topics: [audit]", "/data/x-audit"),
     ],
 )
-def test_what_may_be_one_of_several_tables_is_told(problems, table, kafka, checkpoint):
+def test_what_may_be_one_of_several_tables_is_told(problems: Problems, table: str, kafka: str, checkpoint: str) -> None:
     (told,) = problems(table, kafka=kafka, checkpoint=checkpoint)
     assert f"checkpoint.path: '{checkpoint}' may be a table by table.path (" in told
 
@@ -117,13 +130,13 @@ def test_what_may_be_one_of_several_tables_is_told(problems, table, kafka, check
 @pytest.mark.parametrize(
     ("table", "checkpoint"), [("/data/%{[topic]}", "/data/checkpoint"), ("/data/x-%{[topic]}", "/data/y")]
 )
-def test_a_directory_among_the_tables_may_be_no_topic(lab, table, checkpoint):
+def test_a_directory_among_the_tables_may_be_no_topic(lab: Lab, table: str, checkpoint: str) -> None:
     text = f"kafka: {{hosts: [a:1], topic: logs}}\ntable.path: '{table}'\ncheckpoint.path: {checkpoint}\n"
     assert lab.load(text, SinkConfig).checkpoint.path == checkpoint
 
 
 @pytest.mark.parametrize("checkpoint", ["/data/all", "/data"])
-def test_tables_may_not_lie_in_another_directory(problems, checkpoint):
+def test_tables_may_not_lie_in_another_directory(problems: Problems, checkpoint: str) -> None:
     told = problems("/data/all/%{[topic]}", checkpoint=checkpoint)
     words = f"checkpoint.path: '{checkpoint}' would have the tables in it; take a directory beside them"
     assert f"shipper.yml:3: {words}" in told
@@ -141,5 +154,5 @@ def test_tables_may_not_lie_in_another_directory(problems, checkpoint):
         ("abfss://c@acc.dfs.core/x/../y", "abfss://c@acc.dfs.core/y"),
     ],
 )
-def test_a_directory_has_one_spelling(path, same):
+def test_a_directory_has_one_spelling(path: str, same: str) -> None:
     assert normal(path) == same

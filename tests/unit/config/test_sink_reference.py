@@ -15,27 +15,29 @@ from config.load import load
 from config.reference import sink_page, table
 from config.sink.model import SinkConfig
 from config.sink.times import parse_span, readable_span
+from tests.unit.config.conftest import Lab
 
 DOCS = Path(config.__file__).parents[1] / "docs"
 SCHEMA = schema(SinkConfig, "sink.yml")
 WHOLE = "kafka: {hosts: [a:1], topics: [logs]}\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"
 
 
-def refusals(text):
+def refusals(text: str) -> list[str]:
     return [error.message for error in Draft202012Validator(SCHEMA).iter_errors(yaml.safe_load(text))]
 
 
-def test_the_page_in_the_docs_is_the_one_that_the_code_writes():
+def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = (DOCS / "sink-configuration.md").read_text()
     assert written == sink_page(), "write it anew: python -m config.reference sink > docs/sink-configuration.md"
 
 
-def test_the_example_on_the_page_loads(lab):
+def test_the_example_on_the_page_loads(lab: Lab) -> None:
     example = re.search(r"```yaml\n(.*?)```", sink_page(), re.DOTALL)
+    assert example is not None
     assert lab.load(example[1], SinkConfig).dead_letter_path == "/lake/logs_dead_letter"
 
 
-def test_days_are_told_as_days():
+def test_days_are_told_as_days() -> None:
     rows = table(SinkConfig)
     assert "| `dedupe.forget_after` | duration | `14d` | seconds | 0.2 |" in rows
     assert "| `start_timestamp` | time |  |  | 0.2 |" in rows
@@ -44,22 +46,22 @@ def test_days_are_told_as_days():
 @pytest.mark.parametrize(
     ("text", "seconds"), [("14d", 14 * 86400), ("1.5d", 1.5 * 86400), ("36h", 129600), ("90", 90), (" 1m30s ", 90)]
 )
-def test_a_long_duration_may_be_said_in_days(text, seconds):
+def test_a_long_duration_may_be_said_in_days(text: str, seconds: float) -> None:
     assert parse_span(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["d", "1w", "1d12h", "-1d", "", "٣d"])
-def test_what_is_no_duration_is_told(text):
+def test_what_is_no_duration_is_told(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; write 14d"):
         parse_span(text)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(14 * 86400, "14d"), (5400, "1h30m"), (129600, "36h"), (0, "")])
-def test_a_span_is_told_as_people_write_it(seconds, text):
+def test_a_span_is_told_as_people_write_it(seconds: int, text: str) -> None:
     assert readable_span(seconds) == (text or "0ms")
 
 
-def test_the_schema_in_the_docs_is_the_one_that_the_code_writes():
+def test_the_schema_in_the_docs_is_the_one_that_the_code_writes() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     written = json.loads((DOCS / "sink.schema.json").read_text())
     assert written == SCHEMA, "write it anew: python -m config.json_schema sink > docs/sink.schema.json"
@@ -80,7 +82,7 @@ def test_the_schema_in_the_docs_is_the_one_that_the_code_writes():
         "http: ~",
     ],
 )
-def test_what_the_loader_takes_the_schema_takes(more, lab):
+def test_what_the_loader_takes_the_schema_takes(more: str, lab: Lab) -> None:
     if "views" not in more:
         lab.load(WHOLE + more, SinkConfig)
     assert refusals(WHOLE + more) == []
@@ -89,12 +91,12 @@ def test_what_the_loader_takes_the_schema_takes(more, lab):
 @pytest.mark.parametrize(
     "more", ["strat: latest", "stop: soon", "columns: [{nam: a}]", "maintenance.vacuum.mode: fast", "http.port: many"]
 )
-def test_what_is_a_mistake_by_itself_the_schema_marks(more, lab):
+def test_what_is_a_mistake_by_itself_the_schema_marks(more: str, lab: Lab) -> None:
     assert lab.problems(WHOLE + more, SinkConfig)
     assert refusals(WHOLE + more)
 
 
-def test_the_configuration_that_we_ship_loads_and_is_short():
+def test_the_configuration_that_we_ship_loads_and_is_short() -> None:
     file = Path(config.__file__).with_name("sink.yml")
     loaded = load(file, SinkConfig, env={})
     assert loaded.kafka.topics == ("logs",)
@@ -110,7 +112,7 @@ EXPORTED = [
 
 
 @pytest.mark.parametrize("more", EXPORTED)
-def test_what_export_prints_loads_to_the_same_and_hides_secrets(lab, more):
+def test_what_export_prints_loads_to_the_same_and_hides_secrets(lab: Lab, more: str) -> None:
     once = lab.load(more + (WHOLE if "partitions" not in more else WHOLE.replace(", topics: [logs]", "")), SinkConfig)
     printed = export([lab.file], (), {}, SinkConfig)
     assert "s3cret" not in printed
@@ -132,5 +134,5 @@ def test_what_export_prints_loads_to_the_same_and_hides_secrets(lab, more):
         ("fs.azure.account.auth.type", False),
     ],
 )
-def test_the_keys_of_object_stores_are_hidden(name, is_secret):
+def test_the_keys_of_object_stores_are_hidden(name: str, is_secret: bool) -> None:
     assert (masked({"spark": {"hadoop." + name: "x"}})["spark"]["hadoop." + name] == MASK) is is_secret

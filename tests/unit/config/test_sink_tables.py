@@ -1,8 +1,11 @@
 """Tables, their columns, views, and what maintenance does."""
 
+from collections.abc import Callable
+
 import pytest
 
 from config.sink.model import SinkConfig
+from tests.unit.config.conftest import Lab
 
 SMALL = """\
 kafka: {hosts: [a:1], topics: [logs]}
@@ -10,13 +13,15 @@ table.path: /data/logs
 checkpoint.path: /data/checkpoint
 """
 
+LoadSink = Callable[[str], SinkConfig]
+
 
 @pytest.fixture
-def sink(lab):
+def sink(lab: Lab) -> LoadSink:
     return lambda text: lab.load(SMALL + text, SinkConfig)
 
 
-def test_a_table_is_partitioned_by_date_unless_said_otherwise(sink):
+def test_a_table_is_partitioned_by_date_unless_said_otherwise(sink: LoadSink) -> None:
     table = sink("").table
     assert (table.partition_by, table.cluster_by, table.properties, table.max_tables) == ("date", (), {}, 100)
     clustered = sink(
@@ -25,12 +30,12 @@ def test_a_table_is_partitioned_by_date_unless_said_otherwise(sink):
     assert clustered.cluster_by == ("host", "Level")
 
 
-def test_properties_keep_their_names(sink):
+def test_properties_keep_their_names(sink: LoadSink) -> None:
     text = "table.properties:\n  delta.appendOnly: false\n  delta.logRetentionDuration: 7 days\n"
     assert sink(text).table.properties == {"delta.appendOnly": False, "delta.logRetentionDuration": "7 days"}
 
 
-def test_a_column_is_a_text_unless_said_otherwise(sink):
+def test_a_column_is_a_text_unless_said_otherwise(sink: LoadSink) -> None:
     (status, user) = sink(
         "columns:\n  - {name: status, path: http.response.status_code, type: int, required: true}\n"
         "  - {name: user, path: labels.app/user-name, comment: Who}\n"
@@ -44,20 +49,20 @@ def test_a_column_is_a_text_unless_said_otherwise(sink):
     assert (user.type, user.required, user.comment, user.path) == ("string", False, "Who", "labels.app/user-name")
 
 
-def test_a_view_has_its_own_pace(sink):
+def test_a_view_has_its_own_pace(sink: LoadSink) -> None:
     (view,) = sink("views: {0: {name: v, sql: 'SELECT 1 FROM lines', watermark: 10m, partition_by: date}}").views
     assert (view.trigger.interval, view.watermark, view.watermark_column) == (10.0, 600.0, "ts")
     assert (view.mode, view.start, view.partition_by, view.source) == ("append", "earliest", ("date",), None)
 
 
-def test_maintenance_joins_closed_dates_and_deletes_no_rows_unless_said_otherwise(sink):
+def test_maintenance_joins_closed_dates_and_deletes_no_rows_unless_said_otherwise(sink: LoadSink) -> None:
     kept = sink("").maintenance
     assert (kept.optimize.enabled, kept.optimize.min_files, kept.optimize.closed_after) == (True, 2, 86400.0)
     assert (kept.vacuum.mode, kept.vacuum.retain, kept.retention.lines) == ("lite", 7 * 86400.0, None)
     assert sink("maintenance.retention: {lines: 90d, views: 36h}").maintenance.retention.lines == 90 * 86400.0
 
 
-def test_a_short_time_travel_is_no_mistake_and_is_told(sink):
+def test_a_short_time_travel_is_no_mistake_and_is_told(sink: LoadSink) -> None:
     (note,) = sink("maintenance.vacuum.retain: 2d").notes
     assert note.endswith("2d is less than Delta's 7d: a query or a batch that runs longer fails")
     assert sink("maintenance.vacuum: {retain: 2d, mode: off}").notes == ()
@@ -143,12 +148,12 @@ def test_a_short_time_travel_is_no_mistake_and_is_told(sink):
         ("maintenance.optimise.enabled: false", "maintenance.optimise: unknown option; did you mean 'optimize'?"),
     ],
 )
-def test_a_mistake_is_named(lab, text, problem):
+def test_a_mistake_is_named(lab: Lab, text: str, problem: str) -> None:
     (told,) = lab.problems(SMALL + text, SinkConfig)
     assert told.partition(": ")[2] == problem
 
 
-def test_a_view_of_one_of_several_tables_says_which(lab):
+def test_a_view_of_one_of_several_tables_says_which(lab: Lab) -> None:
     text = (
         SMALL.replace("/data/logs", "'/data/%{[topic]}'").replace("/data/checkpoint", "/cp")
         + "views: [{name: a, sql: x"

@@ -19,7 +19,7 @@ from config.sink.template import Field, Template, parse_template
         ("", ()),
     ],
 )
-def test_fields_stand_in_it_as_in_filebeats_format_strings(text, parts):
+def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tuple[str | Field, ...]) -> None:
     assert parse_template(text) == Template(parts)
 
 
@@ -45,7 +45,7 @@ def test_fields_stand_in_it_as_in_filebeats_format_strings(text, parts):
         ("/d/%[topic]", "'/d/%[topic]' has braces"),
     ],
 )
-def test_what_is_no_field_is_told(text, message):
+def test_what_is_no_field_is_told(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_template(text)
 
@@ -61,7 +61,9 @@ def test_what_is_no_field_is_told(text, message):
         ("/data/logs.v1-", "/data/logs.v1-", "/data"),
     ],
 )
-def test_the_tables_beside_are_named_after_what_stands_before_the_first_field(text, base, directory):
+def test_the_tables_beside_are_named_after_what_stands_before_the_first_field(
+    text: str, base: str, directory: str
+) -> None:
     template = parse_template(text)
     assert (template.base, template.directory) == (base, directory)
 
@@ -76,5 +78,5 @@ def test_the_tables_beside_are_named_after_what_stands_before_the_first_field(te
         (("a.b", "c"), "/d/aXb/x", False),
     ],
 )
-def test_its_pattern_knows_the_paths_of_its_tables(topics, path, matches):
+def test_its_pattern_knows_the_paths_of_its_tables(topics: tuple[str, ...], path: str, matches: bool) -> None:
     assert bool(parse_template("/d/%{[topic]}/x").pattern(topics).fullmatch(path)) is matches

@@ -20,17 +20,17 @@ from config.units import parse_duration, parse_duration_or_never, parse_size, re
         ("1.5KiB", 1536),
     ],
 )
-def test_sizes_count_in_1024_with_an_i_and_in_1000_without(text, size):
+def test_sizes_count_in_1024_with_an_i_and_in_1000_without(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "-1", "ten", "1XB", "1 2", "MiB", "1e3"])
-def test_what_is_no_size_is_refused_with_examples(text):
+def test_what_is_no_size_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size; write bytes as a number, or 10MiB"):
         parse_size(text)
 
 
-def test_a_large_size_is_exact():
+def test_a_large_size_is_exact() -> None:
     assert parse_size("9007199254740993") == 9007199254740993
 
 
@@ -50,23 +50,23 @@ def test_a_large_size_is_exact():
         ("100ns", 1e-7),
     ],
 )
-def test_durations_are_goes_notation_and_bare_seconds(text, seconds):
+def test_durations_are_goes_notation_and_bare_seconds(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "s", "5 s", "-1s", "1d", "5s!", "1m30", "ms5"])
-def test_what_is_no_duration_is_refused_with_examples(text):
+def test_what_is_no_duration_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; write 5s, 1m30s, 100ms or 2h"):
         parse_duration(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("-1", 0.0), (" -1s", 0.0), ("0", 0.0), ("5m", 300.0)])
-def test_a_duration_that_may_be_never_takes_minus_one_for_it(text, seconds):
+def test_a_duration_that_may_be_never_takes_minus_one_for_it(text: str, seconds: float) -> None:
     assert parse_duration_or_never(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["-2", "-1m", ""])
-def test_no_other_negative_duration_is_never(text):
+def test_no_other_negative_duration_is_never(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration_or_never(text)
 

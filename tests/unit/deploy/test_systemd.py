@@ -53,7 +53,9 @@ def test_a_reload_is_the_signal_that_the_shipper_reads_its_configuration_again_a
 
 def test_a_stop_may_take_as_long_as_the_shipper_waits_by_default() -> None:
     """`shutdown_timeout` for acknowledgements, then once more for the disk that positions are saved on."""
-    waits = 2 * ShipperConfig.__dataclass_fields__["shutdown_timeout"].default
+    default = ShipperConfig.__dataclass_fields__["shutdown_timeout"].default
+    assert isinstance(default, float)
+    waits = 2 * default
     assert parse_duration(SETTINGS["TimeoutStopSec"]) > waits
 
 

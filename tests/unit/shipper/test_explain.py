@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,8 @@ import pytest
 from config.load import load
 from config.model import ShipperConfig
 from shipper.explain import explain
+
+Explained = Callable[[str], list[str]]
 
 CONFIG = """\
 filebeat.inputs:
@@ -32,8 +35,8 @@ output.kafka: {{hosts: [a, b], topic: logs}}
 
 
 @pytest.fixture
-def explained(tmp_path):
-    def explained(text):
+def explained(tmp_path: Path) -> Explained:
+    def explained(text: str) -> list[str]:
         file = tmp_path / "shipper.yml"
         file.write_text(text)
         return list(explain(load(file, ShipperConfig, env={})))
@@ -41,7 +44,7 @@ def explained(tmp_path):
     return explained
 
 
-def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: Path, explained):
+def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: Path, explained: Explained) -> None:
     for name, size in (("a.log", 2048), ("b.log", 1024), ("a.txt", 0)):
         (tmp_path / name).write_bytes(b"x" * size)
     assert explained(CONFIG.format(folder=tmp_path)) == [
@@ -74,7 +77,7 @@ def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: P
     ]
 
 
-def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path, explained):
+def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path, explained: Explained) -> None:
     (tmp_path / "dangling.log").symlink_to(tmp_path / "nowhere")
     text = f"filebeat.inputs: [{{type: log, paths: ['{tmp_path}/none*']}}]\noutput.console: ~"
     assert f"  files       {tmp_path}/none*: 0 files now" in explained(text)
@@ -87,11 +90,11 @@ def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path
         ("output.file: {path: /var/tmp, filename: out}", "output file /var/tmp/out"),
     ],
 )
-def test_it_names_the_output(output, said, explained):
+def test_it_names_the_output(output: str, said: str, explained: Explained) -> None:
     assert explained(f"filebeat.inputs: [{{type: stdin}}]\n{output}")[-1] == said
 
 
-def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained):
+def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained: Explained) -> None:
     (tmp_path / "a.yml").write_text("- {type: log, paths: [/x], enabled: false}\n")
     rules = "path: a*.yml, reload: {enabled: true, period: 90s}"
     lines = explained(f"filebeat.config.inputs: {{{rules}}}\noutput.console: ~\n")

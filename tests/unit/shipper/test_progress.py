@@ -4,12 +4,13 @@ import pty
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TextIO
+from typing import TextIO, cast
 
 import pytest
 
 from shipper.metrics import Metrics
 from shipper.progress import INTERVAL, MEMORY, Progress, Standing, TerminalHandler, describe, duration, percent, size
+from shipper.source.base import FileSource
 from shipper.testing import ManualClock
 
 HALF = Standing(done=2**30, left=2**30, files_done=12, files_found=1040, bytes_rate=2**25, events_rate=312_000.4)
@@ -74,6 +75,10 @@ class Crawling:
     waiting: tuple[int, int] = (0, 0)
 
 
+def progress_of(handler: TerminalHandler | None, metrics: Metrics, crawling: Crawling, clock: ManualClock) -> Progress:
+    return Progress(handler, metrics, cast("FileSource", crawling), clock)
+
+
 END = "\x1f"
 
 
@@ -119,7 +124,7 @@ def screen(text: str) -> list[str]:
 
 def test_it_shows_at_a_terminal_and_is_gone_at_the_end(terminal: Terminal, clock: ManualClock) -> None:
     metrics, crawling = Metrics(harvesters_started=2), Crawling()
-    progress = Progress(terminal.handler, metrics, crawling, clock)
+    progress = progress_of(terminal.handler, metrics, crawling, clock)
     progress.step()
     assert screen(terminal.seen()) == ["0 %  0 B of 1000 B  0 events/s  0 of 2 files"]
     metrics.bytes_acked, metrics.events_acked, crawling.bytes_behind = 400, 10, 600
@@ -145,7 +150,7 @@ def test_a_file_is_done_when_its_last_byte_is_acknowledged(
     terminal: Terminal, clock: ManualClock, files: list[File], done: int
 ) -> None:
     running = {str(number): file for number, file in enumerate(files)}
-    Progress(terminal.handler, Metrics(harvesters_started=5), Crawling(running), clock).step()
+    progress_of(terminal.handler, Metrics(harvesters_started=5), Crawling(running), clock).step()
     assert f"  {done} of 5 files" in screen(terminal.seen())[0]
 
 
@@ -154,13 +159,13 @@ def test_the_total_is_unknown_while_a_compressed_file_is_read(
     terminal: Terminal, clock: ManualClock, finished: bool, shown: str
 ) -> None:
     running = {"a": File(), "b": File(finished=finished, content=Content(compressed=True))}
-    Progress(terminal.handler, Metrics(bytes_acked=500), Crawling(running), clock).step()
+    progress_of(terminal.handler, Metrics(bytes_acked=500), Crawling(running), clock).step()
     assert screen(terminal.seen())[0].startswith(shown)
 
 
 def test_it_is_drawn_no_more_often_than_five_times_a_second(terminal: Terminal, clock: ManualClock) -> None:
     metrics = Metrics()
-    progress = Progress(terminal.handler, metrics, Crawling(), clock)
+    progress = progress_of(terminal.handler, metrics, Crawling(), clock)
     drawings = 0
     for _ in range(100):
         metrics.bytes_acked += 1
@@ -172,7 +177,7 @@ def test_it_is_drawn_no_more_often_than_five_times_a_second(terminal: Terminal, 
 
 def test_rates_are_those_of_the_last_seconds(terminal: Terminal, clock: ManualClock) -> None:
     metrics = Metrics()
-    progress = Progress(terminal.handler, metrics, Crawling(), clock)
+    progress = progress_of(terminal.handler, metrics, Crawling(), clock)
     metrics.events_acked = 1_000_000
     for _ in range(2 * round(MEMORY)):
         clock.advance(1.0)
@@ -222,7 +227,7 @@ def test_a_terminal_that_was_closed_does_not_end_the_run(clock: ManualClock) -> 
     master, slave = pty.openpty()
     stream = os.fdopen(slave, "w")
     os.close(master)
-    progress = Progress(TerminalHandler(stream), Metrics(), Crawling(), clock)
+    progress = progress_of(TerminalHandler(stream), Metrics(), Crawling(), clock)
     progress.step()
     progress.close()
     with pytest.raises(OSError, match="Input/output error"):
@@ -230,14 +235,14 @@ def test_a_terminal_that_was_closed_does_not_end_the_run(clock: ManualClock) -> 
 
 
 def test_without_a_terminal_nothing_is_shown(clock: ManualClock) -> None:
-    progress = Progress(None, Metrics(), Crawling(), clock)
+    progress = progress_of(None, Metrics(), Crawling(), clock)
     progress.step()
     progress.close()
 
 
 def test_files_that_wait_for_their_turn_are_counted(terminal: Terminal, clock: ManualClock) -> None:
     metrics, crawling = Metrics(harvesters_started=2, bytes_acked=1000), Crawling(waiting=(98, 2000))
-    progress = Progress(terminal.handler, metrics, crawling, clock)  # type: ignore[arg-type]  # what is asked of it
+    progress = progress_of(terminal.handler, metrics, crawling, clock)
     progress.step()
     (line,) = screen(terminal.seen())
     assert line.startswith("25 %  1000 B of 3.9 KiB")

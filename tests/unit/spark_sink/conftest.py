@@ -3,7 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink.kafka import KafkaSource
+from config.sink.model import SinkConfig
+from config.sink.parts import CheckpointConfig
+from config.sink.tables import TableConfig
 
 
 def sink_config(directory: Path, **changes: object) -> SinkConfig:

@@ -1,5 +1,6 @@
 """Records as Spark's Kafka source gives them."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -8,7 +9,7 @@ NOW = datetime(2026, 11, 21, 9, 31, 0, 123000)
 
 
 def records(
-    spark: SparkSession, values: list[tuple[str, bytes | None]], topics: tuple[str, ...] = ("logs",)
+    spark: SparkSession, values: Sequence[tuple[str, bytes | None]], topics: tuple[str, ...] = ("logs",)
 ) -> DataFrame:
     """The key is the name, the offset the place in the list; the topics come in turn."""
     rows = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from config.sink.tables import ColumnConfig
+from config.sink.tables import ColumnConfig, ColumnType
 from spark_sink.schema import LINES, Column, names
 from spark_sink.transform import Transform
 from tests.unit.spark_sink.conftest import sink_config
@@ -15,12 +15,12 @@ from tests.unit.spark_sink.records import records
 
 pytestmark = pytest.mark.spark
 
-TYPES = ("string", "boolean", "int", "bigint", "double", "timestamp", "date", "array<string>")
+TYPES: tuple[ColumnType, ...] = ("string", "boolean", "int", "bigint", "double", "timestamp", "date", "array<string>")
 OWN = tuple(ColumnConfig(name="c_" + kind[:5], path="http.it", type=kind) for kind in TYPES)
 NEEDED = ColumnConfig(name="status", path="http.status", type="int", comment="HTTP status", required=True)
 
 # JSON -> by type what the column holds; NULL in every other
-VALUES: dict[str, dict[str, Any]] = {
+VALUES: dict[str, dict[ColumnType, Any]] = {
     "null": {},
     '"x"': {"string": "x"},
     '""': {"string": ""},

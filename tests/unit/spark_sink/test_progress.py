@@ -45,8 +45,8 @@ class Lab:
     def __init__(self, text: bool = False) -> None:
         self.out = io.StringIO()
         self.progress: Any = Progress(Report(text, out=self.out))
-        self.progress.onQueryStarted(Event(id=LINES, name=QUERY))
-        self.progress.onQueryStarted(Event(id=VIEW, name="errors"))
+        self.progress.onQueryStarted(Event(id=LINES, name=QUERY))  # type: ignore[arg-type]  # it has what is asked
+        self.progress.onQueryStarted(Event(id=VIEW, name="errors"))  # type: ignore[arg-type]  # it has what is asked
 
     def metric(self, name: str) -> float | None:
         return self.progress.metrics.registry.get_sample_value(f"spark_sink_{name}")  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
+from config.sink.kafka import Raw
 from config.sink.model import SinkConfig
 from spark_sink.jvm import jvm
 from spark_sink.session import COMPILE_ALL, NEEDED, TRIM, collector, settings, submitted
@@ -37,7 +38,7 @@ def test_a_collector_that_the_environment_names_stands_alone() -> None:
 
 def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> None:
     """Delta and Kafka's jars stay when an object store's come, and the log's settings when Java gets an option."""
-    given = {
+    given: Raw = {
         "jars.packages": "org.apache.hadoop:hadoop-aws:3.4.1", "jars": "/opt/more.jar", "sql.extensions": "a.B",
         "driver.extraJavaOptions": "-XX:+UseZGC -Xss2m",
     }  # fmt: skip

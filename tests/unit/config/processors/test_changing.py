@@ -1,7 +1,12 @@
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
+from config.checks import Finding
 from config.errors import ConfigError
 from config.processors.changing import MODELS
+from config.processors.moving import DropFieldsConfig, RenameConfig
 from config.schema import options
 from tests.processing import section
 
@@ -48,7 +53,7 @@ from tests.processing import section
         ("urldecode: {fields: [{to: a}]}", "urldecode.fields[0].from", "missing"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text, where, message):
+def test_a_mistake_is_told_with_its_place(text: str, where: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         section(f"- {text}")
     assert str(caught.value).partition(": processors[0].")[2] == f"{where}: {message}"
@@ -58,7 +63,7 @@ def test_a_mistake_is_told_with_its_place(text, where, message):
     "text",
     ["drop_fields: {fields: ['/(x/']}", "replace: {fields: [{field: a, pattern: '(x', replacement: ''}]}"],
 )  # fmt: skip
-def test_a_pattern_that_does_not_compile_is_told(text):
+def test_a_pattern_that_does_not_compile_is_told(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a regular expression"):
         section(f"- {text}")
 
@@ -77,13 +82,14 @@ def test_a_pattern_that_does_not_compile_is_told(text):
          [("fields[1]", "log.length will stay: repeats of an event are told by it")]),
     ],
 )  # fmt: skip
-def test_what_will_not_go_away_is_told(text, remarks):
+def test_what_will_not_go_away_is_told(text: str, remarks: list[Finding]) -> None:
     (config,) = section(f"- {text}").processors
+    assert isinstance(config, DropFieldsConfig | RenameConfig)
     assert list(config.remarks()) == remarks
 
 
-def test_defaults_are_those_of_filebeat():
-    configs = section(
+def test_defaults_are_those_of_filebeat() -> None:
+    configs: tuple[Any, ...] = section(
         """
         - rename: {fields: [{from: a, to: b}]}
         - append: {target_field: a, values: [1]}
@@ -104,8 +110,8 @@ def test_defaults_are_those_of_filebeat():
     assert (rate.algorithm.token_bucket.burst_multiplier, rate.limit) == (1.0, "1/s")
 
 
-def test_every_option_says_what_it_is_for():
-    def undocumented(model, above):
+def test_every_option_says_what_it_is_for() -> None:
+    def undocumented(model: Any, above: str) -> Iterator[str]:
         for option in options(model):
             if option.section and "doc" not in option.about:
                 yield from undocumented(option.section, f"{above}.{option.name}")

@@ -1,6 +1,8 @@
 import pytest
 
+from config.conditions import ConditionConfig
 from config.errors import ConfigError
+from config.processors.moving import DropEventConfig
 from tests.processing import section
 
 NO_BOUND = "must be a bound of a field, as in 'http.response.code.gte: 400'; bounds are lt, lte, gt, gte"
@@ -10,12 +12,13 @@ NETWORKS = (
 )
 
 
-def condition(text):
+def condition(text: str) -> ConditionConfig | None:
     (config,) = section(f"- drop_event.when: {text}").processors
+    assert isinstance(config, DropEventConfig)
     return config.when
 
 
-def problem(text):
+def problem(text: str) -> str:
     with pytest.raises(ConfigError) as caught:
         condition(text)
     (line,) = str(caught.value).splitlines()
@@ -29,11 +32,11 @@ def problem(text):
      "{has_fields: [a.b, c]}", "{has_fields: a}", "{and: [{has_fields: a}, {not: {has_fields: b}}]}",
      "{or: [{equals.a: 1}, {equals.a: 2}]}", "{not.equals.a: 1}"],
 )  # fmt: skip
-def test_conditions_are_read(text):
+def test_conditions_are_read(text: str) -> None:
     condition(text)
 
 
-def test_dotted_and_nested_fields_are_the_same():
+def test_dotted_and_nested_fields_are_the_same() -> None:
     assert (
         condition("{range.a.b.gte: 1}")
         == condition("{range: {a: {b: {gte: 1}}}}")
@@ -68,15 +71,15 @@ def test_dotted_and_nested_fields_are_the_same():
         ("{not: {}}", "not: is empty"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text, message):
+def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
     assert problem(text) == message
 
 
-def test_a_pattern_that_does_not_compile_is_told():
+def test_a_pattern_that_does_not_compile_is_told() -> None:
     assert problem("{regexp.a: '(x'}").startswith("regexp.a: '(x' is not a regular expression")
 
 
-def test_what_is_no_section_is_told_with_an_example():
+def test_what_is_no_section_is_told_with_an_example() -> None:
     assert (
         problem("text") == ": must be a section of options (key: value), as in 'when.equals: {http.response.code: 200}'"
     )

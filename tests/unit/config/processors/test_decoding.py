@@ -3,6 +3,7 @@
 import pytest
 
 from config.errors import ConfigError
+from config.processors import ProcessorConfig
 from config.processors.decoding import (
     DecodeBase64FieldConfig,
     DecodeCsvFieldsConfig,
@@ -42,7 +43,7 @@ from tests.processing import section
         ("- community_id:", CommunityIdConfig(fields=FlowFieldsConfig(), target="network.community_id", seed=0)),
     ],
 )
-def test_options_have_the_defaults_of_filebeat(text, config):
+def test_options_have_the_defaults_of_filebeat(text: str, config: ProcessorConfig) -> None:
     assert section(text).processors == (config,)
 
 
@@ -66,7 +67,7 @@ def test_options_have_the_defaults_of_filebeat(text, config):
         ("detect_mime_type: {field: a, target: a}", "target", "would replace"),
     ],
 )
-def test_mistakes_are_told_where_they_were_made(text, where, words):
+def test_mistakes_are_told_where_they_were_made(text: str, where: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         section(f"- {text}")
     name = text.partition(":")[0]

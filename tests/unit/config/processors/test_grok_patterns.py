@@ -7,7 +7,7 @@ from config.processors.grok import parse_expression
 from config.processors.grok_patterns import PATTERNS
 
 
-def of(pattern, text):
+def of(pattern: str, text: str) -> bool:
     """All of what the pattern of the library matches, alone on a line."""
     groups = matcher(rf"^(?:{parse_expression(f'%{{{pattern}}}', {}).regexp})$")(text)
     return groups is not None
@@ -39,7 +39,7 @@ def of(pattern, text):
         ("URN", "urn:isbn:0451450523"),
     ],
 )
-def test_the_library_matches_what_its_names_say(name, texts):
+def test_the_library_matches_what_its_names_say(name: str, texts: str) -> None:
     refused = [text for text in texts.split(" ") if not of(name, text.replace("|", " "))]
     assert refused == []
 
@@ -58,15 +58,15 @@ def test_the_library_matches_what_its_names_say(name, texts):
         ("MAC", "00:11:22:33:44"),
     ],
 )
-def test_the_library_refuses_what_is_something_else(name, texts):
+def test_the_library_refuses_what_is_something_else(name: str, texts: str) -> None:
     assert [text for text in texts.split(" ") if of(name, text)] == []
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_every_pattern_is_one_that_re2_takes(name):
+def test_every_pattern_is_one_that_re2_takes(name: str) -> None:
     parse_expression(f"%{{{name}}}", {})
 
 
 @pytest.mark.parametrize("name", ["COMBINEDAPACHELOG", "SYSLOGLINE", "SYSLOG5424LINE", "JAVASTACK", "CATALINALOG"])
-def test_patterns_of_whole_lines_are_small_enough_for_the_fast_way(name):
+def test_patterns_of_whole_lines_are_small_enough_for_the_fast_way(name: str) -> None:
     assert _compiled(parse_expression(f"%{{{name}}}", {}).regexp).programsize <= 512

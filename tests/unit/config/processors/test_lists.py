@@ -9,18 +9,18 @@ from config.processors.moving import DropEventConfig
 from tests.processing import section
 
 
-def problems(text):
+def problems(text: str) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         section(text)
     return [line.partition(": ")[2] for line in str(caught.value).splitlines()]
 
 
-def test_each_item_is_one_processor():
+def test_each_item_is_one_processor() -> None:
     first, second = section("- drop_event:\n- add_tags: {tags: a}").processors
     assert (type(first), type(second)) == (DropEventConfig, AddTagsConfig)
 
 
-def test_a_branch_holds_lists_of_its_own():
+def test_a_branch_holds_lists_of_its_own() -> None:
     (branch,) = section(
         """
         - if.has_fields: a
@@ -47,15 +47,15 @@ def test_a_branch_holds_lists_of_its_own():
          "processors[0].elif: unknown option; did you mean 'if'?"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text, message):
+def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
     assert problems(text) == [message]
 
 
-def test_a_script_is_refused_with_the_reason():
+def test_a_script_is_refused_with_the_reason() -> None:
     (message,) = problems("- script: {lang: javascript}")
     assert "left out on purpose" in message
 
 
-def test_two_processors_in_one_item_are_told():
+def test_two_processors_in_one_item_are_told() -> None:
     (message,) = problems("- drop_event:\n  add_tags: {tags: a}")
     assert message.endswith("here are 2: drop_event, add_tags")

@@ -10,14 +10,14 @@ from config.processors.secrets import DEFAULT
 from tests.processing import section
 
 
-def problem(text):
+def problem(text: str) -> str:
     with pytest.raises(ConfigError) as caught:
         section(text)
     (line,) = str(caught.value).splitlines()
     return line.partition(": ")[2]
 
 
-def test_options_have_the_defaults_of_filebeat():
+def test_options_have_the_defaults_of_filebeat() -> None:
     (dissect,) = section('- dissect: {tokenizer: "%{a}"}').processors
     assert dissect == DissectConfig(
         tokenizer="%{a}", source="message", target_prefix="dissect", ignore_failure=False, overwrite_keys=False,
@@ -43,7 +43,7 @@ def test_options_have_the_defaults_of_filebeat():
         ("%{a} %{a.b}", "'a' cannot be a value and hold 'a.b' as well"),
     ],
 )
-def test_a_tokenizer_that_makes_no_sense_is_told(tokenizer, words):
+def test_a_tokenizer_that_makes_no_sense_is_told(tokenizer: str, words: str) -> None:
     line = problem(f"- dissect: {{tokenizer: {json.dumps(tokenizer)}}}")
     assert line.startswith("processors[0].dissect.tokenizer: ")
     assert words in line
@@ -67,7 +67,7 @@ def test_a_tokenizer_that_makes_no_sense_is_told(tokenizer, words):
         ("%{BAD}", "is not a regular expression"),
     ],
 )
-def test_a_pattern_that_makes_no_sense_is_told(pattern, words):
+def test_a_pattern_that_makes_no_sense_is_told(pattern: str, words: str) -> None:
     own = {"SELF": "x%{OTHER}", "OTHER": "%{SELF}?", "BAD": "x**", "E0": "x" * 1000}
     own |= {f"E{n}": f"%{{E{n - 1}}}" * 3 for n in range(1, 10)}
     line = problem(
@@ -78,7 +78,7 @@ def test_a_pattern_that_makes_no_sense_is_told(pattern, words):
     assert len(line) < 400
 
 
-def test_a_definition_is_text():
+def test_a_definition_is_text() -> None:
     line = problem("- grok: {patterns: ['%{N}'], pattern_definitions: {N: 7}}")
     assert line == "processors[0].grok.pattern_definitions.N: must be text; put it in quotes"
 
@@ -98,7 +98,7 @@ def test_a_definition_is_text():
         ("keep_last: -1", "keep_last", "must be at least 0"),
     ],
 )
-def test_what_redact_cannot_do_is_told(options, where, words):
+def test_what_redact_cannot_do_is_told(options: str, where: str, words: str) -> None:
     line = problem(f"- redact: {{{options}}}")
     assert line.startswith(f"processors[0].redact.{where}: ")
     assert words in line

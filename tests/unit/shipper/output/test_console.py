@@ -153,6 +153,7 @@ def test_a_reader_that_is_gone_is_said_in_words(pipe: Pipe) -> None:
     with pytest.raises(BrokenPipeError) as raised:
         pipe.output.poll(0)
     assert raised.value.filename == "standard output"
+    assert raised.value.strerror is not None
     assert "its reader is gone" in raised.value.strerror
     assert pipe.told.batches == []
 

@@ -1,3 +1,5 @@
+from typing import Any, Literal
+
 import pytest
 from confluent_kafka import KafkaError
 
@@ -6,8 +8,9 @@ from shipper.errors import StartError
 from shipper.output.kafka_settings import make_producer, settings
 
 
-def config(**changes: object) -> KafkaOutput:
-    return KafkaOutput(**{"hosts": ("a:9092", "b:9092"), "topic": "logs", **changes})  # type: ignore[arg-type]
+def config(**changes: Any) -> KafkaOutput:
+    options: dict[str, Any] = {"hosts": ("a:9092", "b:9092"), "topic": "logs", **changes}
+    return KafkaOutput(**options)
 
 
 def ignore(error: KafkaError) -> None:
@@ -81,8 +84,10 @@ def test_a_setting_that_librdkafka_refuses_stops_the_start() -> None:
     ("mode", "name", "chain"),
     [("full", None, None), ("strict", None, None), ("certificate", "none", None), ("none", "none", False)],
 )
-def test_what_is_verified_is_what_was_asked_for(mode: str, name: str | None, chain: bool | None) -> None:
-    made = settings(config(ssl=SslConfig(enabled=True, verification_mode=mode)))  # type: ignore[arg-type]
+def test_what_is_verified_is_what_was_asked_for(
+    mode: Literal["full", "strict", "certificate", "none"], name: str | None, chain: bool | None
+) -> None:
+    made = settings(config(ssl=SslConfig(enabled=True, verification_mode=mode)))
     assert made.get("ssl.endpoint.identification.algorithm") == name
     assert made.get("enable.ssl.certificate.verification") is chain
 

@@ -104,8 +104,14 @@ def test_a_rejected_event_is_in_the_dead_letter_before_it_is_resolved(desk: Desk
     desk.output.refuse = lambda text: "too large" if text == "bad" else None
     made = desk.put("good", "bad")
     letters = desk.directory / "dead.ndjson"
-    resolve, seen = made.resolve, []
-    made.resolve = lambda: (seen.append(letters.read_text()), resolve())[1]  # type: ignore[func-returns-value]
+    resolve = made.resolve
+    seen: list[str] = []
+
+    def look_and_resolve() -> None:
+        seen.append(letters.read_text())
+        resolve()
+
+    made.resolve = look_and_resolve
     desk.step()
     assert [json.loads(text)["message"] for text in seen] == ["bad"]
     assert desk.arrived == ["good"]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,13 +28,13 @@ class Place:
         self.root = root
         self.registry = root / "registry"
 
-    def file(self, name: str, content: bytes, position: int, **more: object) -> FileState:
+    def file(self, name: str, content: bytes, position: int, **more: Any) -> FileState:
         path = self.root / name
         path.write_bytes(content)
         status = path.stat()
         state = FileState(
             f"id-of-{name}", str(path), status.st_dev, status.st_ino, (3, "aa"), "bb", position, len(content),
-            updated=time.time() - 65, **more,  # type: ignore[arg-type]
+            updated=time.time() - 65, **more,
         )  # fmt: skip
         self.add(state)
         return state

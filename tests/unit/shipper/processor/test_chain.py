@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from shipper.event import Doc
+from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
+from shipper.processor.base import Processor
 from shipper.processor.chain import Chain, Conditional, Each
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import ProcessorError
@@ -44,19 +45,19 @@ class Dropping:
         events.dropped.update(at)
 
 
-def run(of, *steps, metrics: Metrics | None = None) -> list[Doc]:
+def run(of: Batch, *steps: Processor, metrics: Metrics | None = None) -> list[Doc]:
     Chain(steps, metrics or Metrics())(of)
     return [without_noise(record) for record in records(of)]
 
 
-def test_a_processor_sees_each_event_once_and_in_order():
+def test_a_processor_sees_each_event_once_and_in_order() -> None:
     noting = Noting()
     made = run(batch(["a", "b"]), Each("noting", noting, Metrics()))
     assert noting.seen == ["a", "b"]
     assert made == [{"message": "a", "seen": 1}, {"message": "b", "seen": 2}]
 
 
-def test_one_that_touches_what_a_file_has_sees_the_file_once():
+def test_one_that_touches_what_a_file_has_sees_the_file_once() -> None:
     noting, metrics = Noting("seen"), Metrics()
     each, first = Each("noting", noting, metrics), batch(["a", "b"])
     second = batch(["c"])
@@ -70,25 +71,25 @@ def test_one_that_touches_what_a_file_has_sees_the_file_once():
     assert first.messages.docs is None
 
 
-def test_it_sees_the_events_if_one_of_them_has_such_a_member_itself():
+def test_it_sees_the_events_if_one_of_them_has_such_a_member_itself() -> None:
     noting = Noting("seen")
     run(batch_of([{"message": "a"}, {"message": "b", "seen": 5}]), Each("noting", noting, Metrics()))
     assert noting.seen == ["a", "b"]
 
 
-def test_it_sees_the_events_if_it_concerns_only_some_of_them():
+def test_it_sees_the_events_if_it_concerns_only_some_of_them() -> None:
     noting = Noting("seen")
     made = run(batch(["a", "bb"]), Conditional(Longer(1), [Each("noting", noting, Metrics())]))
     assert made == [{"message": "a"}, {"message": "bb", "seen": 1}]
 
 
-def test_it_sees_the_file_if_only_dropped_events_are_left_out():
+def test_it_sees_the_file_if_only_dropped_events_are_left_out() -> None:
     noting = Noting("seen")
     made = run(batch(["a", "bb"]), Conditional(Longer(1), [Dropping()]), Each("noting", noting, Metrics()))
     assert (made, len(noting.seen)) == ([{"message": "a", "seen": 1}], 1)
 
 
-def test_a_failure_is_noted_in_the_event_which_goes_on():
+def test_a_failure_is_noted_in_the_event_which_goes_on() -> None:
     metrics = Metrics()
     failing, after = Noting(failing="b"), Noting()
     made = run(batch(["a", "b"]), Each("failing", failing, metrics), Each("after", after, metrics))
@@ -97,7 +98,7 @@ def test_a_failure_is_noted_in_the_event_which_goes_on():
     assert metrics.processor_failures == 1
 
 
-def test_a_branch_does_one_thing_or_the_other():
+def test_a_branch_does_one_thing_or_the_other() -> None:
     then, otherwise = Noting(), Noting()
     run(
         batch(["a", "bb", "c"]), Conditional(Longer(1), [Each("t", then, Metrics())], [Each("o", otherwise, Metrics())])
@@ -105,7 +106,7 @@ def test_a_branch_does_one_thing_or_the_other():
     assert (then.seen, otherwise.seen) == (["bb"], ["a", "c"])
 
 
-def test_what_was_dropped_is_not_seen_again_and_its_bytes_stay_counted():
+def test_what_was_dropped_is_not_seen_again_and_its_bytes_stay_counted() -> None:
     metrics, within, after = Metrics(), Noting(), Noting()
     of = batch(["a", "bb", "c"], start=100)
     size = of.size
@@ -117,21 +118,21 @@ def test_what_was_dropped_is_not_seen_again_and_its_bytes_stay_counted():
     assert (of.size, metrics.events_filtered) == (size, 1)
 
 
-def test_a_batch_of_which_nothing_is_left_keeps_its_bytes():
+def test_a_batch_of_which_nothing_is_left_keeps_its_bytes() -> None:
     of = batch(["a", "b"])
     assert run(of, Dropping(), Each("after", Noting(), Metrics())) == []
     assert (of.events, of.size) == (0, 4)
 
 
-def test_a_batch_without_events_goes_through():
+def test_a_batch_without_events_goes_through() -> None:
     assert run(batch([]), Each("noting", Noting(), Metrics())) == []
 
 
-def test_no_processors_are_no_chain():
+def test_no_processors_are_no_chain() -> None:
     assert chain_of("[]") is None
 
 
-def test_a_condition_comes_before_its_processor_and_sees_what_earlier_ones_did():
+def test_a_condition_comes_before_its_processor_and_sees_what_earlier_ones_did() -> None:
     made = processed(
         """
         - add_fields: {when.contains.message: a, target: '', fields: {kind: first}}
@@ -154,7 +155,7 @@ def test_a_condition_comes_before_its_processor_and_sees_what_earlier_ones_did()
     ]
 
 
-def test_a_second_batch_of_a_file_gets_the_same():
+def test_a_second_batch_of_a_file_gets_the_same() -> None:
     chain, first = chain_of("- add_fields: {fields: {a: 1}}\n- drop_fields: {fields: [agent, fields.a]}"), batch(["x"])
     second = batch(["x"])
     second.constants = first.constants
@@ -173,7 +174,7 @@ def test_a_second_batch_of_a_file_gets_the_same():
      "rename: {ignore_missing: true, fields: [{from: deep, to: other}]}",
      "add_fields: {fields: {a: 1}}"],
 )  # fmt: skip
-def test_what_is_nested_too_deep_stalls_nobody(config):
+def test_what_is_nested_too_deep_stalls_nobody(config: str) -> None:
     deep: Doc = {}
     for _ in range(5000):
         deep = {"a": deep}

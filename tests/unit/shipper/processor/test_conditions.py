@@ -1,9 +1,12 @@
 """Conditions: which events of a batch meet them."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from config.processors.moving import DropEventConfig
 from shipper.event import GONE, Doc
 from shipper.processor.conditions import build
 from shipper.processor.events import Events
@@ -14,8 +17,10 @@ def events_of(*docs: Doc, static: Doc | None = None) -> Events:
     return Events(batch_of(docs, static))
 
 
-def meeting(condition: str, events: Events, at=None) -> list[int]:
+def meeting(condition: str, events: Events, at: Sequence[int] | None = None) -> list[int]:
     (config,) = section(f"- drop_event:\n    when:\n      {condition}").processors
+    assert isinstance(config, DropEventConfig)
+    assert config.when is not None
     return list(build(config.when).select(events, range(len(events.texts)) if at is None else at))
 
 
@@ -68,20 +73,20 @@ CASES = [
 
 
 @pytest.mark.parametrize(("condition", "yes", "no"), CASES)
-def test_events_with_one_of_these_values_meet_it_and_no_others(condition, yes, no):
+def test_events_with_one_of_these_values_meet_it_and_no_others(condition: str, yes: list[Any], no: list[Any]) -> None:
     events = events_of(*({"a": value} for value in [*yes, *no]), {})
     assert meeting(condition, events) == list(range(len(yes)))
 
 
 @pytest.mark.parametrize(("condition", "yes", "no"), CASES)
-def test_the_same_holds_for_a_field_that_the_file_has(condition, yes, no):
+def test_the_same_holds_for_a_field_that_the_file_has(condition: str, yes: list[Any], no: list[Any]) -> None:
     for number, value in enumerate([*yes, *no]):
         events = events_of({"message": "x"}, {"message": "y"}, static={"a": value})
         assert meeting(condition, events) == ([0, 1] if number < len(yes) else [])
 
 
 @pytest.mark.parametrize(("condition", "yes", "no"), CASES)
-def test_the_same_holds_for_the_message(condition, yes, no):
+def test_the_same_holds_for_the_message(condition: str, yes: list[Any], no: list[Any]) -> None:
     events = events_of(*({"message": value} for value in [*yes, *no]), {"other": 1})
     assert meeting(re.sub(r"\ba(?=[.:])", "message", condition), events) == list(range(len(yes)))
 
@@ -97,7 +102,7 @@ def test_the_same_holds_for_the_message(condition, yes, no):
         ("range.message.gt: 1", []),
     ],
 )
-def test_texts_alone_are_asked_as_a_column(condition, met):
+def test_texts_alone_are_asked_as_a_column(condition: str, met: list[int]) -> None:
     events = events_of({"message": "one"}, {"message": "two"}, {"message": "three"})
     assert meeting(condition, events) == met
     assert meeting(condition, events, at=[1, 2]) == [index for index in met if index > 0]
@@ -124,12 +129,12 @@ def test_texts_alone_are_asked_as_a_column(condition, met):
         ("equals.tags: gone", []),
     ],
 )
-def test_conditions_are_joined(condition, met):
+def test_conditions_are_joined(condition: str, met: list[int]) -> None:
     events = events_of({"a": 1, "message": "x"}, {"a": 1, "b": {"c": 2}}, {"a": 2}, {"tags": GONE})
     assert meeting(condition, events) == met
 
 
-def test_an_event_that_has_the_field_itself_is_asked_itself():
+def test_an_event_that_has_the_field_itself_is_asked_itself() -> None:
     events = events_of({"env": "dev"}, {"x": 1}, {"env": GONE}, static={"env": "prod"})
     assert meeting("equals.env: prod", events) == [1]
     assert meeting("has_fields: [env]", events) == [0, 1]

@@ -1,5 +1,7 @@
 """Fields of an event, wherever they are kept: columns, the event's own document, the constants of its file."""
 
+from typing import Any
+
 import pytest
 
 from shipper.event import GONE, TRUNCATED, Batch, Doc
@@ -18,7 +20,7 @@ def events_of(*docs: Doc | None, texts: list[str] | None = None) -> Events:
     return Events(Batch(source("9f3c", static=STATIC), run, 1795253400.123, nothing))
 
 
-def get(events: Events, name: str, index: int = 0) -> object:
+def get(events: Events, name: str, index: int = 0) -> Any:
     return events.get(index, path_of(name))
 
 
@@ -48,7 +50,7 @@ def put(events: Events, name: str, value: object, index: int = 0) -> None:
         ("none", MISSING),
     ],
 )
-def test_an_event_without_a_document_has_its_columns_and_what_the_file_has(name, value):
+def test_an_event_without_a_document_has_its_columns_and_what_the_file_has(name: str, value: Any) -> None:
     assert get(events_of(), name) == value
 
 
@@ -71,11 +73,11 @@ def test_an_event_without_a_document_has_its_columns_and_what_the_file_has(name,
         ({"null": None}, "null", None),
     ],
 )
-def test_the_events_own_document_shadows_what_the_file_has(doc, name, value):
+def test_the_events_own_document_shadows_what_the_file_has(doc: Doc, name: str, value: Any) -> None:
     assert get(events_of(doc), name) == value
 
 
-def test_the_whole_log_is_put_together_from_its_places():
+def test_the_whole_log_is_put_together_from_its_places() -> None:
     events = events_of({"log": {"level": "info"}})
     events.flag(0, TRUNCATED)
     log = get(events, "log")
@@ -84,7 +86,7 @@ def test_the_whole_log_is_put_together_from_its_places():
 
 
 @pytest.mark.parametrize("message", [["a", "b"], {"a": 1}, 5, None, ""])
-def test_a_message_that_is_no_text_is_kept_in_the_document(message):
+def test_a_message_that_is_no_text_is_kept_in_the_document(message: Any) -> None:
     events = events_of()
     put(events, "message", message)
     assert get(events, "message") == message
@@ -98,11 +100,12 @@ def test_a_message_that_is_no_text_is_kept_in_the_document(message):
     "name", ["a", "a.b.c", "fields.env", "fields.deep.n", "fields.new", "tags", "host.name", "log.level", "log.x.y",
              "log.file.path", "log.file.owner", "error.message", "@metadata._id", "_id"]
 )  # fmt: skip
-def test_what_is_written_is_read_and_in_the_record_and_the_neighbour_has_none_of_it(name):
+def test_what_is_written_is_read_and_in_the_record_and_the_neighbour_has_none_of_it(name: str) -> None:
     events = events_of(None, None)
     before = get(events, name, 1)
     put(events, name, "new")
     assert (get(events, name), get(events, name, 1)) == ("new", before)
+    written: Any
     written, neighbour = records(events.batch)
     for key in path_of(name):
         written = written[key]
@@ -110,7 +113,7 @@ def test_what_is_written_is_read_and_in_the_record_and_the_neighbour_has_none_of
     assert "new" not in str(neighbour)
 
 
-def test_a_constant_that_is_changed_for_one_event_keeps_its_other_members():
+def test_a_constant_that_is_changed_for_one_event_keeps_its_other_members() -> None:
     events = events_of(None, None)
     put(events, "fields.env", "dev")
     assert [record["fields"] for record in records(events.batch)] == [
@@ -120,14 +123,14 @@ def test_a_constant_that_is_changed_for_one_event_keeps_its_other_members():
 
 
 @pytest.mark.parametrize("name", ["a.b", "log.level", "fields.x"])
-def test_a_key_that_holds_the_dots_is_written_where_it_is(name):
+def test_a_key_that_holds_the_dots_is_written_where_it_is(name: str) -> None:
     events = events_of({name: 1})
     put(events, name, 2)
     assert events.messages.docs == [{name: 2}]
 
 
 @pytest.mark.parametrize("name", ["message.x", "tags.x", "@timestamp.x", "log.file.path.x"])
-def test_what_is_no_object_is_not_written_into(name):
+def test_what_is_no_object_is_not_written_into(name: str) -> None:
     events = events_of()
     with pytest.raises(FieldError, match=f"{name} cannot be written"):
         put(events, name, 1)
@@ -135,7 +138,7 @@ def test_what_is_no_object_is_not_written_into(name):
 
 
 @pytest.mark.parametrize("name", ["log.offset", "log.length", "log.file.id", "log.offset.x", "log.file.id.x"])
-def test_what_repeats_are_told_by_stays(name):
+def test_what_repeats_are_told_by_stays(name: str) -> None:
     events = events_of()
     before = records(events.batch)
     put(events, name, 99)
@@ -144,14 +147,14 @@ def test_what_repeats_are_told_by_stays(name):
 
 
 @pytest.mark.parametrize(("value", "path"), [({"path": "/x"}, "/x"), ("text", None), ({"id": "forged"}, None)])
-def test_another_file_keeps_its_id(value, path):
+def test_another_file_keeps_its_id(value: Any, path: str | None) -> None:
     events = events_of()
     put(events, "log.file", value)
     (record,) = records(events.batch)
     assert (record["log"]["file"]["id"], record["log"]["file"].get("path")) == ("9f3c", path)
 
 
-def test_an_object_that_is_written_to_log_is_merged_with_what_is_there():
+def test_an_object_that_is_written_to_log_is_merged_with_what_is_there() -> None:
     events = events_of()
     put(events, "log", {"level": "info", "offset": 99, "flags": ["x"]})
     (record,) = records(events.batch)
@@ -161,7 +164,7 @@ def test_an_object_that_is_written_to_log_is_merged_with_what_is_there():
         put(events, "log", "text")
 
 
-def test_flags_stay_a_list_of_texts():
+def test_flags_stay_a_list_of_texts() -> None:
     events = events_of()
     put(events, "log.flags", ["b", "a"])
     events.flag(0, "c")
@@ -179,7 +182,7 @@ def test_flags_stay_a_list_of_texts():
         ("2026-11-21T09:30:00Z", "2026-11-21T09:30:00.000Z"),
     ],
 )
-def test_a_time_is_kept_as_records_have_times(given, kept):
+def test_a_time_is_kept_as_records_have_times(given: str, kept: str) -> None:
     events = events_of()
     put(events, "@timestamp", given)
     assert get(events, "@timestamp") == kept
@@ -191,7 +194,7 @@ def test_a_time_is_kept_as_records_have_times(given, kept):
     ["", "yesterday", "2026-11-21T09:30:00", "2026-13-21T09:30:00.123Z", "0001-01-01T00:00:00+09:00", 5, None, {},
      '2026-11-21T09:30:00.123"Z'],
 )  # fmt: skip
-def test_what_is_no_time_cannot_become_the_events_time(given):
+def test_what_is_no_time_cannot_become_the_events_time(given: Any) -> None:
     events = events_of()
     with pytest.raises(FieldError, match="@timestamp cannot be"):
         put(events, "@timestamp", given)
@@ -213,7 +216,9 @@ def test_what_is_no_time_cannot_become_the_events_time(given):
         ({"fields.x": 1}, "fields.x", ["fields.x"]),
     ],
 )
-def test_what_is_deleted_is_gone_from_the_record_and_nothing_else_is(doc, name, gone):
+def test_what_is_deleted_is_gone_from_the_record_and_nothing_else_is(
+    doc: Doc | None, name: str, gone: list[str]
+) -> None:
     events = events_of(doc, None)
     before = records(events.batch)
     assert events.delete(0, path_of(name))
@@ -226,7 +231,7 @@ def test_what_is_deleted_is_gone_from_the_record_and_nothing_else_is(doc, name, 
     assert records(events.batch) == before
 
 
-def test_a_deleted_constant_can_be_written_again():
+def test_a_deleted_constant_can_be_written_again() -> None:
     events = events_of()
     events.delete(0, ("fields",))
     put(events, "fields.x", 1)
@@ -234,41 +239,41 @@ def test_a_deleted_constant_can_be_written_again():
 
 
 @pytest.mark.parametrize("name", ["none", "@timestamp", "fields.none", "a.b", "message.x"])
-def test_what_is_not_there_or_stays_is_not_deleted(name):
+def test_what_is_not_there_or_stays_is_not_deleted(name: str) -> None:
     events = events_of()
     before = records(events.batch)
     assert not events.delete(0, path_of(name))
     assert records(events.batch) == before
 
 
-def test_of_a_deleted_log_stays_what_repeats_are_told_by():
+def test_of_a_deleted_log_stays_what_repeats_are_told_by() -> None:
     events = events_of({"log": {"level": "info"}})
     events.flag(0, TRUNCATED)
     assert events.delete(0, ("log",))
     assert records(events.batch)[0]["log"] == {"offset": 0, "length": 7, "file": {"id": "9f3c"}}
 
 
-def test_of_a_deleted_file_stays_its_id():
+def test_of_a_deleted_file_stays_its_id() -> None:
     events = events_of({"log": {"level": "info"}})
     assert events.delete(0, ("log", "file"))
     assert records(events.batch)[0]["log"] == {"offset": 0, "length": 7, "file": {"id": "9f3c"}, "level": "info"}
 
 
-def test_flags_can_be_deleted():
+def test_flags_can_be_deleted() -> None:
     events = events_of()
     events.flag(0, TRUNCATED)
     assert events.delete(0, ("log", "flags"))
     assert "flags" not in records(events.batch)[0]["log"]
 
 
-def test_names_are_those_of_the_record():
+def test_names_are_those_of_the_record() -> None:
     events = events_of({"a": 1, "tags": GONE, "b.c": 2}, None, texts=["text", ""])
     for index, record in enumerate(records(events.batch)):
         assert sorted(events.names(index)) == sorted(record)
     assert events.own_names(0) == ["@timestamp", "message", "log", "a", "b.c"]
 
 
-def test_a_failure_is_noted_and_another_one_behind_it():
+def test_a_failure_is_noted_and_another_one_behind_it() -> None:
     events = events_of()
     events.fail(0, "rename", "first")
     events.fail(0, "convert", "second")
@@ -284,7 +289,7 @@ def test_a_failure_is_noted_and_another_one_behind_it():
         (5, {"message": "failed", "type": "rename"}),
     ],
 )
-def test_a_failure_keeps_what_the_event_says_of_errors_itself(error, after):
+def test_a_failure_keeps_what_the_event_says_of_errors_itself(error: Any, after: dict[str, str]) -> None:
     events = events_of({"error": error})
     events.fail(0, "rename", "failed")
     assert records(events.batch)[0]["error"] == after
@@ -306,11 +311,13 @@ def test_a_failure_keeps_what_the_event_says_of_errors_itself(error, after):
         (({"a": 1},), set(), False),
     ],
 )
-def test_an_event_shadows_what_it_has_itself_or_alone(docs, roots, shadows):
+def test_an_event_shadows_what_it_has_itself_or_alone(
+    docs: tuple[Doc | None, ...], roots: set[str], shadows: bool
+) -> None:
     assert events_of(*docs).shadows(frozenset(roots)) is shadows
 
 
-def test_a_change_of_what_events_share_is_made_once_for_a_file_and_makes_no_documents():
+def test_a_change_of_what_events_share_is_made_once_for_a_file_and_makes_no_documents() -> None:
     of = source(static=STATIC)
     asked: list[object] = []
 
@@ -330,7 +337,7 @@ def test_a_change_of_what_events_share_is_made_once_for_a_file_and_makes_no_docu
     assert of.constants.members["fields"]["env"] == "prod"
 
 
-def test_what_one_has_made_of_the_constants_another_goes_on_from():
+def test_what_one_has_made_of_the_constants_another_goes_on_from() -> None:
     of = source(static=STATIC)
     for _ in range(2):
         events = Events(Batch(of, messages(["a"]), 0.0, nothing))
@@ -339,13 +346,17 @@ def test_what_one_has_made_of_the_constants_another_goes_on_from():
         assert (get(events, "x"), get(events, "y")) == (1, 1)
 
 
-def test_the_file_keeps_its_id_whatever_is_shared():
+def test_the_file_keeps_its_id_whatever_is_shared() -> None:
     events = events_of()
-    events.share("owner", lambda shared: shared.delete(0, ("log", "file")))
+
+    def delete_file(shared: Events) -> None:
+        shared.delete(0, ("log", "file"))
+
+    events.share("owner", delete_file)
     assert records(events.batch)[0]["log"] == {"offset": 0, "length": 7, "file": {"id": "9f3c"}}
 
 
-def test_dropped_events_leave_the_run_and_their_bytes_stay_counted():
+def test_dropped_events_leave_the_run_and_their_bytes_stay_counted() -> None:
     events = events_of(None, {"a": 1}, {"b": 1})
     size = events.batch.size
     events.flag(2, TRUNCATED)
@@ -358,7 +369,7 @@ def test_dropped_events_leave_the_run_and_their_bytes_stay_counted():
     assert events.batch.size == size
 
 
-def test_an_event_moves_along_its_batch():
+def test_an_event_moves_along_its_batch() -> None:
     events = events_of(None, None)
     event = Event(events)
     for event.index in (0, 1):
@@ -374,15 +385,19 @@ def test_an_event_moves_along_its_batch():
     assert event.names() == events.names(1)
 
 
-def test_what_an_event_has_had_taken_out_is_no_member_when_the_file_has_it_no_more():
+def test_what_an_event_has_had_taken_out_is_no_member_when_the_file_has_it_no_more() -> None:
     events = events_of({"tags": GONE}, {"tags": ["own"]})
-    events.share("owner", lambda shared: shared.delete(0, ("tags",)))
+
+    def delete_tags(shared: Events) -> None:
+        shared.delete(0, ("tags",))
+
+    events.share("owner", delete_tags)
     first, second = records(events.batch)
     assert "tags" not in first
     assert second["tags"] == ["own"]
 
 
-def test_a_flag_that_is_set_for_what_events_share_is_each_events_flag():
+def test_a_flag_that_is_set_for_what_events_share_is_each_events_flag() -> None:
     of = source(static=STATIC)
     for _ in range(2):
         events = Events(Batch(of, messages(["a", "b"]), 0.0, nothing))

@@ -1,13 +1,14 @@
 """The types of convert, by Go's rules (strconv)."""
 
 import math
+from typing import Any
 
 import pytest
 
 from shipper.processor.fields import ProcessorError
 from shipper.processor.numbers import CONVERSIONS
 
-GOOD = [
+GOOD: list[tuple[str, Any, Any]] = [
     ("integer", "7", 7), ("integer", "-7", -7), ("integer", "+7", 7), ("integer", "007", 7), ("integer", 7.9, 7),
     ("integer", -7.9, -7), ("integer", "0x7fffffff", 2**31 - 1), ("integer", "-0X80000000", -(2**31)),
     ("long", "9223372036854775807", 2**63 - 1), ("long", "-9223372036854775808", -(2**63)), ("long", 3, 3),
@@ -28,30 +29,34 @@ GOOD = [
     *(("boolean", text, False) for text in ("0", "f", "F", "false", "FALSE", "False")),
     *(("ip", text, text) for text in ("192.0.2.1", "2001:DB8::1", "::ffff:192.0.2.1")),
 ]  # fmt: skip
-BAD = [
-    *((kind, value) for kind in ("integer", "long") for value in (
-        "", " 7", "7 ", "1_000", "1.5", "1e3", "x", "0x", "0x_", "\uff17", True, None, [], {}, math.nan, math.inf,
-        "9" * 5000)),
+NO_WHOLE_NUMBERS: list[Any] = [
+    "", " 7", "7 ", "1_000", "1.5", "1e3", "x", "0x", "0x_", "\uff17", True, None, [], {}, math.nan, math.inf,
+    "9" * 5000,
+]  # fmt: skip
+NO_REAL_NUMBERS: list[Any] = [
+    "", " 1", "1_0", "x", ".", "e5", "inf", "NaN", "1e999", "0x1", True, None, [], math.nan, -math.inf, "9" * 5000,
+]  # fmt: skip
+NO_BOOLEANS: list[Any] = ["", "yes", "on", "tRUE", 1, 0, None, []]
+BAD: list[tuple[str, Any]] = [
+    *((kind, value) for kind in ("integer", "long") for value in NO_WHOLE_NUMBERS),
     ("integer", "2147483648"), ("integer", 2**31), ("integer", "-2147483649"), ("integer", 3e9),
     ("long", "9223372036854775808"), ("long", 2**63), ("long", 1e19),
-    *((kind, value) for kind in ("float", "double") for value in (
-        "", " 1", "1_0", "x", ".", "e5", "inf", "NaN", "1e999", "0x1", True, None, [], math.nan, -math.inf,
-        "9" * 5000)),
+    *((kind, value) for kind in ("float", "double") for value in NO_REAL_NUMBERS),
     ("float", "1e39"), ("float", 1e39), ("double", 2**1024),
     ("string", None),
-    *(("boolean", value) for value in ("", "yes", "on", "tRUE", 1, 0, None, [])),
+    *(("boolean", value) for value in NO_BOOLEANS),
     *(("ip", value) for value in ("", "192.0.2", "192.0.2.256", "192.0.02.1", "fe80::1%eth0", "192.0.2.0/24", 5, None)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "value", "result"), GOOD)
-def test_a_value_becomes_one_of_the_type(kind, value, result):
+def test_a_value_becomes_one_of_the_type(kind: str, value: Any, result: Any) -> None:
     made = CONVERSIONS[kind](value)
     assert (made, type(made)) == (result, type(result))
 
 
 @pytest.mark.parametrize(("kind", "value"), BAD)
-def test_what_has_no_place_in_the_type_is_refused_in_few_words(kind, value):
+def test_what_has_no_place_in_the_type_is_refused_in_few_words(kind: str, value: Any) -> None:
     with pytest.raises(ProcessorError) as caught:
         CONVERSIONS[kind](value)
     assert 0 < len(str(caught.value)) < 160

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -50,7 +51,9 @@ def test_parsers_work_in_the_order_given(log: LogOnDisk, clock: ManualClock) -> 
 
 
 @pytest.mark.parametrize("match", ["after", "before"])
-def test_finish_goes_through_the_whole_chain(match: str, log: LogOnDisk, clock: ManualClock) -> None:
+def test_finish_goes_through_the_whole_chain(
+    match: Literal["after", "before"], log: LogOnDisk, clock: ManualClock
+) -> None:
     log.write(b" far too long\n")
     reader = chain.build(input_config(multiline(r"^\s", match=match)), log.open(), 4, clock)
     reader.next()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from config.encodings import LineTerminator
 from shipper.event import TRUNCATED, Messages
 from shipper.reader import line
 from shipper.reader.gzip_file import GzipFile
@@ -24,7 +25,7 @@ def rows(runs: list[Messages]) -> list[Row]:
 
 
 def read(
-    file: LogFile | GzipFile | Stream, encoding: str, terminator: str = "auto", max_bytes: int = 1000
+    file: LogFile | GzipFile | Stream, encoding: str, terminator: LineTerminator = "auto", max_bytes: int = 1000
 ) -> list[Row]:
     return rows(list(iter(line.build(encoding, terminator, file, max_bytes).next, None)))
 
@@ -104,7 +105,7 @@ def test_the_terminator_is_what_the_encoding_says_it_is(encoding: str, log: LogO
 )
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
 def test_a_line_ends_at_its_terminator_wherever_reads_end(
-    terminator: str, text: str, lines: list[str], encoding: str, codec: str, size: int, log: LogOnDisk
+    terminator: LineTerminator, text: str, lines: list[str], encoding: str, codec: str, size: int, log: LogOnDisk
 ) -> None:
     log.write(text.encode(codec))
     assert [row[0] for row in read(log.open(sizes=itertools.repeat(size)), encoding, terminator)] == lines

@@ -4,6 +4,7 @@ import tracemalloc
 
 import pytest
 
+from config.encodings import LineTerminator
 from shipper.event import TRUNCATED, Messages
 from shipper.reader import line
 from shipper.reader.limit import LimitReader
@@ -56,7 +57,7 @@ class Endless:
     ],
 )
 def test_of_100_mb_without_an_end_the_memory_holds_a_few_reads(
-    encoding: str, terminator: str, pattern: bytes, last: bytes, text: str
+    encoding: str, terminator: LineTerminator, pattern: bytes, last: bytes, text: str
 ) -> None:
     read = pattern * (MIB // len(pattern))
     reader = LimitReader(line.build(encoding, terminator, Endless(read, 100, last + b"rest"), 4), 4)

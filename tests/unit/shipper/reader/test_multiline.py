@@ -32,7 +32,8 @@ def texts(runs: list[Messages]) -> list[str]:
     return [text for run in runs for text in run.texts]
 
 
-CASES = {
+# Options, lines, the messages that they make, and what is under way at the end.
+CASES: dict[str, tuple[dict[str, Any], list[str], list[str], str | None]] = {
     "a matching line is added to the one before": (
         {"pattern": "^b"}, ["a", "b", "b", "c", "b", "b", "z"], ["a b b", "c b b"], "z",
     ),

@@ -2,6 +2,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,14 +30,14 @@ def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -
     with ExitStack() as stack:
 
         def make(
-            content: bytes, *parsers: ParserConfig, once: bool = False, name: str = "app.log", **state: object
+            content: bytes, *parsers: ParserConfig, once: bool = False, name: str = "app.log", **state: Any
         ) -> Harvester:
             path = tmp_path / name
             path.write_bytes(content)
             fd = os.open(path, os.O_RDONLY)
             stack.callback(os.close, fd)
             status = os.fstat(fd)
-            entry = FileState(f"id of {name}", str(path), status.st_dev, status.st_ino, size_seen=len(content), **state)  # type: ignore[arg-type]
+            entry = FileState(f"id of {name}", str(path), status.st_dev, status.st_ino, size_seen=len(content), **state)
             return Input(input_config(*parsers), AGENT, {}, 1000, clock, noted.append).open(Plain(fd), entry, once=once)
 
         yield make

@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -15,6 +16,7 @@ from shipper.source.crawler import Crawler
 from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.source.scheduler import Scheduler
+from shipper.source.watch import Watcher
 from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
 from tests.watches import Watches
@@ -30,18 +32,19 @@ class Desk:
         self.clock = clock
         self.metrics = Metrics()
         self.watches = Watches()
+        self.watcher = cast("Watcher", self.watches)
         self.store = Store.open(Path("/registry"), CrashingFiles())
         self.registrar = Registrar(self.store, clock=clock.monotonic)
-        self.scheduler = Scheduler(self.watches, clock)  # type: ignore[arg-type]  # it has the methods that are used
+        self.scheduler = Scheduler(self.watcher, clock)
         source = Input(self.config, AGENT, {}, 1000, clock, self.registrar.note)
         self.crawler = Crawler(
             [source],
             self.registrar,
             self.scheduler,
-            self.watches,
+            self.watcher,
             clock,
             self.metrics,
-            once=once,  # type: ignore[arg-type]
+            once=once,
         )
 
     @property
@@ -165,7 +168,7 @@ def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock)
     desk.registrar.states["other"] = replace(known, id="other", ended="truncated", position=0)
     again = Crawler(
         [Input(desk.config, AGENT, {}, 1000, clock, desk.registrar.note)],
-        desk.registrar, desk.scheduler, desk.watches, clock, desk.metrics,  # type: ignore[arg-type]
+        desk.registrar, desk.scheduler, desk.watcher, clock, desk.metrics,
     )  # fmt: skip
     again.step()
     (harvester,) = again.running.values()
@@ -179,7 +182,7 @@ def test_a_file_without_news_is_not_even_opened(logs: Path, clock: ManualClock) 
     desk.registrar.states["known"] = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
     again = Crawler(
         [Input(desk.config, AGENT, {}, 1000, clock, desk.registrar.note)],
-        desk.registrar, desk.scheduler, desk.watches, clock, desk.metrics,  # type: ignore[arg-type]
+        desk.registrar, desk.scheduler, desk.watcher, clock, desk.metrics,
     )  # fmt: skip
     again.step()
     assert not again.running

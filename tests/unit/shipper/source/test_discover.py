@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,11 +23,11 @@ NONE_MATCHES = "no file matches it"
 class Search:
     """A scanner of one pattern below a directory, and the answers of its scans as names relative to that."""
 
-    def __init__(self, place: Path, *patterns: str, **options: object) -> None:
+    def __init__(self, place: Path, *patterns: str, **options: Any) -> None:
         self.place = place
         self.clock = ManualClock()
         paths = tuple(os.path.join(place, pattern) for pattern in patterns)
-        self.scanner = Scanner(paths, ScanOptions(**options), self.clock.monotonic)  # type: ignore[arg-type]
+        self.scanner = Scanner(paths, ScanOptions(**options), self.clock.monotonic)
 
     def listing(self, *, afresh: bool = False) -> Listing:
         return self.scanner.scan(afresh=afresh)

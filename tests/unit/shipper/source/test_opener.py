@@ -135,7 +135,9 @@ def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: Ma
     before = open_files()
     assert door.opener.open([door.wanted("app.log")]) == []
     assert open_files() == before
-    assert door.problem("app.log").startswith("waits until it has 64 bytes, which file_identity.fingerprint needs")
+    problem = door.problem("app.log")
+    assert problem is not None
+    assert problem.startswith("waits until it has 64 bytes, which file_identity.fingerprint needs")
     assert door.meet("app.log", b"x" * 64).name == door.meet("b.log", b"x" * 64 + b"more").name
 
 

@@ -19,7 +19,7 @@ def watches() -> Watches:
 
 @pytest.fixture
 def scheduler(watches: Watches, clock: ManualClock) -> Scheduler:
-    return Scheduler(watches, clock)  # type: ignore[arg-type]  # it has the methods that are used
+    return Scheduler(watches, clock)
 
 
 def heat(harvester: Harvester) -> None:

@@ -2,6 +2,7 @@ import gzip
 import os
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -193,7 +194,7 @@ def cri(*lines: tuple[str, str]) -> bytes:
 
 
 # Options of the input, both files, the texts that come of the first and of the second.
-ACROSS = {
+ACROSS: dict[str, tuple[dict[str, Any], bytes, bytes, list[str], list[str]]] = {
     "dropped by exclude_lines": (
         {"parsers": (multiline(r"^\s"),), "exclude_lines": ("^one",)},
         b"zero\none\n +\n", b" ++\ntwo\nthree\n", ["zero"], ["two"],

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import SparkSession
 
+from config.sink.bounds import Stop
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.bounds import Bounds, between, resolve
@@ -72,7 +73,7 @@ def test_the_condition_keeps_what_lies_below_the_bounds(spark: SparkSession) -> 
 
 
 @pytest.mark.parametrize("stop", ["never", "available-now"])
-def test_a_run_without_an_end_has_no_bounds(config: SinkConfig, stop: str) -> None:
+def test_a_run_without_an_end_has_no_bounds(config: SinkConfig, stop: Stop) -> None:
     assert resolve(replace(config, stop=stop), BROKER, THERE) is None
 
 

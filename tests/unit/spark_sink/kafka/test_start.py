@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from config.sink.model import SinkConfig
+from config.sink.parts import LostOffsets
 from spark_sink.errors import Refused
 from spark_sink.kafka.start import Start, resolve
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
@@ -21,7 +22,8 @@ def broker() -> FakeBroker:
 
 
 def begins(start: Start) -> dict[str, dict[str, int]]:
-    return json.loads(start.text)
+    found: dict[str, dict[str, int]] = json.loads(start.text)
+    return found
 
 
 def test_the_first_record_is_what_spark_finds_first(config: SinkConfig, broker: FakeBroker) -> None:
@@ -97,7 +99,7 @@ def test_with_lost_offsets_continue_the_batch_begins_where_it_was_told_and_the_l
 
 @pytest.mark.parametrize("lost", ["fail", "continue"])
 def test_offsets_behind_the_end_are_refused_whatever_may_be_lost(
-    config: SinkConfig, broker: FakeBroker, lost: str
+    config: SinkConfig, broker: FakeBroker, lost: LostOffsets
 ) -> None:
     wrong = replace(config, start="offsets", start_offsets={"logs": {1: 51}}, lost_offsets=lost)
     with pytest.raises(Refused, match=r"logs, partition 1: wanted 51, available 0 to 50\. The topic was made anew"):

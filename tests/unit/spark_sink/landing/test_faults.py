@@ -1,10 +1,12 @@
 """Faults that were found by thinking of what may happen between two steps; each lost a row, or landed it twice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from config.sink.bounds import Start
 from config.sink.parts import CheckpointConfig, DeadLetterConfig, DedupeConfig, StateConfig
 from config.sink.tables import TableConfig
 from spark_sink.errors import Refused, SinkError
@@ -23,7 +25,7 @@ def routed(lab: LandingLab) -> LandingLab:
     return lab
 
 
-def new_checkpoint(lab: LandingLab, start: str, name: str = "new") -> None:
+def new_checkpoint(lab: LandingLab, start: Start, name: str = "new") -> None:
     path = f"{lab.directory}/checkpoint_{name}"
     lab.config = replace(lab.config, checkpoint=CheckpointConfig(path=path), start=start)
 
@@ -113,7 +115,7 @@ def test_a_new_topic_that_kafka_does_not_tell_of_holds_nothing_up(lab: LandingLa
     lab.send_lines(0)
     lab.land()
     known = lab.kafka.ids({"later"})
-    answers = iter([SinkError("gone"), known])
+    answers: Iterator[SinkError | dict[str, str]] = iter([SinkError("gone"), known])
     asked: list[set[str]] = []
 
     def ids(topics: set[str]) -> dict[str, str]:
@@ -257,7 +259,8 @@ def test_an_older_checkpoint_is_refused_after_another_one_went_on(lab: LandingLa
 def test_a_time_that_python_has_no_date_for_does_not_end_the_job(lab: LandingLab) -> None:
     lab.start()
     for time in ("0001-01-01T00:00:00+05:00", "0000-01-01T00:00:00Z", "9999-12-31T23:00:00-05:00"):
-        lab.send(lab.line(0, **{"@timestamp": time}))
+        stamped: dict[str, Any] = {"@timestamp": time}
+        lab.send(lab.line(0, **stamped))
     lab.send_lines(10)
     landed = lab.land()
     assert (landed.rows, landed.bad) == (1, 3)

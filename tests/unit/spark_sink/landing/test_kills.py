@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from config.sink.bounds import Start
 from config.sink.parts import CheckpointConfig
 from spark_sink.errors import Refused
 from spark_sink.kafka.bounds import Bounds
@@ -42,7 +43,7 @@ def expect_the_rest_of_the_next_run(lab: LandingLab) -> None:
     expect_all(lab)
 
 
-def new_checkpoint(lab: LandingLab, start: str) -> None:
+def new_checkpoint(lab: LandingLab, start: Start) -> None:
     path = f"{lab.config.checkpoint.path}_new"
     lab.config = replace(lab.config, checkpoint=CheckpointConfig(path=path), start=start)
 

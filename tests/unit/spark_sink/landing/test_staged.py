@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_sink.errors import Refused
+from spark_sink.jvm import jvm
 from spark_sink.landing.staged import Writer, stage
 from spark_sink.layout import Layout, prepare
 from spark_sink.schema import Column
@@ -84,7 +85,7 @@ def test_without_the_checksum_of_a_version_its_log_says_which_batch_it_has(table
     stage(table, rows(table, 1)).commit(Writer("q", 7))
     for checksum in Path(table.path, "_delta_log").glob("*.crc"):
         checksum.unlink()
-    table.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    jvm(table.spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
     assert table.last_batch("q") == 7
     with pytest.raises(Refused):
         stage(table, rows(table, 2)).commit(Writer("q", 7))

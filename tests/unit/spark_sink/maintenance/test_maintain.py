@@ -13,7 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.sink.maintenance import MaintenanceConfig, RetentionConfig, VacuumConfig
-from config.sink.model import CheckpointConfig, SinkConfig, TableConfig
+from config.sink.model import SinkConfig
+from config.sink.parts import CheckpointConfig
+from config.sink.tables import TableConfig
 from config.sink.views import ViewConfig
 from spark_sink.errors import SPARK_ERRORS
 from spark_sink.maintenance.known import known_tables

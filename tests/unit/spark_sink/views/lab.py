@@ -10,7 +10,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from config.sink.model import CheckpointConfig, KafkaSource, SinkConfig, TableConfig
+from config.sink.kafka import KafkaSource
+from config.sink.model import SinkConfig
+from config.sink.parts import CheckpointConfig
+from config.sink.tables import TableConfig
 from config.sink.views import ViewConfig
 from spark_sink.report import Report
 from spark_sink.schema import LINES

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -143,7 +144,7 @@ def test_a_text_that_changes_columns_that_are_there_is_refused(made: ViewsLab) -
     ],
     ids=lambda change: change["sql"][:40],
 )
-def test_a_text_that_groups_cannot_be_changed(lab: ViewsLab, change: dict[str, str]) -> None:
+def test_a_text_that_groups_cannot_be_changed(lab: ViewsLab, change: dict[str, Any]) -> None:
     lab.land("09:00:10 a error 1")
     lab.run(HOSTS)
     refused(lab, replace(HOSTS, **change), r"views\[0\]\.(sql|mode) \(hosts\) was changed.*Either give the view a new")

@@ -179,7 +179,9 @@ def test_lines_with_a_new_column_end_a_view_until_the_next_start(lab: ViewsLab) 
 def test_groups_are_kept_outside_of_the_heap_unless_spark_is_told_otherwise(lab: ViewsLab) -> None:
     key = "spark.sql.streaming.stateStore.providerClass"
     lab.views(FILTER)
-    assert lab.spark.conf.get(key).endswith("RocksDBStateStoreProvider")
+    provider = lab.spark.conf.get(key)
+    assert provider is not None
+    assert provider.endswith("RocksDBStateStoreProvider")
     lab.spark.conf.set(key, "mine")
     lab.views(FILTER, spark={key: "mine"})
     assert lab.spark.conf.get(key) == "mine"

@@ -19,24 +19,24 @@ def ids(of: Batch, config: str = "{}") -> list[str]:
     return [record["@metadata"]["_id"] for record in records(of)]
 
 
-def test_an_event_that_is_sent_again_has_the_same_id():
+def test_an_event_that_is_sent_again_has_the_same_id() -> None:
     whole = ids(batch(["a", "b", "c"], start=7))
     again = ids(batch(["b", "c"], start=9))
     assert whole[1:] == again
     assert len(set(whole)) == 3
 
 
-def test_events_of_other_files_have_other_ids():
+def test_events_of_other_files_have_other_ids() -> None:
     assert ids(batch(["a"], "f1")) != ids(batch(["a"], "f2"))
 
 
-def test_an_id_looks_like_one_of_elasticsearch():
+def test_an_id_looks_like_one_of_elasticsearch() -> None:
     (made,) = ids(batch(["a"]))
     assert len(made) == 20
     assert made.replace("-", "").replace("_", "").isalnum()
 
 
-def test_the_id_goes_where_it_is_wanted():
+def test_the_id_goes_where_it_is_wanted() -> None:
     of = batch(["a", "b"])
     chain_of("- add_id: {target_field: event.id}")(of)
     first, second = (record["event"]["id"] for record in records(of))
@@ -64,7 +64,7 @@ def timezones(locale: AddLocale, of: Batch) -> list[str]:
 @pytest.mark.parametrize(
     ("seconds", "offset"), [(0, "+00:00"), (7200, "+02:00"), (-34200, "-09:30"), (20700, "+05:45"), (-3600, "-01:00")]
 )
-def test_the_zone_is_told_as_offset_or_by_its_name(seconds, offset):
+def test_the_zone_is_told_as_offset_or_by_its_name(seconds: int, offset: str) -> None:
     of = batch(["a", "b"])
     assert timezones(AddLocale(AddLocaleConfig(), ManualClock(), Wall(seconds, "XST")), of) == [offset, offset]
     assert of.messages.docs is None
@@ -72,7 +72,7 @@ def test_the_zone_is_told_as_offset_or_by_its_name(seconds, offset):
     assert timezones(AddLocale(named, ManualClock(), Wall(seconds, "XST")), batch(["a"])) == ["XST"]
 
 
-def test_summer_ends_while_a_file_is_open():
+def test_summer_ends_while_a_file_is_open() -> None:
     of, wall = source(), Wall(7200, "CEST")
     locale = AddLocale(AddLocaleConfig(), ManualClock(), wall)
     assert timezones(locale, Batch(of, messages(["a"]), 0.0, nothing)) == ["+02:00"]
@@ -80,7 +80,7 @@ def test_summer_ends_while_a_file_is_open():
     assert timezones(locale, Batch(of, messages(["b"]), 0.0, nothing)) == ["+01:00"]
 
 
-def test_an_event_keeps_what_else_it_knows_of_itself():
+def test_an_event_keeps_what_else_it_knows_of_itself() -> None:
     of = batch(["a", "b"])
     of.messages.documents()[1]["event"] = {"kind": "x"}
     locale = AddLocale(AddLocaleConfig(), ManualClock(), Wall(0, "UTC"))
@@ -88,7 +88,7 @@ def test_an_event_keeps_what_else_it_knows_of_itself():
     assert records(of)[1]["event"] == {"kind": "x", "timezone": "+00:00"}
 
 
-def test_the_machine_has_a_zone():
+def test_the_machine_has_a_zone() -> None:
     of = batch(["a"])
     chain_of("- add_locale:")(of)
     assert records(of)[0]["event"]["timezone"][0] in "+-"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from shipper.event import Doc
 from tests.processing import batch_of, chain_of, processed, records
 
 
@@ -29,17 +30,18 @@ from tests.processing import batch_of, chain_of, processed, records
         ("rename: {fields: [{from: message, to: message.text}]}", {"message": {"text": "a text"}}),
     ],
 )  # fmt: skip
-def test_the_message_is_a_field_like_others(config, after):
+def test_the_message_is_a_field_like_others(config: str, after: Doc) -> None:
     other = {"kind": "x"} if "include" not in config else {}
     assert processed(f"- {config}", {"message": "a text"}) == [after]
     assert processed(f"- {config}", {"message": "a text", "kind": "x"}) == [{**after, **other}]
 
 
-def log_after(config: str) -> dict:
+def log_after(config: str) -> Doc:
     batch = batch_of([{"message": "long text", "log": {"level": "info"}}])
     chain_of(f"- {config}")(batch)
     (record,) = records(batch)
-    return record["log"] | {"error": record["error"]} if "error" in record else record["log"]
+    log: Doc = record["log"]
+    return log | {"error": record["error"]} if "error" in record else log
 
 
 FILE = {"path": "/var/log/app.log", "inode": "811", "device_id": "2049", "id": "f1"}
@@ -69,7 +71,7 @@ LEAST = {"offset": 0, "length": 10, "file": {"id": "f1"}}
         ("move_fields: {fields: [log], to: my_}", LEAST),
     ],
 )  # fmt: skip
-def test_what_repeats_are_told_by_stays_in_the_log(config, after):
+def test_what_repeats_are_told_by_stays_in_the_log(config: str, after: Doc) -> None:
     assert log_after(config) == after
 
 
@@ -77,7 +79,7 @@ def test_what_repeats_are_told_by_stays_in_the_log(config, after):
     "config",
     ["include_fields: {fields: [message]}", "drop_fields: {fields: ['/flags/']}", "drop_fields: {fields: [log]}"],
 )
-def test_flags_are_dropped_as_other_fields_are(config):
+def test_flags_are_dropped_as_other_fields_are(config: str) -> None:
     batch = batch_of([{"message": "a"}, {"message": "b"}])
     batch.messages.flags = {1: ("multiline",)}
     chain_of(f"- {config}")(batch)
@@ -85,7 +87,7 @@ def test_flags_are_dropped_as_other_fields_are(config):
     assert [record["message"] for record in records(batch)] == ["a", "b"]
 
 
-def test_a_message_is_cut_and_says_so():
+def test_a_message_is_cut_and_says_so() -> None:
     batch = batch_of([{"message": "long text"}, {"message": "text"}])
     chain_of("- truncate_fields: {fields: [message], max_characters: 4}")(batch)
     assert [(record["message"], record["log"].get("flags")) for record in records(batch)] == [
@@ -94,7 +96,7 @@ def test_a_message_is_cut_and_says_so():
     ]
 
 
-def test_a_time_moves_with_its_zone_or_not_at_all():
+def test_a_time_moves_with_its_zone_or_not_at_all() -> None:
     move = "- rename: {fields: [{from: time, to: x}]}\n- drop_fields: {fields: ['@timestamp']}"
     set_time = "- add_fields: {target: '', fields: {'@timestamp': '%s'}}"
     batch = batch_of([{"time": "a"}])
@@ -106,7 +108,7 @@ def test_a_time_moves_with_its_zone_or_not_at_all():
     assert record["error"]["message"].startswith("@timestamp cannot be 'noon'")
 
 
-def test_all_of_an_event_can_be_moved():
+def test_all_of_an_event_can_be_moved() -> None:
     batch = batch_of([{"message": "x", "a": {"b": 1}}])
     chain_of("- move_fields: {to: my_, exclude: [host, agent]}")(batch)
     (record,) = records(batch)
@@ -116,7 +118,7 @@ def test_all_of_an_event_can_be_moved():
     assert not {"message", "a", "input"} & record.keys()
 
 
-def test_what_a_file_has_is_dropped_without_documents():
+def test_what_a_file_has_is_dropped_without_documents() -> None:
     batch = batch_of([{"message": "x"}])
     chain_of("- drop_fields: {fields: [agent, ecs, host.name, log.file.inode]}")(batch)
     (record,) = records(batch)

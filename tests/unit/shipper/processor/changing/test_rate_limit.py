@@ -20,14 +20,14 @@ class Limit:
         return len(self.pass_(*({"message": "x"} for _ in range(events))))
 
 
-def test_as_many_pass_as_the_limit_says_and_the_rest_is_dropped():
+def test_as_many_pass_as_the_limit_says_and_the_rest_is_dropped() -> None:
     limit = Limit("{limit: 10/s}")
     assert limit.pass_(*({"message": str(number)} for number in range(12))) == [str(number) for number in range(10)]
     assert limit.metrics.events_filtered == 2
     assert limit.count(3) == 0
 
 
-def test_room_comes_back_with_time_and_no_more_than_the_limit():
+def test_room_comes_back_with_time_and_no_more_than_the_limit() -> None:
     limit = Limit("{limit: 10/s}")
     limit.count(10)
     limit.clock.advance(0.375)
@@ -38,7 +38,7 @@ def test_room_comes_back_with_time_and_no_more_than_the_limit():
     assert limit.count(99) == 10
 
 
-def test_units_are_seconds_minutes_and_hours():
+def test_units_are_seconds_minutes_and_hours() -> None:
     for text, seconds in (("6/s", 1), ("6 / m", 60), ("6/h", 3600)):
         limit = Limit(f"{{limit: {text}}}")
         assert limit.count(9) == 6
@@ -46,7 +46,7 @@ def test_units_are_seconds_minutes_and_hours():
         assert limit.count(9) == 3
 
 
-def test_a_rate_below_one_lets_one_pass_after_a_while():
+def test_a_rate_below_one_lets_one_pass_after_a_while() -> None:
     limit = Limit("{limit: 0.5/s}")
     assert limit.count(1) == 0
     limit.clock.advance(1)
@@ -55,20 +55,27 @@ def test_a_rate_below_one_lets_one_pass_after_a_while():
     assert limit.count(2) == 1
 
 
-def test_a_burst_may_be_larger_than_the_rate():
+def test_a_burst_may_be_larger_than_the_rate() -> None:
     limit = Limit("{limit: 2/s, algorithm.token_bucket.burst_multiplier: 3}")
     assert limit.count(9) == 6
     limit.clock.advance(1)
     assert limit.count(9) == 2
 
 
-def test_each_combination_of_values_has_a_limit_of_its_own():
+def test_each_combination_of_values_has_a_limit_of_its_own() -> None:
     limit = Limit("{limit: 1/m, fields: [user, n]}")
-    docs = [{"user": "a", "n": 1}, {"user": "a", "n": 2}, {"user": "a", "n": 1}, {"user": "b"}, {"n": 2}, {"user": "b"}]
+    docs: list[Doc] = [
+        {"user": "a", "n": 1},
+        {"user": "a", "n": 2},
+        {"user": "a", "n": 1},
+        {"user": "b"},
+        {"n": 2},
+        {"user": "b"},
+    ]
     assert limit.pass_(*({"message": str(index), **doc} for index, doc in enumerate(docs))) == ["0", "1", "3", "4"]
 
 
-def test_values_that_a_file_has_are_looked_at_once():
+def test_values_that_a_file_has_are_looked_at_once() -> None:
     limit = Limit("{limit: 2/m, fields: [host.name, env]}")
     three = [{"message": "x"}] * 3
     assert len(limit.pass_(*three, static={"env": "a"})) == 2
@@ -76,7 +83,7 @@ def test_values_that_a_file_has_are_looked_at_once():
     assert len(limit.pass_(*three, static={"env": "b"})) == 2
 
 
-def test_full_buckets_are_let_go():
+def test_full_buckets_are_let_go() -> None:
     limit = Limit("{limit: 1/s, fields: [n], algorithm.token_bucket.gc.num_calls: 100}")
     (step,) = limit.chain._steps
     for number in range(100):
@@ -86,6 +93,6 @@ def test_full_buckets_are_let_go():
     assert limit.pass_({"message": "x", "n": 99}) == []
 
 
-def test_limits_of_two_inputs_are_apart():
+def test_limits_of_two_inputs_are_apart() -> None:
     first, second = Limit("{limit: 1/h}"), Limit("{limit: 1/h}")
     assert (first.count(2), second.count(2)) == (1, 1)

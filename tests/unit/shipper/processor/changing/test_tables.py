@@ -3,13 +3,14 @@ when the file has them, which all of its events share."""
 
 import pytest
 
+from shipper.event import Doc
 from tests.processing import processed
 
 RENAME_TWO = "rename: {fields: [{from: a, to: b}, {from: c, to: d}]}"
 COPY_TWO = "copy_fields: {fields: [{from: a, to: b}, {from: c, to: d}]}"
 
 
-def failed(kind, message):
+def failed(kind: str, message: str) -> Doc:
     return {"error": {"message": message, "type": kind}}
 
 
@@ -205,7 +206,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("config", "before", "after"), CASES, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_of_the_events_own_members(config, before, after):
+def test_of_the_events_own_members(config: str, before: Doc, after: Doc) -> None:
     # Its neighbour is there to see that nothing is done to it, and that it takes nothing from it.
     made, neighbour = processed(f"- if.has_fields: [own]\n  then:\n    - {config}", {**before, "own": 1}, {"x": 9})
     if "include_fields" not in config:
@@ -217,7 +218,7 @@ def test_of_the_events_own_members(config, before, after):
 @pytest.mark.parametrize(
     ("config", "before", "after"), CASES, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_of_members_that_the_file_has(config, before, after):
+def test_of_members_that_the_file_has(config: str, before: Doc, after: Doc) -> None:
     made = processed(f"- {config}", {"message": "x"}, {"message": "y"}, static=before)
     texts = [record.pop("message", None) for record in made]
     assert texts == ([None, None] if "include_fields" in config else ["x", "y"])
@@ -227,7 +228,7 @@ def test_of_members_that_the_file_has(config, before, after):
 @pytest.mark.parametrize(
     ("config", "before", "after"), CASES, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_of_members_that_the_file_has_for_one_of_two_events(config, before, after):
+def test_of_members_that_the_file_has_for_one_of_two_events(config: str, before: Doc, after: Doc) -> None:
     branch = f"- if.contains.message: x\n  then:\n    - {config}"
     made, neighbour = processed(branch, {"message": "x"}, {"message": "y"}, static=before)
     made.pop("message", None)

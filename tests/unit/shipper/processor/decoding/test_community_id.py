@@ -1,19 +1,23 @@
 """community_id: the ids that the specification's own implementation gives."""
 
+from typing import Any
+
 import pytest
 
+from shipper.event import Doc
 from tests.processing import processed
 
 
-def flow(source, destination, **more):
+def flow(source: tuple[str, int | str], destination: tuple[str, int | str], **more: Any) -> Doc:
     (ip, port), (to_ip, to_port) = source, destination
     return {"source": {"ip": ip, "port": port}, "destination": {"ip": to_ip, "port": to_port}, **more}
 
 
-def identified(doc, options=""):
+def identified(doc: Doc, options: str = "") -> str | None:
     (record,) = processed(f"- community_id: {options or '{}'}", {"message": "x", **doc})
     assert "error" not in record
-    return record.get("network", {}).get("community_id")
+    found: str | None = record.get("network", {}).get("community_id")
+    return found
 
 
 TCP = flow(("128.232.110.120", 34855), ("66.35.250.204", 80), network={"transport": "tcp"})
@@ -37,14 +41,14 @@ BACK = flow(("66.35.250.204", 80), ("128.232.110.120", 34855), network={"transpo
         ),
     ],
 )
-def test_flows_with_ports(doc, expected):
+def test_flows_with_ports(doc: Doc, expected: str) -> None:
     assert identified(doc) == expected
 
 
 HOST, ROUTER = "fe80::200:86ff:fe05:80da", "fe80::260:97ff:fe07:69ea"
 
 
-def icmp(protocol, source, destination, kind, code):
+def icmp(protocol: str, source: str, destination: str, kind: int, code: int) -> Doc:
     ends = {"source": {"ip": source}, "destination": {"ip": destination}}
     return {**ends, "network": {"transport": protocol}, "icmp": {"type": kind, "code": code}}
 
@@ -59,11 +63,11 @@ def icmp(protocol, source, destination, kind, code):
         (icmp("icmpv6", ROUTER, HOST, 136, 0), "1:dGHyGvjMfljg6Bppwm3bg0LO8TY="),
     ],
 )
-def test_messages_of_icmp(doc, expected):
+def test_messages_of_icmp(doc: Doc, expected: str) -> None:
     assert identified(doc) == expected
 
 
-def test_a_seed_and_names_of_fields_can_be_given():
+def test_a_seed_and_names_of_fields_can_be_given() -> None:
     fields = "{source_ip: a, source_port: b, destination_ip: c, destination_port: d, transport: e}"
     options = f"{{seed: 1, target: id, fields: {fields}}}"
     doc = {"message": "x", "a": "128.232.110.120", "b": 34855, "c": "66.35.250.204", "d": 80, "e": "tcp"}
@@ -84,19 +88,19 @@ def test_a_seed_and_names_of_fields_can_be_given():
         TCP | {"network": {"transport": "http"}},
     ],
 )
-def test_what_does_not_describe_a_flow_has_no_id_and_no_mark(doc):
+def test_what_does_not_describe_a_flow_has_no_id_and_no_mark(doc: Doc) -> None:
     assert identified(doc) is None
 
 
-def test_an_id_that_is_there_stays():
+def test_an_id_that_is_there_stays() -> None:
     assert identified(TCP | {"network": {"transport": "tcp", "community_id": "mine"}}) == "mine"
 
 
-def test_an_address_of_version_4_within_6_is_the_same():
+def test_an_address_of_version_4_within_6_is_the_same() -> None:
     mapped = TCP | {"source": {"ip": "::ffff:128.232.110.120", "port": 34855}}
     assert identified(mapped) == identified(TCP)
 
 
-def test_a_protocol_without_ports_is_identified_by_its_addresses():
+def test_a_protocol_without_ports_is_identified_by_its_addresses() -> None:
     doc = {"source": {"ip": "2.2.2.2"}, "destination": {"ip": "1.1.1.1"}, "network": {"transport": "gre"}}
     assert identified(doc) == "1:Z/19O7bkIOPCMQpQwH4v5KTGHZ8="

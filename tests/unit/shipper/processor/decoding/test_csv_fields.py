@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from shipper.event import Doc
 from shipper.processor.decoding.csv_fields import record
 from tests.processing import processed
 
@@ -36,7 +37,7 @@ from tests.processing import processed
         (' "a",b', [' "a"', "b"]),
     ],
 )
-def test_the_values_of_a_record(text, values):
+def test_the_values_of_a_record(text: str, values: list[str]) -> None:
     assert record(text, ",") == values
 
 
@@ -44,21 +45,21 @@ def test_the_values_of_a_record(text, values):
     ("text", "values"),
     [(' a,  b,\t"c,d"', ["a", "b", "c,d"]), ("a,  ", ["a", ""]), ("  \nb", [""]), ('"a" , b', ['a" , b'])],
 )
-def test_blanks_before_values_can_be_taken_off(text, values):
+def test_blanks_before_values_can_be_taken_off(text: str, values: list[str]) -> None:
     assert record(text, ",", trim=True) == values
 
 
-def test_the_separator_can_be_a_blank_that_is_taken_off_as_well():
+def test_the_separator_can_be_a_blank_that_is_taken_off_as_well() -> None:
     assert record("a  b", " ", trim=True) == ["a", "b"]
     assert record("a\tb", "\t") == ["a", "b"]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\r\n\n"])
-def test_where_there_is_no_record_there_are_no_values(text):
+def test_where_there_is_no_record_there_are_no_values(text: str) -> None:
     assert record(text, ",") is None
 
 
-def test_each_field_goes_where_it_is_sent():
+def test_each_field_goes_where_it_is_sent() -> None:
     chain = "- decode_csv_fields: {fields: {message: csv.line, a.b: a.b}, separator: ;, overwrite_keys: true}"
     (event,) = processed(chain, {"message": "1;2", "a": {"b": "3"}, "csv": {"line": "x"}})
     assert event == {"message": "1;2", "csv": {"line": ["1", "2"]}, "a": {"b": ["3"]}}
@@ -76,13 +77,13 @@ def test_each_field_goes_where_it_is_sent():
         (", fail_on_error: false", {"a": "1,2", "b": "before"}, None),
     ],
 )
-def test_errors_are_told_as_asked_for(options, doc, words):
+def test_errors_are_told_as_asked_for(options: str, doc: Doc, words: str | None) -> None:
     (event,) = processed(f"- decode_csv_fields: {{fields: {{a: b}}{options}}}", {"message": "x", **doc})
     assert words in event.pop("error")["message"] if words else "error" not in event
     assert event == {"message": "x", **doc}
 
 
-def test_after_an_error_all_fields_are_as_before_unless_said_otherwise():
+def test_after_an_error_all_fields_are_as_before_unless_said_otherwise() -> None:
     doc = {"message": "1,2", "x": "3,4"}
     for option, left in (("true", doc), ("false", {"message": "1,2", "x": ["3", "4"]})):
         chain = f"- decode_csv_fields: {{fields: {{x: x, none: y}}, fail_on_error: {option}}}"
@@ -106,7 +107,7 @@ def test_after_an_error_all_fields_are_as_before_unless_said_otherwise():
         " " * 2_000_000 + '"',
     ],
 )
-def test_long_lines_take_linear_time(text):
+def test_long_lines_take_linear_time(text: str) -> None:
     begun = time.process_time()
     record(text, ",", trim=True)
     assert time.process_time() - begun < 4

@@ -5,16 +5,18 @@ import gzip
 import json
 import time
 import tracemalloc
+from typing import Any
 
 import pytest
 
+from shipper.event import Doc
 from shipper.processor.decoding.fields import duration
 from tests.processing import batch_of, chain_of, processed
 
 NOT_TEXT = b"\xff\x00\x80"
 
 
-def base64_of(data):
+def base64_of(data: str | bytes) -> str:
     return base64.b64encode(data if isinstance(data, bytes) else data.encode()).decode()
 
 
@@ -28,7 +30,7 @@ def base64_of(data):
         ("", ""),
     ],
 )
-def test_base64_becomes_text(encoded, decoded):
+def test_base64_becomes_text(encoded: str, decoded: str) -> None:
     chain = "- decode_base64_field: {field: {from: a, to: b.c}}\n- decode_base64_field: {field: {from: a}}"
     (record,) = processed(chain, {"message": "x", "a": encoded})
     assert record == {"message": "x", "a": decoded, "b": {"c": decoded}}
@@ -37,7 +39,7 @@ def test_base64_becomes_text(encoded, decoded):
 @pytest.mark.parametrize(
     "value", ["bad data", "Y29ycmVjdA=x", "a", "-_-_", "ä", "Y" * 1_000_001, 7, None, ["Y29ycmVjdA=="]]
 )
-def test_what_is_no_base64_stays_and_is_marked(value):
+def test_what_is_no_base64_stays_and_is_marked(value: Any) -> None:
     (record,) = processed("- decode_base64_field: {field: {from: a, to: b}}", {"message": "x", "a": value})
     error = record.pop("error")
     assert error["type"] == "decode_base64_field"
@@ -57,13 +59,13 @@ def test_what_is_no_base64_stays_and_is_marked(value):
         (", ignore_missing: true", {"a": "!"}, True),
     ],
 )
-def test_errors_are_told_as_asked_for(processor, options, doc, marked):
+def test_errors_are_told_as_asked_for(processor: str, options: str, doc: Doc, marked: bool) -> None:
     (record,) = processed(f"- {processor}: {{field: {{from: a}}{options}}}", {"message": "x", **doc})
     assert ("error" in record) == marked
     assert record.get("a") == doc.get("a")
 
 
-def test_bytes_that_are_no_text_reach_the_next_processor_as_they_are():
+def test_bytes_that_are_no_text_reach_the_next_processor_as_they_are() -> None:
     chain = """
 - decode_base64_field: {field: {from: a}}
 - decompress_gzip_field: {field: {from: a, to: b}}
@@ -74,14 +76,16 @@ def test_bytes_that_are_no_text_reach_the_next_processor_as_they_are():
     batch = batch_of([{"message": packed, "a": packed}])
     chain_of(chain)(batch)
     assert batch.messages.texts == ["plain"]
+    assert batch.messages.docs is not None
     (doc,) = batch.messages.docs
     assert doc["b"] == "plain"
     assert isinstance(doc["a"], bytes)
 
 
-def unpacked(data, options=""):
+def unpacked(data: str | bytes, options: str = "") -> tuple[str | bytes, str]:
     batch = batch_of([{"message": "x", "a": data}])
     chain_of(f"- decompress_gzip_field: {{field: {{from: a}}{options}}}")(batch)
+    assert batch.messages.docs is not None
     doc = batch.messages.docs[0]
     return doc["a"], doc.get("error", {}).get("message", "")
 
@@ -96,7 +100,7 @@ def unpacked(data, options=""):
         (gzip.compress(b"x" * 100, mtime=0), "x" * 100),
     ],
 )
-def test_gzip_is_decompressed(data, result):
+def test_gzip_is_decompressed(data: bytes, result: str | bytes) -> None:
     assert unpacked(data, ", max_bytes: 100") == (result, "")
 
 
@@ -113,13 +117,13 @@ def test_gzip_is_decompressed(data, result):
         (gzip.compress(b"", mtime=0) * 50 + gzip.compress(b"x" * 101, mtime=0), "more than 100 bytes"),
     ],
 )
-def test_what_cannot_be_decompressed_stays_and_is_marked(data, words):
+def test_what_cannot_be_decompressed_stays_and_is_marked(data: str | bytes, words: str) -> None:
     left, message = unpacked(data, ", max_bytes: 100")
     assert left == data
     assert words in message
 
 
-def test_a_gzip_bomb_costs_neither_memory_nor_time():
+def test_a_gzip_bomb_costs_neither_memory_nor_time() -> None:
     bomb = gzip.compress(bytes(200_000_000), 1)
     tracemalloc.start()
     begun = time.process_time()
@@ -133,7 +137,7 @@ def test_a_gzip_bomb_costs_neither_memory_nor_time():
     assert spent < 2
 
 
-def test_a_million_empty_members_take_linear_time():
+def test_a_million_empty_members_take_linear_time() -> None:
     begun = time.process_time()
     unpacked(gzip.compress(b"") * 20_000)
     assert time.process_time() - begun < 2
@@ -155,27 +159,27 @@ def test_a_million_empty_members_take_linear_time():
         ("2562047h", 2562047 * 3600 * 10**9),
     ],
 )
-def test_durations_are_read_as_go_writes_them(text, nanoseconds):
+def test_durations_are_read_as_go_writes_them(text: str, nanoseconds: int) -> None:
     assert duration(text) == nanoseconds
 
 
 @pytest.mark.parametrize(
     "text", ["", "1", "s", "1 s", "1x", "1s2", "--1s", ".s", "1e3s", "2562048h", "9" * 1_000_000 + "s"]
 )
-def test_what_is_no_duration_is_none(text):
+def test_what_is_no_duration_is_none(text: str) -> None:
     assert duration(text) is None
 
 
 @pytest.mark.parametrize(
     ("unit", "number"), [("milliseconds", 90500.0), ("seconds", 90.5), ("minutes", 90.5 / 60), ("hours", 90.5 / 3600)]
 )
-def test_a_duration_becomes_a_number(unit, number):
+def test_a_duration_becomes_a_number(unit: str, number: float) -> None:
     (record,) = processed(f"- decode_duration: {{field: a.b, format: {unit}}}", {"message": "x", "a": {"b": "1m30.5s"}})
     assert record["a"]["b"] == pytest.approx(number)
 
 
 @pytest.mark.parametrize("doc", [{}, {"a": "soon"}, {"a": 7}, {"a": None}])
-def test_what_is_no_duration_stays_without_a_mark(doc):
+def test_what_is_no_duration_stays_without_a_mark(doc: Doc) -> None:
     (record,) = processed("- decode_duration: {field: a}", {"message": "x", **doc})
     assert record == {"message": "x", **doc}
     assert json.dumps(record)

@@ -2,14 +2,16 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
+from shipper.event import Doc
 from shipper.metrics import Metrics
 from tests.processing import batch_of, chain_of, processed, records
 
 
-def decoded(text, *options, **members):
+def decoded(text: str, *options: str, **members: Any) -> Doc:
     lines = "".join(f"\n    {option}" for option in options)
     (record,) = processed(f"- decode_json_fields:\n    fields: [a]{lines}", {"message": "x", "a": text, **members})
     assert record.pop("message") == "x"
@@ -35,11 +37,11 @@ NESTED = json.dumps({"b": json.dumps({"c": json.dumps({"d": 1}), "l": "[1]"}), "
         ('["{\\"x\\":1}"]', ["max_depth: 1"], ['{"x":1}']),
     ],
 )
-def test_the_value_replaces_the_text(text, options, value):
+def test_the_value_replaces_the_text(text: str, options: list[str], value: Any) -> None:
     assert decoded(text, *options) == {"a": value}
 
 
-def test_the_value_can_go_elsewhere():
+def test_the_value_can_go_elsewhere() -> None:
     assert decoded('{"b":1}', "target: x.y") == {"a": '{"b":1}', "x": {"y": {"b": 1}}}
 
 
@@ -56,7 +58,7 @@ def test_the_value_can_go_elsewhere():
         ('{"tags":["b"],"message":"y"}', [], {}, {}),
     ],
 )
-def test_an_empty_target_merges_with_the_event(text, options, before, after):
+def test_an_empty_target_merges_with_the_event(text: str, options: list[str], before: Doc, after: Doc) -> None:
     lines = "".join(f"\n    {option}" for option in ['target: ""', *options])
     chain = f"- decode_json_fields:\n    fields: [a]{lines}"
     static = {"tags": ["t"], "fields": {"env": "prod"}}
@@ -64,13 +66,13 @@ def test_an_empty_target_merges_with_the_event(text, options, before, after):
     assert record == {"message": "x", "a": text, **static, **before, **after}
 
 
-def merged(text):
+def merged(text: str) -> Doc:
     batch = batch_of([{"message": text}], time=1.0)
     chain_of('- decode_json_fields: {fields: [message], target: "", overwrite_keys: true, add_error_key: true}')(batch)
     return records(batch)[0]
 
 
-def test_the_json_can_bring_message_and_time_and_members_of_log():
+def test_the_json_can_bring_message_and_time_and_members_of_log() -> None:
     record = merged(
         '{"message":"y","@timestamp":"2026-11-21T09:30:00+01:00","log":{"level":"info","offset":99},"type":"t"}'
     )
@@ -86,7 +88,7 @@ def test_the_json_can_bring_message_and_time_and_members_of_log():
 @pytest.mark.parametrize(
     "text", ['{"@timestamp":7,"b":1}', '{"@timestamp":"soon","b":1}', '{"type":"_x","b":1}', '{"log":"text","b":1}']
 )
-def test_what_the_root_cannot_take_is_told_and_the_rest_is_taken(text):
+def test_what_the_root_cannot_take_is_told_and_the_rest_is_taken(text: str) -> None:
     record = merged(text)
     assert record["b"] == 1
     assert record["@timestamp"] == "1970-01-01T00:00:01.000Z"
@@ -106,7 +108,7 @@ def test_what_the_root_cannot_take_is_told_and_the_rest_is_taken(text):
         (["target: message.x"], "{}", "message"),
     ],
 )
-def test_an_error_is_counted_and_told_where_asked_for(options, text, words):
+def test_an_error_is_counted_and_told_where_asked_for(options: list[str], text: str, words: str) -> None:
     assert decoded(text, *options) == {"a": text}
     record = decoded(text, *options, "add_error_key: true")
     assert words in record.pop("error")["message"]
@@ -116,12 +118,12 @@ def test_an_error_is_counted_and_told_where_asked_for(options, text, words):
     assert metrics.processor_failures == 1
 
 
-def test_what_is_there_and_no_text_or_not_there_is_left():
+def test_what_is_there_and_no_text_or_not_there_is_left() -> None:
     (record,) = processed("- decode_json_fields: {fields: [a, none], add_error_key: true}", {"message": "x", "a": 7})
     assert record == {"message": "x", "a": 7}
 
 
-def test_one_field_that_is_no_json_does_not_keep_back_the_others():
+def test_one_field_that_is_no_json_does_not_keep_back_the_others() -> None:
     (record,) = processed("- decode_json_fields: {fields: [a, b], add_error_key: true}", {"a": "{", "b": "{}"})
     assert record["b"] == {}
     assert "field a" in record["error"]["message"]
@@ -135,7 +137,7 @@ def test_one_field_that_is_no_json_does_not_keep_back_the_others():
         ("[1]", [1], None),
     ],
 )
-def test_the_id_of_the_document_is_moved(text, left, metadata):
+def test_the_id_of_the_document_is_moved(text: str, left: Any, metadata: dict[str, str] | None) -> None:
     record = decoded(text, "document_id: id")
     assert record["a"] == left
     assert record.get("@metadata") == metadata
@@ -152,7 +154,7 @@ def test_the_id_of_the_document_is_moved(text, left, metadata):
         "1" * 1_000_000,
     ],
 )
-def test_hostile_texts_stay_what_they_are(text):
+def test_hostile_texts_stay_what_they_are(text: str) -> None:
     begun = time.process_time()
     record = decoded(text, "add_error_key: true")
     assert time.process_time() - begun < 5
@@ -160,7 +162,7 @@ def test_hostile_texts_stay_what_they_are(text):
 
 
 @pytest.mark.parametrize("bracket", ["[", "\\u005b"])
-def test_json_in_json_cannot_get_deeper_than_an_event_can_be(bracket):
+def test_json_in_json_cannot_get_deeper_than_an_event_can_be(bracket: str) -> None:
     options = ("max_depth: 2", "process_array: true", "add_error_key: true")
     texts = ['{"x":' + json.dumps("[" * n + "]" * n).replace("[", bracket) + "}" for n in (199, 200)]
     assert isinstance(decoded(texts[0], *options)["a"]["x"], list)

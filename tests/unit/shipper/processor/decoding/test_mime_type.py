@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from shipper.event import Doc
 from shipper.processor.decoding.mime_type import mime_type
 from tests.processing import processed
 
@@ -37,23 +38,23 @@ UTF8 = "; charset=utf-8"
         ("a\x00b", None),
     ],
 )
-def test_knows_what_it_is(data, kind):
+def test_knows_what_it_is(data: str | bytes, kind: str | None) -> None:
     assert mime_type(data if isinstance(data, bytes) else data.encode()) == kind
 
 
-def test_the_type_goes_to_the_target():
+def test_the_type_goes_to_the_target() -> None:
     chain = "- detect_mime_type: {field: message, target: http.type}"
     assert processed(chain, {"message": "x y"}) == [{"message": "x y", "http": {"type": f"text/plain{UTF8}"}}]
 
 
-def test_what_was_decoded_to_bytes_is_known_too():
+def test_what_was_decoded_to_bytes_is_known_too() -> None:
     png = base64.b64encode(bytes.fromhex("89504e470d0a1a0a0000000d49484452")).decode()
     chain = "- decode_base64_field: {field: {from: a}}\n- detect_mime_type: {field: a, target: t}"
     assert processed(chain, {"message": "x", "a": png})[0]["t"] == "image/png"
 
 
 @pytest.mark.parametrize("doc", [{}, {"a": ""}, {"a": 7}, {"a": "\x01"}])
-def test_what_is_not_known_has_no_type_and_no_mark(doc):
+def test_what_is_not_known_has_no_type_and_no_mark(doc: Doc) -> None:
     (record,) = processed("- detect_mime_type: {field: a, target: t}", {"message": "x", **doc})
     assert record == {"message": "x", **doc}
 
@@ -64,7 +65,7 @@ LOL = "<!DOCTYPE l [<!ENTITY a0 'x'>" + "".join(f"<!ENTITY a{n} '{f'&a{n - 1};' 
 @pytest.mark.parametrize(
     "text", ["<x>" * 1_000_000, "<x " * 1_000_000, "[" * 3_000_000, f"{LOL}]><l>&a11;</l>", "<" * 3_000_000]
 )
-def test_hostile_texts_take_linear_time(text):
+def test_hostile_texts_take_linear_time(text: str) -> None:
     begun = time.process_time()
     assert mime_type(text.encode()) in (f"text/plain{UTF8}", None)
     assert time.process_time() - begun < 3

@@ -9,7 +9,7 @@ from tests.processing import processed
 CHAIN = "- registered_domain: {field: a, target_field: r, target_etld_field: e, target_subdomain_field: s"
 
 
-def domains(name, options=""):
+def domains(name: str | int, options: str = "") -> tuple[list[str | None], str | None]:
     (record,) = processed(f"{CHAIN}{options}}}", {"message": "x", "a": name})
     assert record["a"] == name
     return [record.get(key) for key in ("r", "e", "s")], record.get("error", {}).get("type")
@@ -28,21 +28,21 @@ def domains(name, options=""):
         ("www.ck", ["www.ck", "ck", None]),
     ],
 )
-def test_takes_names_apart(name, found):
+def test_takes_names_apart(name: str, found: list[str | None]) -> None:
     assert domains(name) == (found, None)
 
 
 @pytest.mark.parametrize(
     "name", ["com", "co.uk", "", ".", "a..com", ".example.org", "example.org.", 7, "a." * 150 + "com"]
 )
-def test_what_is_below_no_domain_is_an_error_unless_ignored(name):
+def test_what_is_below_no_domain_is_an_error_unless_ignored(name: str | int) -> None:
     begun = time.process_time()
     assert domains(name) == ([None] * 3, "registered_domain")
     assert domains(name, ", ignore_failure: true") == ([None] * 3, None)
     assert time.process_time() - begun < 5
 
 
-def test_a_field_that_is_not_there_can_be_ignored():
+def test_a_field_that_is_not_there_can_be_ignored() -> None:
     (first,) = processed("- registered_domain: {field: a, target_field: r}", {"message": "x"})
     (second,) = processed("- registered_domain: {field: a, target_field: r, ignore_missing: true}", {"message": "x"})
     assert "error" in first

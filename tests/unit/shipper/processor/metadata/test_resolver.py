@@ -1,7 +1,7 @@
 """The resolver asks real name servers: over UDP, on this machine."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -9,7 +9,7 @@ from config.processors.dns import DnsConfig
 from shipper.processor.metadata.resolver import FAILURE, Answer, Resolver, Workers
 from tests.name_servers import NameServer
 
-ZONE = {
+ZONE: dict[tuple[str, str], Sequence[str]] = {
     ("4.3.2.1.in-addr.arpa.", "PTR"): ["web.example."],
     ("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa.", "PTR"): ["six.example."],
     ("web.example.", "A"): ["192.0.2.1", "192.0.2.2"],
@@ -86,7 +86,7 @@ def test_work_goes_on_after_a_thread_has_died() -> None:
     workers, done = Workers(1), threading.Event()
     hook, threading.excepthook = threading.excepthook, lambda _: None
     try:
-        workers.start(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+        workers.start(lambda: 1 // 0)  # type: ignore[arg-type]  # it raises before it could return
         workers._threads[0].join(10)
     finally:
         threading.excepthook = hook

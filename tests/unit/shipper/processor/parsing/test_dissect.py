@@ -5,13 +5,14 @@ import time
 
 import pytest
 
+from shipper.event import Doc
 from shipper.metrics import Metrics
 from tests.processing import batch_of, chain_of, processed, records
 
 BELOW_ROOT = 'target_prefix: ""'
 
 
-def dissected(tokenizer, text, *options):
+def dissected(tokenizer: str, text: str, *options: str) -> Doc:
     """The members that the event gets, and its error's words."""
     lines = "".join(f"\n    {option}" for option in (BELOW_ROOT, *options))
     (record,) = processed(f"- dissect:\n    tokenizer: {json.dumps(tokenizer)}{lines}", {"message": text})
@@ -65,7 +66,7 @@ def dissected(tokenizer, text, *options):
         ("%{a#2|integer}%{b->|string} %{c}", "42x   y", {"a": 42, "b": "x", "c": "y"}),
     ],
 )
-def test_takes_texts_apart(tokenizer, text, found):
+def test_takes_texts_apart(tokenizer: str, text: str, found: Doc) -> None:
     assert dissected(tokenizer, text) == found
 
 
@@ -80,7 +81,7 @@ def test_takes_texts_apart(tokenizer, text, found):
         ("%{a#3}-%{b}", "123+4"),
     ],
 )
-def test_a_text_of_another_form_is_flagged_and_marked(tokenizer, text):
+def test_a_text_of_another_form_is_flagged_and_marked(tokenizer: str, text: str) -> None:
     metrics = Metrics()
     batch = batch_of([{"message": text}])
     chain_of(f"- dissect: {{tokenizer: {json.dumps(tokenizer)}}}", metrics)(batch)
@@ -91,7 +92,7 @@ def test_a_text_of_another_form_is_flagged_and_marked(tokenizer, text):
     assert metrics.processor_failures == 1
 
 
-def test_ignore_failure_leaves_the_flag_only():
+def test_ignore_failure_leaves_the_flag_only() -> None:
     batch = batch_of([{"message": "x"}, {}])
     chain_of('- dissect: {tokenizer: "a%{b}", ignore_failure: true}')(batch)
     first, second = records(batch)
@@ -104,15 +105,15 @@ def test_ignore_failure_leaves_the_flag_only():
     ("options", "value"),
     [("none", "  x  "), ("left", "x  "), ("right", "  x"), ("all", "x")],
 )
-def test_values_are_trimmed(options, value):
+def test_values_are_trimmed(options: str, value: str) -> None:
     assert dissected("%{a},%{b|string},%{c}", "  x  ,1 ,", f"trim_values: {options}")["a"] == value
 
 
-def test_the_characters_to_trim_can_be_chosen():
+def test_the_characters_to_trim_can_be_chosen() -> None:
     assert dissected("[%{a}]", "[-+x+-]", "trim_values: all", 'trim_chars: "+-"') == {"a": "x"}
 
 
-def test_keys_go_below_dissect_unless_said_otherwise():
+def test_keys_go_below_dissect_unless_said_otherwise() -> None:
     chain = '- dissect: {tokenizer: "%{a} %{b.c}"}\n- dissect: {tokenizer: "%{a} %{d}", target_prefix: x.y}'
     (record,) = processed(chain, {"message": "1 2"})
     assert record["dissect"] == {"a": "1", "b": {"c": "2"}}
@@ -132,7 +133,7 @@ def test_keys_go_below_dissect_unless_said_otherwise():
         ("%{?k} %{x} %{&k}", {"one": "before"}),
     ],
 )
-def test_nothing_is_written_where_a_key_is_there_already(tokenizer, there):
+def test_nothing_is_written_where_a_key_is_there_already(tokenizer: str, there: Doc) -> None:
     before = {"message": "one two three", **there}
     (record,) = processed(
         f'- dissect: {{tokenizer: "{tokenizer}", target_prefix: ""}}', before, static={"fields": {"env": "prod"}}
@@ -141,7 +142,7 @@ def test_nothing_is_written_where_a_key_is_there_already(tokenizer, there):
     assert record == {**before, "fields": {"env": "prod"}}
 
 
-def test_overwrite_keys_replaces_what_is_there():
+def test_overwrite_keys_replaces_what_is_there() -> None:
     chain = (
         '- dissect: {tokenizer: "%{a} %{message} %{log.level} %{fields.env}", target_prefix: "", overwrite_keys: true}'
     )
@@ -153,23 +154,24 @@ def test_overwrite_keys_replaces_what_is_there():
     assert record["log"]["file"]["path"] == "/var/log/app.log"
 
 
-def test_log_members_of_one_event_are_not_those_of_the_next():
+def test_log_members_of_one_event_are_not_those_of_the_next() -> None:
     batch = batch_of([{"message": "info x"}, {"message": "warn y"}])
     chain_of('- dissect: {tokenizer: "%{log.level} %{x}", target_prefix: ""}')(batch)
     first, second = records(batch)
     assert (first["log"]["level"], second["log"]["level"]) == ("info", "warn")
     assert first["log"]["file"] == second["log"]["file"]
+    assert batch.messages.docs is not None
     assert batch.messages.docs[0]["log"]["file"] is not batch.messages.docs[1]["log"]["file"]
 
 
-def test_a_key_above_that_is_a_value_stays_one():
+def test_a_key_above_that_is_a_value_stays_one() -> None:
     chain = '- dissect: {tokenizer: "%{a.b}", target_prefix: "", overwrite_keys: true}'
     (record,) = processed(chain, {"message": "1", "a": "text"})
     assert record["a"] == "text"
     assert "a is" in record["error"]["message"] or "'b'" in record["error"]["message"]
 
 
-def test_a_name_in_the_text_cannot_make_any_number_of_objects():
+def test_a_name_in_the_text_cannot_make_any_number_of_objects() -> None:
     name = "a." * 16 + "a"
     assert dissected("%{?k}=%{&k}", f"{name}=1") == {name: "1"}
 
@@ -177,12 +179,12 @@ def test_a_name_in_the_text_cannot_make_any_number_of_objects():
 @pytest.mark.parametrize(
     ("doc", "words"), [({}, "is not there"), ({"x": 7}, "is no text"), ({"x": ""}, "is not of the tokenizer's form")]
 )
-def test_a_field_that_is_no_text_is_an_error(doc, words):
+def test_a_field_that_is_no_text_is_an_error(doc: Doc, words: str) -> None:
     (record,) = processed('- dissect: {tokenizer: "%{a}", field: x}', doc)
     assert words in record["error"]["message"]
 
 
-def test_a_path_is_taken_apart_once_for_the_file():
+def test_a_path_is_taken_apart_once_for_the_file() -> None:
     batch = batch_of([{"message": "a"}, {"message": "b"}])
     chain_of('- dissect: {tokenizer: "/var/log/%{app}.log", field: log.file.path, target_prefix: service}')(batch)
     assert batch.messages.docs is None
@@ -198,7 +200,7 @@ def test_a_path_is_taken_apart_once_for_the_file():
         ("%{?k}=%{&k}", "a." * 1_000_000 + "=1"),
     ],
 )
-def test_hostile_texts_take_linear_time(tokenizer, text):
+def test_hostile_texts_take_linear_time(tokenizer: str, text: str) -> None:
     batch = batch_of([{"message": text}])
     chain = chain_of(f'- dissect: {{tokenizer: "{tokenizer}"}}')
     begun = time.process_time()

@@ -2,13 +2,15 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
+from shipper.event import Doc
 from tests.processing import batch_of, chain_of, processed, records
 
 
-def matched(patterns, text, *options, **members):
+def matched(patterns: list[str], text: str, *options: str, **members: Any) -> Doc:
     lines = "".join(f"\n    {option}" for option in options)
     (record,) = processed(f"- grok:\n    patterns: {json.dumps(patterns)}{lines}", {"message": text, **members})
     return record
@@ -42,20 +44,20 @@ def matched(patterns, text, *options, **members):
         ("%{WORD}", "x", {}),
     ],
 )
-def test_fields_come_from_the_named_parts(pattern, text, found):
+def test_fields_come_from_the_named_parts(pattern: str, text: str, found: Doc) -> None:
     batch = batch_of([{"message": text}])
     chain_of(f"- grok: {{patterns: [{json.dumps(pattern)}]}}")(batch)
     assert batch.messages.texts == [text]
     assert (batch.messages.docs or [{}]) == [found]
 
 
-def test_the_first_pattern_that_matches_wins():
+def test_the_first_pattern_that_matches_wins() -> None:
     patterns = ["n=%{INT:n:int}", "%{WORD:word} %{WORD:other}", "%{WORD:none}"]
     assert matched(patterns, "x y")["word"] == "x"
     assert matched(patterns, "n=7 y") == {"message": "n=7 y", "n": 7}
 
 
-def test_patterns_of_your_own_come_first():
+def test_patterns_of_your_own_come_first() -> None:
     chain = """
 - grok:
     patterns: ['%{ORDER:order}']
@@ -65,36 +67,36 @@ def test_patterns_of_your_own_come_first():
     assert record == {"message": "ab-xy", "order": "ab-xy", "number": "xy"}
 
 
-def test_names_of_patterns_become_fields_where_asked_for():
+def test_names_of_patterns_become_fields_where_asked_for() -> None:
     record = matched(["%{WORD} %{HOST:to}"], "x web-1", "named_captures_only: false")
     assert record == {"message": "x web-1", "WORD": "x", "to": "web-1", "HOSTNAME": "web-1"}
 
 
-def test_fields_go_below_the_target_prefix():
+def test_fields_go_below_the_target_prefix() -> None:
     assert matched(["%{WORD:a} %{WORD:b.c}"], "1 2", "target_prefix: x")["x"] == {"a": "1", "b": {"c": "2"}}
 
 
-def test_a_field_that_is_there_is_replaced_unless_said_otherwise():
+def test_a_field_that_is_there_is_replaced_unless_said_otherwise() -> None:
     assert matched(["%{WORD:message} %{WORD:a}"], "1 2", a="before") == {"message": "1", "a": "2"}
     record = matched(["%{WORD:b} %{WORD:a}"], "1 2", "overwrite_keys: false", a="before")
     assert record.pop("error")["type"] == "grok"
     assert record == {"message": "1 2", "a": "before"}
 
 
-def test_a_text_that_no_pattern_matches_is_tagged_and_marked():
+def test_a_text_that_no_pattern_matches_is_tagged_and_marked() -> None:
     static = {"tags": ["mine"]}
     (record,) = processed("- grok: {patterns: ['%{INT:a}', '%{IP:b}']}", {"message": "x"}, static=static)
     assert record["tags"] == ["mine", "_grokparsefailure"]
     assert record["error"] == {"message": "field message is matched by no pattern", "type": "grok"}
 
 
-def test_a_tag_that_is_there_is_not_added_again():
+def test_a_tag_that_is_there_is_not_added_again() -> None:
     static = {"tags": ["_grokparsefailure", "mine"]}
     (record,) = processed("- grok: {patterns: ['%{INT:a}']}", {"message": "x"}, static=static)
     assert record["tags"] == ["_grokparsefailure", "mine"]
 
 
-def test_tags_and_marks_of_a_failure_can_be_chosen():
+def test_tags_and_marks_of_a_failure_can_be_chosen() -> None:
     record = matched(["%{INT:a}"], "x", "ignore_failure: true", "tag_on_failure: [one, two]")
     assert record == {"message": "x", "tags": ["one", "two"]}
     assert matched(["%{INT:a}"], "x", "ignore_failure: true", "tag_on_failure: []") == {"message": "x"}
@@ -108,7 +110,7 @@ def test_tags_and_marks_of_a_failure_can_be_chosen():
         ({"x": 7}, "ignore_missing: true", "is no text"),
     ],
 )
-def test_a_field_that_is_not_there_or_no_text(doc, option, words):
+def test_a_field_that_is_not_there_or_no_text(doc: Doc, option: str, words: str | None) -> None:
     (record,) = processed(f"- grok: {{field: x, patterns: ['%{{INT:a}}'], {option}}}", doc)
     assert words in record["error"]["message"] if words else "error" not in record
 
@@ -169,20 +171,21 @@ APACHE = (
         ),
     ],
 )
-def test_whole_lines_become_the_fields_of_the_common_schema(pattern, text, found):
+def test_whole_lines_become_the_fields_of_the_common_schema(pattern: str, text: str, found: Doc) -> None:
     assert matched([f"%{{{pattern}}}"], text) == found
 
 
 @pytest.mark.parametrize(("text", "left"), [("a b", "b"), ("a ", ""), ("a", "a")])
-def test_the_message_can_be_what_is_left_of_it(text, left):
+def test_the_message_can_be_what_is_left_of_it(text: str, left: str) -> None:
     batch = batch_of([{"message": text}])
     chain_of("- grok: {patterns: ['^%{WORD:x}(?: %{GREEDYDATA:message})?$']}")(batch)
     assert records(batch)[0]["message"] == left
     assert batch.messages.texts == [left]
+    assert batch.messages.docs is not None
     assert batch.messages.docs[0].keys() == ({"x"} if left else {"x", "message"})
 
 
-def test_members_of_log_and_host_that_are_there_stay():
+def test_members_of_log_and_host_that_are_there_stay() -> None:
     batch = batch_of([{"message": "\tat com.example.Shop.buy(Shop.java:42) by web-2"}])
     chain_of("- grok: {patterns: ['%{JAVASTACK} by %{HOSTNAME:host.hostname}']}")(batch)
     (record,) = records(batch)
@@ -205,7 +208,7 @@ def test_members_of_log_and_host_that_are_there_stay():
         ("%{HOSTNAME:a}$", "a.b-" * 250_000),
     ],
 )
-def test_hostile_texts_take_linear_time(pattern, text):
+def test_hostile_texts_take_linear_time(pattern: str, text: str) -> None:
     batch = batch_of([{"message": text}])
     chain = chain_of(f"- grok: {{patterns: [{json.dumps(pattern)}]}}")
     begun = time.process_time()

@@ -12,13 +12,14 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4fwpM"
 
 
-def redacted(text, patterns, *options):
+def redacted(text: str, patterns: list[str], *options: str) -> str:
     lines = "".join(f"\n    {option}" for option in options)
     batch = batch_of([{"message": text}])
     chain_of(f"- redact:\n    patterns: {json.dumps(patterns)}{lines}")(batch)
     (record,) = records(batch)
     assert ("redacted" in record["log"].get("flags", [])) == (record["message"] != text)
-    return record["message"]
+    message: str = record["message"]
+    return message
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def redacted(text, patterns, *options):
         ("email", "ä ö a@b.de ü", "ä ö * ü"),
     ],
 )  # fmt: skip
-def test_finds_what_its_name_says(name, text, masked):
+def test_finds_what_its_name_says(name: str, text: str, masked: str) -> None:
     assert redacted(text, [name], 'replacement: "*"') == masked
 
 
@@ -77,11 +78,11 @@ def test_finds_what_its_name_says(name, text, masked):
         ("password_assignment", "password is required"),
     ],
 )
-def test_leaves_what_only_looks_like_it(name, text):
+def test_leaves_what_only_looks_like_it(name: str, text: str) -> None:
     assert redacted(text, [name]) == text
 
 
-def test_secrets_are_masked_by_default_and_addresses_are_not():
+def test_secrets_are_masked_by_default_and_addresses_are_not() -> None:
     text = f"a@b.de 10.0.0.1 4111111111111111 {JWT} pwd=x"
     (record,) = processed("- redact:", {"message": text})
     assert (
@@ -89,7 +90,7 @@ def test_secrets_are_masked_by_default_and_addresses_are_not():
     )
 
 
-def test_patterns_of_your_own_mask_their_groups_or_all_that_they_match():
+def test_patterns_of_your_own_mask_their_groups_or_all_that_they_match() -> None:
     chain = r"""
 - redact:
     patterns: []
@@ -112,25 +113,25 @@ def test_patterns_of_your_own_mask_their_groups_or_all_that_they_match():
         (('mask: "#"', "keep_last: 100"), "4111 1111 1111 1111"),
     ],
 )
-def test_what_is_put_in_its_place_can_be_chosen(options, masked):
+def test_what_is_put_in_its_place_can_be_chosen(options: tuple[str, ...], masked: str) -> None:
     assert redacted("pay 4111 1111 1111 1111!", ["credit_card"], *options) == f"pay {masked}!"
 
 
-def test_fields_are_masked_with_all_that_is_in_them():
+def test_fields_are_masked_with_all_that_is_in_them() -> None:
     chain = "- redact: {patterns: [email], fields: [message, user, list, n, none], replacement: '*'}"
     doc = {"message": "a@b.de", "user": {"mail": "a@b.de", "id": 7}, "list": ["x", {"y": "a@b.de"}], "n": 1}
     (record,) = processed(chain, doc)
     assert record == {"message": "*", "user": {"mail": "*", "id": 7}, "list": ["x", {"y": "*"}], "n": 1}
 
 
-def test_what_holds_no_secret_is_not_touched():
+def test_what_holds_no_secret_is_not_touched() -> None:
     batch = batch_of([{"message": "nothing"}])
     chain_of("- redact: {fields: [message, host]}")(batch)
     assert batch.messages.docs is None
     assert batch.messages.flags == {}
 
 
-def test_a_field_that_is_not_there_can_be_an_error():
+def test_a_field_that_is_not_there_can_be_an_error() -> None:
     (record,) = processed("- redact: {fields: [none], ignore_missing: false}", {"message": "x"})
     assert record["error"] == {"message": "field none is not there", "type": "redact"}
 
@@ -164,7 +165,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_texts_take_linear_time(kind):
+def test_hostile_texts_take_linear_time(kind: str) -> None:
     chain = chain_of(f"- redact: {{patterns: [{', '.join(PATTERNS)}]}}")
     spent = []
     for text in (HOSTILE[kind][: len(HOSTILE[kind]) // 8], HOSTILE[kind]):

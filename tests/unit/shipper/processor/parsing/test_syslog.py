@@ -1,5 +1,8 @@
+from typing import Any
+
 import pytest
 
+from shipper.event import Doc
 from shipper.metrics import Metrics
 from tests.processing import batch_of, chain_of, records
 
@@ -23,14 +26,14 @@ SYSLOG = {
 }
 
 
-def run(options, doc, metrics=None):
+def run(options: str, doc: Doc, metrics: Metrics | None = None) -> Doc:
     batch = batch_of([doc])
     chain_of(f"- syslog: {{{options}}}", metrics)(batch)
     (record,) = records(batch)
     return record
 
 
-def test_a_message_is_taken_apart():
+def test_a_message_is_taken_apart() -> None:
     record = run("", {"message": LINE})
     assert record["message"] == "this is the message"
     assert record["@timestamp"] == "2022-01-11T22:14:15.003Z"
@@ -38,13 +41,13 @@ def test_a_message_is_taken_apart():
     assert record["log"]["file"]["path"] == "/var/log/app.log"
 
 
-def test_the_text_goes_to_the_message_whatever_the_field_was():
+def test_the_text_goes_to_the_message_whatever_the_field_was() -> None:
     record = run("field: event.original", {"message": "x", "event": {"original": LINE}})
     assert record["message"] == "this is the message"
     assert record["event"] == {"original": LINE}
 
 
-def test_without_overwriting_what_is_there_stays_but_for_the_time():
+def test_without_overwriting_what_is_there_stays_but_for_the_time() -> None:
     record = run(
         "overwrite_keys: false", {"message": LINE, "log": {"syslog": {"priority": 1, "facility": {"code": 9}}}}
     )
@@ -54,13 +57,13 @@ def test_without_overwriting_what_is_there_stays_but_for_the_time():
     assert run("overwrite_keys: false", {"message": LINE, "log": {"syslog": "x"}})["log"]["syslog"] == "x"
 
 
-def test_with_overwriting_what_it_does_not_say_stays():
+def test_with_overwriting_what_it_does_not_say_stays() -> None:
     record = run("", {"message": LINE, "log": {"syslog": {"priority": 1, "mine": 2}}})
     assert record["log"]["syslog"] == SYSLOG | {"mine": 2}
     assert run("", {"message": LINE, "log": {"syslog": "x"}})["log"]["syslog"] == SYSLOG
 
 
-def test_what_all_events_of_a_file_have_there_is_not_changed_for_the_others():
+def test_what_all_events_of_a_file_have_there_is_not_changed_for_the_others() -> None:
     batch = batch_of([{"message": LINE}, {"message": LINE.replace("1024", "7")}, {"message": "<13>1 - - - - - - x"}])
     chain_of("- add_fields: {target: log.syslog, fields: {mine: 2}}\n- syslog: {}")(batch)
     first, second, third = records(batch)
@@ -69,21 +72,21 @@ def test_what_all_events_of_a_file_have_there_is_not_changed_for_the_others():
     assert third["log"]["syslog"].keys() == {"mine", "priority", "facility", "severity", "version"}
 
 
-def test_a_message_without_text_leaves_the_message_as_it_is():
+def test_a_message_without_text_leaves_the_message_as_it_is() -> None:
     record = run("", {"message": "<13>1 - - - - - -"})
     assert record["message"] == "<13>1 - - - - - -"
     assert record["log"]["syslog"]["priority"] == 13
     assert record["@timestamp"] == "1970-01-01T00:00:00.000Z"
 
 
-def test_the_format_and_the_zone_are_those_that_were_set():
+def test_the_format_and_the_zone_are_those_that_were_set() -> None:
     line = "<13>Oct 11 22:14:15 web-1 su: x"
     assert run("timezone: '+02:00'", {"message": line})["@timestamp"] == "2025-10-11T20:14:15.000Z"
     assert "error" in run("format: rfc5424", {"message": line})
 
 
 @pytest.mark.parametrize("value", ["Not of syslog.", "", None, 1, ["x"], {"a": 1}, "<" * 100_000])
-def test_what_is_not_of_syslog_is_told_in_the_event_which_is_otherwise_as_it_was(value):
+def test_what_is_not_of_syslog_is_told_in_the_event_which_is_otherwise_as_it_was(value: Any) -> None:
     metrics = Metrics()
     record = run("field: f, tag: mine", {"f": value, "message": "x"}, metrics)
     assert (record["f"], record["message"]) == (value, "x")
@@ -93,6 +96,6 @@ def test_what_is_not_of_syslog_is_told_in_the_event_which_is_otherwise_as_it_was
     assert "error" not in run("field: f, ignore_failure: true", {"f": value, "message": "x"})
 
 
-def test_a_missing_field_is_an_error_unless_that_is_ignored():
+def test_a_missing_field_is_an_error_unless_that_is_ignored() -> None:
     assert run("field: f", {"message": "x"})["error"]["message"] == "field f is no message of syslog: it is missing"
     assert "error" not in run("field: f, ignore_missing: true", {"message": "x"})

@@ -1,5 +1,9 @@
+from typing import Any
+
 import pytest
 
+from shipper.clock import Clock
+from shipper.event import Doc
 from shipper.metrics import Metrics
 from shipper.testing import ManualClock
 from tests.processing import batch_of, chain_of, records
@@ -7,35 +11,35 @@ from tests.processing import batch_of, chain_of, records
 LAYOUTS = "layouts: ['2006-01-02 15:04:05', UNIX]"
 
 
-def run(options, *docs, metrics=None, clock=None):
+def run(options: str, *docs: Doc, metrics: Metrics | None = None, clock: Clock | None = None) -> list[Doc]:
     batch = batch_of(docs, time=0.0)
     chain_of(f"- timestamp: {{{options}}}", metrics, clock)(batch)
     return records(batch)
 
 
-def test_the_time_of_an_event_is_read_out_of_a_field_that_stays():
+def test_the_time_of_an_event_is_read_out_of_a_field_that_stays() -> None:
     (record,) = run(f"field: start.time, {LAYOUTS}", {"start": {"time": "2015-03-07 11:06:39"}})
     assert record["@timestamp"] == "2015-03-07T11:06:39.000Z"
     assert record["start"] == {"time": "2015-03-07 11:06:39"}
 
 
-def test_another_field_can_take_it_and_the_time_of_the_event_stays():
+def test_another_field_can_take_it_and_the_time_of_the_event_stays() -> None:
     (record,) = run(f"field: t, target_field: event.start, {LAYOUTS}", {"t": 1425726399.25})
     assert record["event"] == {"start": "2015-03-07T11:06:39.250Z"}
     assert record["@timestamp"] == "1970-01-01T00:00:00.000Z"
 
 
-def test_a_zone_holds_for_times_without_one():
+def test_a_zone_holds_for_times_without_one() -> None:
     (record,) = run(f"field: t, timezone: America/Panama, {LAYOUTS}", {"t": "2015-03-07 11:06:39"})
     assert record["@timestamp"] == "2015-03-07T16:06:39.000Z"
 
 
-def test_a_time_without_a_year_is_of_the_current_one():
+def test_a_time_without_a_year_is_of_the_current_one() -> None:
     (record,) = run("field: message, layouts: ['Jan _2 15:04:05']", {"message": "Mar  7 11:06:39"}, clock=ManualClock())
     assert record["@timestamp"] == "2025-03-07T11:06:39.000Z"
 
 
-def test_the_events_own_time_is_a_time_already():
+def test_the_events_own_time_is_a_time_already() -> None:
     (record,) = run(f"field: '@timestamp', target_field: event.created, {LAYOUTS}", {"message": "x"})
     assert record["event"]["created"] == "1970-01-01T00:00:00.000Z"
 
@@ -43,7 +47,7 @@ def test_the_events_own_time_is_a_time_already():
 @pytest.mark.parametrize(
     "value", ["never", "", "2015-02-30 00:00:00", "x" * 100_000, None, True, [1], {"a": 1}, 10**30]
 )
-def test_what_is_no_time_is_told_in_the_event_which_is_otherwise_as_it_was(value):
+def test_what_is_no_time_is_told_in_the_event_which_is_otherwise_as_it_was(value: Any) -> None:
     metrics = Metrics()
     (record,) = run(f"field: t, id: mine, {LAYOUTS}", {"t": value, "message": "x"}, metrics=metrics)
     assert record["@timestamp"] == "1970-01-01T00:00:00.000Z"
@@ -53,14 +57,14 @@ def test_what_is_no_time_is_told_in_the_event_which_is_otherwise_as_it_was(value
     assert metrics.processor_failures == 1
 
 
-def test_a_failure_can_be_ignored():
+def test_a_failure_can_be_ignored() -> None:
     (record,) = run(f"field: t, ignore_failure: true, {LAYOUTS}", {"t": "never", "message": "x"})
     assert "error" not in record
     (record,) = run(f"field: t, ignore_failure: true, {LAYOUTS}", {"message": "x"})
     assert "error" not in record
 
 
-def test_a_missing_field_is_an_error_unless_that_is_ignored():
+def test_a_missing_field_is_an_error_unless_that_is_ignored() -> None:
     (record,) = run(f"field: t, {LAYOUTS}", {"message": "x"})
     assert record["error"]["message"] == "field t is missing"
     (record,) = run(f"field: t, ignore_missing: true, {LAYOUTS}", {"message": "x"})

@@ -9,17 +9,18 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.jvm import jvm
+from spark_sink.jvm import java_class
 
 NONE = -1  # below every batch number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checkpoint:
     """A directory of any file system that Spark's Hadoop client knows. Every question raises SinkError when it cannot
     be answered."""
@@ -59,7 +60,7 @@ class Checkpoint:
         with self._reading(directory):
             if not self._exists(directory):
                 return NONE
-            found = self._file_system().listStatus(self._at(directory))
+            found = self._file_system.listStatus(self._at(directory))
         names = [str(status.getPath().getName()) for status in found]
         return max((int(name) for name in names if name.isdigit()), default=NONE)
 
@@ -77,17 +78,19 @@ class Checkpoint:
             ) from error
 
     def _text(self, name: str) -> str:
-        stream = self._file_system().open(self._at(name))
+        stream = self._file_system.open(self._at(name))
         try:
-            return str(jvm(self.spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            return str(java_class(self.spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
         finally:
             stream.close()
 
     def _exists(self, name: str) -> bool:
-        return bool(self._file_system().exists(self._at(name)))
+        return bool(self._file_system.exists(self._at(name)))
 
     def _at(self, name: str) -> Any:
-        return jvm(self.spark).org.apache.hadoop.fs.Path(self.path, name)
+        return java_class(self.spark, "org.apache.hadoop.fs.Path")(self.path, name)
 
+    @cached_property
     def _file_system(self) -> Any:
+        """Asked for once: Spark copies all of Hadoop's settings for it."""
         return self._at("metadata").getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())

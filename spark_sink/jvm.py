@@ -14,6 +14,15 @@ def jvm(spark: SparkSession) -> Any:
     return spark._jvm
 
 
+def java_class(spark: SparkSession, name: str) -> Any:
+    """The Java class with this whole name; py4j asks Java once, and finds out at the first use that there is none.
+
+    Written as `jvm(spark).org.apache...` every part of the name is a question of its own, and each package on the way
+    is looked for as a class, in all jars: that was a tenth of what a small batch cost.
+    """
+    return getattr(jvm(spark), name)
+
+
 def listed(sequence: Any) -> list[Any]:
     """The items of a Scala Seq."""
     return [sequence.apply(index) for index in range(sequence.size())]
@@ -21,7 +30,7 @@ def listed(sequence: Any) -> list[Any]:
 
 def nothing(spark: SparkSession) -> Any:
     """Scala's None."""
-    return jvm(spark).scala.Option.empty()
+    return java_class(spark, "scala.Option").empty()
 
 
 class Garbage:

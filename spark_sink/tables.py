@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_sink.jvm import jvm, listed, nothing
+from spark_sink.jvm import java_class, listed, nothing
 
 NEVER = -1  # below every batch id
 
@@ -28,9 +28,14 @@ class Table:
             return NEVER
         return batch_in(self.log().unsafeVolatileSnapshot(), writer)
 
+    def is_empty(self) -> bool:
+        """True if the newest version has no data file; False, too, where only a replay of Delta's log could tell."""
+        checksum = self.log().unsafeVolatileSnapshot().checksumOpt()
+        return checksum.isDefined() and int(checksum.get().numFiles()) == 0
+
     def holds(self, topics: Sequence[str]) -> bool:
         """Whether a row came from one of the topics. Reads no more files than their statistics make it."""
-        if not self.exists():
+        if not self.exists() or self.is_empty():
             return False
         return not self.read().where(F.col("topic").isin(*topics)).limit(1).isEmpty()
 
@@ -56,7 +61,8 @@ class Table:
 
     def handle(self) -> Any:
         """Delta's own view of the table, as it was when this process last looked."""
-        return jvm(self.spark).org.apache.spark.sql.delta.DeltaLog.forTable(self.spark._jsparkSession, self.path)
+        log = java_class(self.spark, "org.apache.spark.sql.delta.DeltaLog")
+        return log.forTable(self.spark._jsparkSession, self.path)
 
     def log(self) -> Any:
         """The same, as it is now: Delta's public interface tells neither versions nor batches."""

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, translate
-from spark_sink.jvm import jvm
+from spark_sink.jvm import java_class
 from spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
@@ -31,18 +31,16 @@ class Admin:
         return f"<Admin {self._servers}>"  # the options may hold secrets
 
     def __enter__(self) -> Self:
-        java = jvm(self._spark)
-        self._java, self._kafka = java, java.org.apache.kafka
-        properties = java.java.util.Properties()
+        properties = self._java("java.util.Properties")()
         timeouts = {"default.api.timeout.ms": self._milliseconds, "request.timeout.ms": self._milliseconds // 2}
         for key, value in {**self._options, **timeouts}.items():
             properties.setProperty(key, str(value))
-        self._client = self._ask(lambda: self._kafka.clients.admin.Admin.create(properties))
+        self._client = self._ask(lambda: self._kafka("clients.admin.Admin").create(properties))
         return self
 
     def __exit__(self, *_: object) -> None:
         # What is under way would be awaited for the whole patience otherwise.
-        self._client.close(self._java.java.time.Duration.ofSeconds(1))
+        self._client.close(self._java("java.time.Duration").ofSeconds(1))
 
     def names(self) -> set[str]:
         """All topics that these credentials may see, Kafka's own left out."""
@@ -52,9 +50,9 @@ class Admin:
         """Of these the ones whose whole name the regular expression matches, as Java reads it. Raises SinkError."""
 
         def choose() -> set[str]:
-            names = self._java.java.util.HashSet(self._client.listTopics().names().get())
-            matches = self._java.java.util.regex.Pattern.compile(pattern).asMatchPredicate()
-            names.removeIf(getattr(self._java.java.util.function.Predicate, "not")(matches))
+            names = self._java("java.util.HashSet")(self._client.listTopics().names().get())
+            matches = self._java("java.util.regex.Pattern").compile(pattern).asMatchPredicate()
+            names.removeIf(getattr(self._java("java.util.function.Predicate"), "not")(matches))
             return {str(name) for name in names}
 
         return self._ask(choose, f"cannot look for topics like {pattern!r}")
@@ -72,22 +70,22 @@ class Admin:
         """Of each topic the id that it has from its making on; "" of a broker that gives none (before Kafka 2.8)."""
 
         def describe() -> dict[str, str]:
-            none = str(self._kafka.common.Uuid.ZERO_UUID.toString())
+            none = str(self._kafka("common.Uuid").ZERO_UUID.toString())
             found = self._client.describeTopics(list(topics)).allTopicNames().get()
             return {str(name): str(found[name].topicId().toString()).replace(none, "") for name in found}
 
         return self._ask(describe) if topics else {}
 
     def earliest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        return self._offsets(partitions, lambda: self._kafka.clients.admin.OffsetSpec.earliest())
+        return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").earliest())
 
     def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         """The end of what can be read: as a rule before the first record of a transaction that is still open."""
-        return self._offsets(partitions, lambda: self._kafka.clients.admin.OffsetSpec.latest())
+        return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").latest())
 
     def at(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
         """The first record of this time or later; a partition without one is left out."""
-        found = self._offsets(partitions, lambda: self._kafka.clients.admin.OffsetSpec.forTimestamp(milliseconds))
+        found = self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").forTimestamp(milliseconds))
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
     def committed(self, group: str) -> dict[Partition, int]:
@@ -105,9 +103,9 @@ class Admin:
         for it (at most `patience`) when it is told to; it raises SinkError when Kafka refused."""
 
         def begin() -> Any:
-            given = self._java.java.util.HashMap()
+            given = self._java("java.util.HashMap")()
             for at, offset in offsets.items():
-                given.put(self._topic_partition(at), self._kafka.clients.consumer.OffsetAndMetadata(offset))
+                given.put(self._topic_partition(at), self._kafka("clients.consumer.OffsetAndMetadata")(offset))
             return self._client.alterConsumerGroupOffsets(group, given).all()
 
         doing = f"cannot commit offsets of the group {group}"
@@ -123,7 +121,7 @@ class Admin:
 
     def _offsets(self, partitions: Collection[Partition], spec: Callable[[], Any]) -> dict[Partition, int]:
         def read() -> dict[Partition, int]:
-            asked, what = self._java.java.util.HashMap(), spec()
+            asked, what = self._java("java.util.HashMap")(), spec()
             for at in partitions:
                 asked.put(self._topic_partition(at), what)
             found = self._client.listOffsets(asked, self._readable()).all().get()
@@ -131,13 +129,19 @@ class Admin:
 
         return self._ask(read) if partitions else {}
 
+    def _java(self, name: str) -> Any:
+        return java_class(self._spark, name)
+
+    def _kafka(self, name: str) -> Any:
+        return java_class(self._spark, f"org.apache.kafka.{name}")
+
     def _readable(self) -> Any:
         """The isolation that Spark's source has by the same options."""
         level = self._options.get("isolation.level", "read_uncommitted").upper()
-        return self._kafka.clients.admin.ListOffsetsOptions(self._kafka.common.IsolationLevel.valueOf(level))
+        return self._kafka("clients.admin.ListOffsetsOptions")(self._kafka("common.IsolationLevel").valueOf(level))
 
     def _topic_partition(self, at: Partition) -> Any:
-        return self._kafka.common.TopicPartition(*at)
+        return self._kafka("common.TopicPartition")(*at)
 
     def _ask(self, question: Callable[[], Answer], doing: str = "cannot read from Kafka") -> Answer:
         try:

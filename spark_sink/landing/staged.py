@@ -10,13 +10,14 @@ Delta's public interface writes and commits in one step. Used here instead, all 
 `DeltaLog.createDataFrame`, which reads files that are not committed; `Snapshot.checksumOpt` in `tables`.
 """
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from spark_sink.errors import Refused
-from spark_sink.jvm import jvm, listed, nothing
+from spark_sink.jvm import java_class, listed, nothing
 from spark_sink.tables import Table, batch_in
 
 
@@ -83,14 +84,14 @@ class Staged:
             path.getFileSystem(self.table.spark._jsparkSession.sessionState().newHadoopConf()).delete(path, False)
 
     def _set_transaction(self, writer: Writer) -> Any:
-        java = jvm(self.table.spark)
-        now = java.scala.Option.apply(java.System.currentTimeMillis())
-        return java.org.apache.spark.sql.delta.actions.SetTransaction(writer.query_id, writer.batch, now)
+        now = java_class(self.table.spark, "scala.Option").apply(round(time.time() * 1000))
+        action = java_class(self.table.spark, "org.apache.spark.sql.delta.actions.SetTransaction")
+        return action(writer.query_id, writer.batch, now)
 
     def _append(self) -> Any:
-        java, none = jvm(self.table.spark), nothing(self.table.spark)
-        write = getattr(java, "org.apache.spark.sql.delta.DeltaOperations$Write")
-        return write(java.org.apache.spark.sql.SaveMode.Append, none, none, none)
+        none = nothing(self.table.spark)
+        write = java_class(self.table.spark, "org.apache.spark.sql.delta.DeltaOperations$Write")
+        return write(java_class(self.table.spark, "org.apache.spark.sql.SaveMode").Append, none, none, none)
 
 
 def stage(table: Table, rows: DataFrame) -> Staged:

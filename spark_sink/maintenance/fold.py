@@ -9,13 +9,14 @@ append.
 A row that is folded twice, or with newer ones beside it, gives the same marks: `landing.marks.fold` is a maximum.
 """
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_sink.jvm import jvm, listed, nothing
+from spark_sink.jvm import java_class, listed, nothing
 from spark_sink.landing import marks
 from spark_sink.tables import Table
 
@@ -38,9 +39,9 @@ class Folding:
 
     def commit(self) -> None:
         """Raises Spark's error for a conflict when another has taken out one of the files."""
-        java, none = jvm(self.table.spark), nothing(self.table.spark)
+        spark, none = self.table.spark, nothing(self.table.spark)
         added = self.transaction.writeFiles(self.kept.coalesce(1)._jdf)
-        actions, now = self.files.toBuffer().clone(), java.System.currentTimeMillis()
+        actions, now = self.files.toBuffer().clone(), round(time.time() * 1000)
         actions.clear()
         for each in listed(self.files):
             actions.append(each.removeWithTimestamp(now, False))
@@ -48,8 +49,9 @@ class Folding:
             actions.append(_same_data(each))
         # Of Delta's own (delta-spark 4.0.1): OptimisticTransaction's filterFiles, writeFiles and commit, the actions
         # AddFile and RemoveFile, DeltaLog.createDataFrame, DeltaOperations.Write.
-        write = getattr(java, "org.apache.spark.sql.delta.DeltaOperations$Write")
-        self.transaction.commit(actions.toList(), write(java.org.apache.spark.sql.SaveMode.Overwrite, none, none, none))
+        overwrite = java_class(spark, "org.apache.spark.sql.SaveMode").Overwrite
+        write = java_class(spark, "org.apache.spark.sql.delta.DeltaOperations$Write")
+        self.transaction.commit(actions.toList(), write(overwrite, none, none, none))
 
 
 def read(table: Table, forget_before: float) -> Folding:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink.jvm import jvm
+from spark_sink.jvm import java_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def _stream(spark: SparkSession, name: str, path: str) -> Stream:
 
 def _commits(spark: SparkSession, path: str) -> Iterator[tuple[int, datetime]]:
     # Of Hadoop's public FileSystem: exists, listStatus.
-    directory = jvm(spark).org.apache.hadoop.fs.Path(path, "commits")
+    directory = java_class(spark, "org.apache.hadoop.fs.Path")(path, "commits")
     files = directory.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
     for status in files.listStatus(directory) if files.exists(directory) else ():
         name = str(status.getPath().getName())

@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, Refused
-from spark_sink.jvm import jvm, nothing
+from spark_sink.jvm import java_class, nothing
 from spark_sink.tables import Table
 
 # Delta cuts the listing of a directory, however small, into as many tasks: Spark's default is 10,000, which is minutes.
@@ -59,7 +59,7 @@ def vacuum(table: Table, lite: bool, retain: float) -> Deleted:
 def tombstones_kept(table: Table) -> float:
     """Seconds for which the table itself remembers what was taken out (delta.deletedFileRetentionDuration)."""
     metadata = table.log().unsafeVolatileSnapshot().metadata()
-    return float(_delta(table).DeltaLog.tombstoneRetentionMillis(metadata)) / 1000
+    return float(_delta(table, "DeltaLog").tombstoneRetentionMillis(metadata)) / 1000
 
 
 def log_kept(table: Table) -> float:
@@ -111,7 +111,7 @@ def _version_at(table: Table, seconds: float) -> int | None:
     """The last version of that time, None when the log does not go back so far."""
     history, none = table.log().history(), nothing(table.spark)
     try:
-        moment = jvm(table.spark).java.sql.Timestamp(int(seconds * 1000))
+        moment = java_class(table.spark, "java.sql.Timestamp")(int(seconds * 1000))
         return int(history.getActiveCommitAtTime(moment, none, True, False, False).version())
     except SPARK_ERRORS as error:
         if "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION" in str(error) or "before the earliest" in str(error):
@@ -120,11 +120,11 @@ def _version_at(table: Table, seconds: float) -> int | None:
 
 
 def _note(table: Table, version: int) -> None:
-    note, some = _delta(table).commands.LastVacuumInfo, jvm(table.spark).scala.Option.apply
+    note, some = _delta(table, "commands.LastVacuumInfo"), java_class(table.spark, "scala.Option").apply
     note.persistLastVacuumInfo(note(some(version)), table.log())
 
 
-def _delta(table: Table) -> Any:
+def _delta(table: Table, name: str) -> Any:
     # Of Delta's own (delta-spark 4.0.1): DeltaLog.tombstoneRetentionMillis and .deltaRetentionMillis,
     # DeltaHistoryManager.getActiveCommitAtTime, commands.LastVacuumInfo and its persistLastVacuumInfo.
-    return jvm(table.spark).org.apache.spark.sql.delta
+    return java_class(table.spark, f"org.apache.spark.sql.delta.{name}")

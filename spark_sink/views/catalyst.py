@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_sink.jvm import jvm
+from spark_sink.jvm import java_class
 
 # Nodes of a plan that remember rows from batch to batch; a join does when both of its sides are streams.
 STATEFUL = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark", "GlobalLimit", "Tail", "Offset"}
@@ -22,8 +22,8 @@ def parse_query(spark: SparkSession, text: str) -> None:
 
 def check_streaming(spark: SparkSession, rows: DataFrame, mode: Literal["append", "complete"]) -> None:
     """Raises what Spark would when the query starts."""
-    modes = jvm(spark).org.apache.spark.sql.streaming.OutputMode
-    checker = jvm(spark).org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    modes = java_class(spark, "org.apache.spark.sql.streaming.OutputMode")
+    checker = java_class(spark, "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker")
     checker.checkForStreaming(_plan(rows), modes.Append() if mode == "append" else modes.Complete())
 
 

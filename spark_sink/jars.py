@@ -5,6 +5,8 @@ file `complete` names the packages that were asked for; it is written last, so a
 none, and a changed version in `versions.py` makes the set stale.
 
     python -m spark_sink.jars         fetches what is missing; says in words what failed, and exits 1
+
+With the jars of Spark's set comes the class archive (`class_sharing`) that halves a start.
 """
 
 import importlib.util
@@ -19,9 +21,11 @@ from pathlib import Path
 
 from spark_sink import versions
 from spark_sink.cache import cache_directory
+from spark_sink.class_sharing import ClassArchive, SharingFailed
 from spark_sink.java import JavaRuntime, NoJava, find_java
 
 SAY_EVERY = 5.0
+DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 
 
 class JarsMissing(Exception):
@@ -63,13 +67,15 @@ def broker_set(cache: Path | None = None) -> JarSet:
 def session_options(cache: Path | None = None) -> dict[str, str]:
     """The Spark options that bring Delta and the Kafka connector into a session that this process starts.
 
-    From the cache by file name: resolving packages costs 1.5 s at every start, even when all of them are there. Without
-    a cache Spark resolves them (once; it keeps them in the same place). Under `spark-submit` use none of this: there
+    From the cache by file name: resolving packages costs 1.5 s at every start, even when all of them are there. On the
+    class path of the JVM, not as `spark.jars`: those Spark copies at each start, and loads from the copies, which Java
+    can have no archive of (`class_sharing`). Without a cache Spark resolves them (once; it keeps them in the same
+    place). Under `spark-submit` use none of this: there
     the JVM is up already, and `--packages` belongs on its command line.
     """
     wanted = spark_set(cache)
     if jars := not_in_spark(wanted.jars()):
-        return {"spark.jars": ",".join(map(str, jars))}
+        return {DRIVER_CLASS_PATH: os.pathsep.join(map(str, jars))}
     return {
         "spark.jars.packages": ",".join(wanted.packages),
         "spark.jars.excludes": ",".join(wanted.excludes),
@@ -78,9 +84,23 @@ def session_options(cache: Path | None = None) -> dict[str, str]:
 
 
 def not_in_spark(jars: Sequence[Path]) -> list[Path]:
-    """Those that Spark does not bring itself in the same version: each jar of a session is copied when it starts."""
+    """Those that Spark does not bring itself in the same version."""
     own = {path.name for path in (spark_home() / "jars").glob("*.jar")}
     return [jar for jar in jars if jar.name.partition("_")[2] not in own]  # the resolver's names begin with the group
+
+
+def archive_option(java: JavaRuntime, given: str, cache: Path | None = None) -> str:
+    """What makes the JVM of a session map the class archive; empty where none fits. `given`: the user's options."""
+    return _class_archive(cache).options(java, _archived(cache), given)
+
+
+def _class_archive(cache: Path | None = None) -> ClassArchive:
+    return ClassArchive((cache or cache_directory()) / "classes")
+
+
+def _archived(cache: Path | None = None) -> tuple[Path, ...]:
+    """What the archive is made of: our jars, and the directory of Spark's."""
+    return (*not_in_spark(spark_set(cache).jars()), spark_home() / "jars")
 
 
 def broker_class_path(cache: Path | None = None) -> str:
@@ -173,8 +193,29 @@ def _say(text: str) -> None:
 
 def main() -> int:
     missing = [each for each in (spark_set(), broker_set()) if not each.complete]
-    if not missing:
-        return 0
+    if missing and (code := _fetch(missing)):
+        return code
+    try:
+        _share_classes(find_java())
+    except (NoJava, JarsMissing) as error:
+        print(error, file=sys.stderr)  # noqa: T201 - this module is a command
+        return 1
+    return 0
+
+
+def _share_classes(java: JavaRuntime) -> None:
+    """Raises JarsMissing. That there is no archive is no failure: every start then takes twice as long."""
+    archive, jars = _class_archive(), _archived()
+    if archive.fits(java, jars):
+        return
+    _say("Making the archive of Spark's classes, which every later start maps (once, up to a minute)")
+    try:
+        archive.make(java, jars)
+    except (SharingFailed, OSError) as error:
+        _say(f"No archive of Spark's classes: {error}\nSpark starts without it, in twice the time.")
+
+
+def _fetch(missing: Sequence[JarSet]) -> int:
     _say("Fetching jars (about 60 MB, once): " + "; ".join(each.title for each in missing))
     try:
         failures = fetch(missing, find_java())

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
 from spark_sink.cache import cache_directory
-from spark_sink.jars import session_options
+from spark_sink.jars import DRIVER_CLASS_PATH, archive_option, session_options
 from spark_sink.java import find_java
 
 # The job cannot do without these, wherever it runs.
@@ -44,6 +44,7 @@ LISTS = {
     "spark.jars.packages": ",",
     "spark.jars.excludes": ",",
     "spark.sql.extensions": ",",
+    DRIVER_CLASS_PATH: os.pathsep,
     JAVA_OPTIONS: " ",
 }
 
@@ -60,11 +61,11 @@ def collector(given: str, env: Mapping[str, str] = os.environ) -> str:
     return "" if re.search(r"-XX:\+Use\w+GC\b", " ".join((given, *named))) else "-XX:+UseParallelGC"
 
 
-def local_options(cores: int, given: str) -> dict[str, str]:
+def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
     """For a session of one process: the defaults are made for a cluster, and cost seconds a batch here. `given`: the
-    user's Java options."""
+    user's Java options; `archive`: the one that names the class archive."""
     log_settings = Path(__file__).with_name("log4j2.properties")
-    java_options = (collector(given), COMPILE_ALL, TRIM, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
+    java_options = (collector(given), COMPILE_ALL, TRIM, archive, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
     return {
         "spark.master": f"local[{cores}]",
         # After a full collection 130 MB are in use. Java takes what it may, and 600 MB beside it: 1.5 GB in all.
@@ -88,10 +89,10 @@ def local_options(cores: int, given: str) -> dict[str, str]:
     }
 
 
-def settings(config: SinkConfig, own: bool, cores: int) -> dict[str, str]:
+def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> dict[str, str]:
     """Later ones win: what a small session wants, what the job needs, what the user says. Of LISTS all count."""
     users = config.spark_conf
-    small = {**local_options(cores, users.get(JAVA_OPTIONS, "")), **session_options()} if own else {}
+    small = {**local_options(cores, users.get(JAVA_OPTIONS, ""), archive), **session_options()} if own else {}
     ours = {"spark.app.name": "spark-sink", **small, **NEEDED}
     added = {name: f"{ours[name]}{LISTS[name]}{users[name]}" for name in LISTS if name in ours and name in users}
     return {**ours, **users, **added}
@@ -99,10 +100,12 @@ def settings(config: SinkConfig, own: bool, cores: int) -> dict[str, str]:
 
 def open_session(config: SinkConfig) -> SparkSession:
     """Raises NoJava or JarsMissing. Blocks some seconds while the JVM starts."""
-    own = not submitted()
+    own, archive = not submitted(), ""
     if own:
-        os.environ.update(JAVA_HOME=str(find_java().home))
+        java = find_java()
+        os.environ.update(JAVA_HOME=str(java.home))
+        archive = archive_option(java, config.spark_conf.get(JAVA_OPTIONS, ""))
     builder = SparkSession.builder
-    for key, value in settings(config, own, os.cpu_count() or 1).items():
+    for key, value in settings(config, own, os.cpu_count() or 1, archive).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

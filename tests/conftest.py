@@ -18,9 +18,33 @@ from spark_sink.session import open_session
 from tests.java import FIRST_COMPILER
 from tests.lab import Lab
 from tests.short_reads import LogOnDisk
+from tests.tiers import (  # noqa: F401 - pytest finds its hooks and fixtures here
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    seed,
+)
 
-# Of a query over a handful of rows it is a third of the time to write, compile and load Java for it.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Of a query over a handful of rows most of the time is planning, whatever the rows are.
+HANDFUL: dict[str, str | int | float | bool] = {
+    # A third of it is to write, compile and load Java for the query.
+    "spark.sql.codegen.wholeStage": False,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # One task a stage, and each stage planned once.
+    "spark.master": "local[1]",
+    "spark.sql.shuffle.partitions": 1,
+    "spark.databricks.delta.snapshotPartitions": 1,
+    "spark.sql.adaptive.enabled": False,
+    # Every query is written out for a UI that is off.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.debug.maxToStringFields": 2,
+    # Without Hadoop's native library, a rename of the file system for many processes starts three of `readlink`. One
+    # process needs no such rename. The end-to-end tests have it.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
+    ),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +76,7 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A real Kafka for all tests of the session. In CI its absence is a failure: there, a skip would go unnoticed."""
     if not broker_set().complete and "CI" not in os.environ:
         pytest.skip("the jars of the Kafka broker are not in the cache: run script/bootstrap")
-    with Broker(tmp_path_factory.mktemp("kafka")) as broker:
+    with Broker(tmp_path_factory.mktemp("kafka"), heap="256m") as broker:
         yield broker
 
 
@@ -65,7 +89,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         kafka=KafkaSource(hosts=("none:9092",), topics=("none",)),
         table=TableConfig(path=str(directory)),
         checkpoint=CheckpointConfig(path=str(directory)),
-        spark={"driver.memory": "1g", "spark.driver.defaultJavaOptions": FIRST_COMPILER, **INTERPRETED},
+        spark={"driver.memory": "1g", "spark.driver.defaultJavaOptions": FIRST_COMPILER, **HANDFUL},
     )
     session = open_session(config)
     Garbage().keep()  # some hundred megabytes of tests

@@ -41,19 +41,19 @@ def test_a_set_of_other_versions_is_not_complete(tmp_path: Path) -> None:
 def test_a_session_takes_the_cached_jars_that_spark_does_not_have(tmp_path: Path) -> None:
     fill(spark_set(tmp_path), "io.delta_delta-spark_2.13-9.jar", "org.slf4j_slf4j-api-2.0.16.jar")
     jar = tmp_path / "spark" / "jars" / "io.delta_delta-spark_2.13-9.jar"
-    assert session_options(tmp_path) == {"spark.jars": str(jar)}
+    assert session_options(tmp_path) == {"spark.driver.extraClassPath": str(jar)}
 
 
 def test_a_jar_that_spark_has_in_another_version_is_taken_too(tmp_path: Path) -> None:
     fill(spark_set(tmp_path), "org.slf4j_slf4j-api-0.0.1.jar")
-    assert "slf4j-api-0.0.1" in session_options(tmp_path)["spark.jars"]
+    assert "slf4j-api-0.0.1" in session_options(tmp_path)["spark.driver.extraClassPath"]
 
 
 def test_without_a_cache_spark_resolves_the_packages_into_it(tmp_path: Path) -> None:
     options = session_options(tmp_path)
     assert options["spark.jars.packages"] == f"{versions.DELTA},{versions.KAFKA_CONNECTOR}"
     assert options["spark.jars.ivy"] == str(tmp_path / "spark")
-    assert "spark.jars" not in options
+    assert "spark.driver.extraClassPath" not in options
 
 
 def test_the_broker_gets_its_jars_and_the_scala_library_of_spark(tmp_path: Path) -> None:

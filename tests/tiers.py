@@ -1,0 +1,140 @@
+"""The two tiers of the tests, and how long the first may take. Hooks of pytest, which conftest.py takes in.
+
+The gate is every test that is not marked `slow("reason")`: what CI runs, and a developer before a commit. The second
+tier, `--all`, adds the rest: what is long, and what is random. In the gate nothing is random from run to run.
+
+With `--time-limits` a test of more than TEST_SECONDS, or a run of more than GATE_SECONDS, fails by name. What a test
+shares with others (the broker, Spark) counts for none of them.
+"""
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GATE_SECONDS = 15 * 60
+TEST_SECONDS = 20.0
+SLOWEST = 10  # that are shown at the end
+SHARED = "seconds of shared fixtures"
+GATE_SEED = 20261121
+
+TESTS = Path(__file__).parent
+# Each of two workers takes the next file. Long ones first, or one worker would wait for the other at the end. Whatever
+# uses Spark is one file to them: its start, and the code that Java has compiled by then, are had once.
+ORDER = ("e2e/test_sink", "e2e/test_", "e2e/files", "contract", "model", "fault", "unit", "")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tiers")
+    group.addoption("--all", action="store_true", help="the second tier, too: what is marked slow")
+    group.addoption(
+        "--time-limits",
+        action="store_true",
+        help=f"fail when a test takes more than {TEST_SECONDS:.0f} s, or the run more than {GATE_SECONDS // 60} min",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Times(config))
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """For what a test does at random: in the second tier another one at each run, shown when the test fails."""
+    chosen = random.SystemRandom().randrange(1_000_000) if request.config.getoption("--all") else GATE_SEED
+    print("seed", chosen)  # noqa: T201 - pytest shows it
+    return chosen
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    slow = {item for item in items if _is_slow(item)}
+    if slow and not config.getoption("--all"):
+        config.hook.pytest_deselected(items=list(slow))
+        items[:] = [item for item in items if item not in slow]
+    items.sort(key=_place)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    marks = list(item.iter_markers("slow"))
+    for mark in marks:
+        if len(mark.args) != 1 or not isinstance(mark.args[0], str) or mark.kwargs:
+            raise pytest.UsageError(f'{item.nodeid}: the marker slow takes its reason: @pytest.mark.slow("random")')
+    return bool(marks)
+
+
+def _place(item: pytest.Item) -> int:
+    group = _group(item)
+    return -1 if group == "spark" else next(index for index, start in enumerate(ORDER) if group.startswith(start))
+
+
+def _group(item: pytest.Item) -> str:
+    """The tests of a group are run by one worker, one after the other."""
+    return "spark" if "spark" in getattr(item, "fixturenames", ()) else item.path.relative_to(TESTS).as_posix()
+
+
+class Times:
+    """How long each test took, for the end of the run. With workers, they tell what was shared; their controller sums
+    up."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._limited = bool(config.getoption("--time-limits"))
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._shared = 0.0  # of the test that is being set up
+        self._began = time.monotonic()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        began = time.monotonic()
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":
+                self._shared += time.monotonic() - began
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self._shared = 0.0
+        try:
+            return (yield)
+        finally:
+            item.user_properties.append((SHARED, self._shared))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup":
+            self._seconds[report.nodeid] += report.duration - dict[str, Any](report.user_properties).get(SHARED, 0.0)
+        elif report.when == "call":
+            self._seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.OK and self._too_slow():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section(f"slowest {SLOWEST}, without what they share")
+        for name, seconds in self._slowest()[:SLOWEST]:
+            terminalreporter.write_line(f"{seconds:6.1f} s  {name}")
+        for text in self._too_slow():
+            terminalreporter.write_line(f"FAILED {text}", red=True)
+
+    def _slowest(self) -> list[tuple[str, float]]:
+        return sorted(self._seconds.items(), key=lambda one: -one[1])
+
+    def _too_slow(self) -> list[str]:
+        if not self._limited:
+            return []
+        found = [
+            f"{name}: took {seconds:.0f} s, and a test of the gate may take {TEST_SECONDS:.0f}: make it shorter, or "
+            "mark it slow"
+            for name, seconds in self._slowest()
+            if seconds > TEST_SECONDS
+        ]
+        took = time.monotonic() - self._began
+        if took > GATE_SECONDS:
+            found.append(f"the gate: took {took / 60:.1f} min, and may take {GATE_SECONDS // 60}")
+        return found

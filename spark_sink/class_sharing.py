@@ -55,10 +55,8 @@ class ClassArchive:
             directory = Path(scratch)
             environment = {**java.environment(), "SHIPPER_CACHE": str(self.directory.parent)}
             _run("the training run", [*train, str(directory)], environment)
-            dump = [str(java.java), "-Xshare:dump", f"-XX:SharedClassListFile={class_list(directory)}"]
-            dump += [f"-XX:SharedArchiveFile={directory / 'classes.jsa'}", *_QUIET]
-            dump += ["-cp", class_path_file(directory).read_text()]
-            _run("java -Xshare:dump", dump, dict(os.environ))
+            class_path = _accepted(java, class_path_file(directory).read_text(), directory)
+            _dump(java, class_path, class_list(directory), directory / "classes.jsa")
             (self.directory / "key").unlink(missing_ok=True)
             (directory / "classes.jsa").rename(self.path)  # a JVM that maps the old one keeps it
             (self.directory / "key").write_text(key(java, jars))
@@ -80,12 +78,39 @@ def key(java: JavaRuntime, jars: Iterable[Path]) -> str:
     return "".join(f"{_stamp(path)}\n" for path in (java.java, *([bundled] if bundled else []), *jars))
 
 
+def _accepted(java: JavaRuntime, class_path: str, directory: Path) -> str:
+    """The class path, or all of it but its last entry: what Java takes an archive of. Raises SharingFailed.
+
+    Java 21.0.8 refuses its own archive, with the very class path that it was made with, for one order of Spark's jars
+    and not for others. An archive is good for every class path that begins with its own.
+    """
+    no_classes, archive = directory / "none.list", directory / "empty.jsa"
+    no_classes.touch()
+    entries = class_path.split(os.pathsep)
+    for begin in (entries, entries[:-1]):
+        _dump(java, os.pathsep.join(begin), no_classes, archive)
+        check = [str(java.java), "-Xshare:on", f"-XX:SharedArchiveFile={archive}", "-cp", class_path, "-version"]
+        try:
+            _run("java -Xshare:on", check)
+        except SharingFailed as error:
+            refused = error
+        else:
+            return os.pathsep.join(begin)
+    raise refused
+
+
+def _dump(java: JavaRuntime, class_path: str, classes: Path, archive: Path) -> None:
+    command = [str(java.java), "-Xshare:dump", f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={archive}"]
+    archive.unlink(missing_ok=True)
+    _run("java -Xshare:dump", [*command, *_QUIET, "-cp", class_path])
+
+
 def _stamp(path: Path) -> str:
     status = path.stat()
     return f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
-def _run(step: str, command: list[str], environment: dict[str, str]) -> None:
+def _run(step: str, command: list[str], environment: dict[str, str] | None = None) -> None:
     try:
         done = subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TRAINING_SECONDS

@@ -11,7 +11,6 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +21,9 @@ SLOWEST = 10  # that are shown at the end
 SHARED = "seconds of shared fixtures"
 GATE_SEED = 20261121
 
-TESTS = Path(__file__).parent
 # Each of two workers takes the next file. Long ones first, or one worker would wait for the other at the end. Whatever
 # uses Spark is one file to them: its start, and the code that Java has compiled by then, are had once.
-ORDER = ("e2e/test_sink", "e2e/test_", "e2e/files", "contract", "model", "fault", "unit", "")
+ORDER = ("tests/e2e/test_sink", "tests/e2e/test_", "tests/e2e", "tests/contract", "tests/model", "tests/fault", "")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,7 +73,7 @@ def _place(item: pytest.Item) -> int:
 
 def _group(item: pytest.Item) -> str:
     """The tests of a group are run by one worker, one after the other."""
-    return "spark" if "spark" in getattr(item, "fixturenames", ()) else item.path.relative_to(TESTS).as_posix()
+    return "spark" if "spark" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
 
 
 class Times:

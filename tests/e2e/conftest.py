@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from demo.broker import Broker
 from tests.e2e.running import Agent, Topic
@@ -32,14 +31,8 @@ def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[Age
     agent.end()
 
 
-@pytest.fixture(scope="session")
-def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with Broker(tmp_path_factory.mktemp("broker"), heap="256m") as broker:
-        yield broker
-
-
 @pytest.fixture
-def lab(tmp_path: Path, kafka_broker: Broker, spark: SparkSession, topic_name: str) -> Iterator[SinkLab]:
-    lab = SinkLab(tmp_path, kafka_broker, topic_name, spark)
+def lab(tmp_path: Path, kafka_broker: Broker, topic_name: str, seed: int) -> Iterator[SinkLab]:
+    lab = SinkLab(tmp_path, kafka_broker, topic_name, seed)
     yield lab
     lab.kill()

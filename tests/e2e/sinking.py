@@ -6,11 +6,13 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import Producer
-from pyspark.sql import SparkSession
+from deltalake import DeltaTable
 
 from demo.broker import Broker
 from tests.e2e.running import await_true
@@ -18,6 +20,20 @@ from tests.java import QUICK
 
 PATIENCE = 180  # seconds, on a busy machine; an ordinary start takes ten
 PARTITIONS = 3
+BEGAN = round(time.time() * 1000) - 60_000  # not long ago, or Kafka's retention takes the records away
+
+
+def send(host: str, topic: str, partition: int, count: int) -> None:
+    producer = Producer({"bootstrap.servers": host})
+    for number in range(count):
+        producer.produce(
+            topic, line(f"{topic}/{partition}/{number}"), partition=partition, timestamp=BEGAN + 1000 * number
+        )
+    assert producer.flush(30) == 0
+
+
+def line(text: str) -> bytes:
+    return json.dumps({"@timestamp": "2026-11-21T09:30:00Z", "message": text}).encode()
 
 
 class SinkProcess:
@@ -89,11 +105,11 @@ class SinkProcess:
 
 
 class SinkLab(SinkProcess):
-    """One topic, one table, and the sink's process between them."""
+    """One topic, one table, and the sink's process between them. The tables are read without Java."""
 
-    def __init__(self, directory: Path, broker: Broker, topic: str, spark: SparkSession) -> None:
+    def __init__(self, directory: Path, broker: Broker, topic: str, seed: int) -> None:
         super().__init__(directory, broker, topic, "max_offsets_per_trigger: 1200\n")
-        self._spark = spark
+        self._dice = random.Random(seed)
         self._broker = broker
         self._producer = self._new_producer()
         self.sent: Counter[str] = Counter()
@@ -104,7 +120,7 @@ class SinkLab(SinkProcess):
     def make_topic(self) -> None:
         self._broker.create_topic(self.topic, PARTITIONS)
 
-    def make_topic_anew(self) -> None:
+    def recreate_topic(self) -> None:
         admin = self._broker.admin()
         admin.delete_topics([self.topic])[self.topic].result(PATIENCE)
         await_true(lambda: self.topic not in admin.list_topics(timeout=10).topics, "the topic is gone", PATIENCE)
@@ -120,7 +136,7 @@ class SinkLab(SinkProcess):
         self._producer.flush(30)
 
     def send(self, value: bytes | None) -> None:
-        self._producer.produce(self.topic, value, key=b"file", partition=random.randrange(PARTITIONS))
+        self._producer.produce(self.topic, value, key=b"file", partition=self._dice.randrange(PARTITIONS))
 
     def send_bad(self, *values: bytes | None) -> None:
         for value in values:
@@ -129,19 +145,66 @@ class SinkLab(SinkProcess):
         self._producer.flush(30)
 
     def counts(self) -> tuple[int, int]:
-        return self._rows(self.lines).count(), self._rows(Path(f"{self.lines}_dead_letter")).count()
+        return len(self._rows(self.lines, "message")), len(self._rows(self.dead_letter, "reason"))
+
+    @property
+    def dead_letter(self) -> Path:
+        return Path(f"{self.lines}_dead_letter")
 
     def messages(self) -> list[str]:
-        return sorted(row.message for row in self._rows(self.lines).select("message").collect())
+        return sorted(row["message"] for row in self._rows(self.lines, "message"))
 
     def landed(self) -> list[tuple[str, int, int, str]]:
         """File id, offset, raw length and text of each row."""
-        rows = self._rows(self.lines).select("file_id", "offset", "length", "message").collect()
-        return sorted((row.file_id, row.offset, row.length, row.message) for row in rows)
+        columns = ("file_id", "offset", "length", "message")
+        return sorted(tuple(row[name] for name in columns) for row in self._rows(self.lines, *columns))
 
     def bad_values(self) -> list[tuple[bytes | None, str]]:
-        rows = self._rows(Path(f"{self.lines}_dead_letter")).select("value", "reason").collect()
-        return [(None if row.value is None else bytes(row.value), row.reason) for row in rows]
+        return [(row["value"], row["reason"]) for row in self._rows(self.dead_letter, "value", "reason")]
 
-    def _rows(self, path: Path):  # type: ignore[no-untyped-def]  # Spark's class has two homes
-        return self._spark.read.format("delta").load(str(path))
+    def expect_all(self) -> None:
+        assert self.counts() == (self.sent["good"], self.sent["bad"])
+        assert self.messages() == sorted(f"line {number}" for number in range(self.sent["good"]))
+
+    def await_all(self) -> None:
+        """By a running sink."""
+
+        def all_landed() -> bool:
+            assert self.code is None, self.said()
+            return self.counts() == (self.sent["good"], self.sent["bad"])
+
+        await_true(all_landed, "all is landed", PATIENCE)
+        self.expect_all()
+
+    def land(self, *options: str) -> None:
+        """What is in the topic now, by a process of its own."""
+        self.start("--available-now", *options)
+        assert self.wait() == 0, self.said()
+        self.expect_all()
+
+    def refused(self, *options: str) -> str:
+        """The last words of a start that must fail."""
+        self.start("--available-now", *options)
+        assert self.wait() == 1, self.said()
+        return str(json.loads(self.said().splitlines()[-1])["message"])
+
+    def _rows(self, path: Path, *columns: str) -> list[dict[str, Any]]:
+        """None before the sink has made the table."""
+        if not DeltaTable.is_deltatable(str(path)):
+            return []
+        rows: list[dict[str, Any]] = (
+            DeltaTable(str(path)).to_pyarrow_dataset().to_table(columns=list(columns)).to_pylist()
+        )
+        return rows
+
+
+def spark_sink(lab: SinkLab, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, "-m", "spark_sink", command, "-c", str(lab.directory / "sink.yml"), *options]
+    return subprocess.run(arguments, capture_output=True, text=True, env=os.environ | QUICK, timeout=PATIENCE)
+
+
+def status(lab: SinkLab, code: int = 0, *options: str) -> dict[str, Any]:
+    done = spark_sink(lab, "status", "--json", *options)
+    assert done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

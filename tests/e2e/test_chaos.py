@@ -1,6 +1,5 @@
 """Three rounds of script/chaos, and how it tells a table that is right from one that is not."""
 
-import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +14,8 @@ ROWS = [Row("7", "id", *line, partition=0, kafka_offset=number) for number, line
 
 
 @pytest.mark.kafka
-@pytest.mark.spark
-def test_each_line_lands_once_though_shipper_broker_and_sink_are_killed_at_random(tmp_path: Path) -> None:
-    seed = random.randrange(1_000_000)
-    print("seed", seed)  # noqa: T201 - shown when the test fails
+@pytest.mark.slow("minutes, and random; test_whole_way.py and test_sink.py kill the same programs in the gate")
+def test_each_line_lands_once_though_shipper_broker_and_sink_are_killed_at_random(tmp_path: Path, seed: int) -> None:
     assert chaos.run(tmp_path, 3, seed) > 0
 
 

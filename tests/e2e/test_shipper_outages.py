@@ -49,6 +49,7 @@ def test_a_kill_while_the_broker_hangs_loses_no_line(agent: Agent, topic: Topic,
     assert agent.stop() == 0
 
 
+@pytest.mark.slow("waits for 20 seconds")
 def test_a_broker_that_is_stopped_for_20_s_costs_nothing_but_time(
     agent: Agent, topic: Topic, kafka_broker: Broker
 ) -> None:

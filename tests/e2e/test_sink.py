@@ -1,84 +1,57 @@
-"""The sink as a process of its own, against a real broker: killed, stopped, refused."""
+"""The sink as a process of its own, against a real broker: what test_sink_story.py has no step for."""
 
 import json
 import random
 import time
-from collections import Counter
-from urllib.request import urlopen
 
 import pytest
 
-from demo.broker import Broker
-from demo.ports import free_ports
-from tests.e2e.running import await_true
-from tests.e2e.sinking import PARTITIONS, PATIENCE, SinkLab
+from tests.e2e.sinking import SinkLab, spark_sink, status
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = pytest.mark.kafka
+
+BAD = (b"no JSON", None, b'{"message":"no time"}')
 
 
-def test_each_record_lands_once_though_the_job_is_killed_and_stopped(lab: SinkLab, kafka_broker: Broker) -> None:
-    kafka_broker.create_topic(lab.topic, PARTITIONS)
-    seed = random.randrange(1_000_000)
-    print("seed", seed)  # noqa: T201 - shown when the test fails
-    chance = random.Random(seed)
-    for _ in range(2):
+def test_what_a_batch_refuses_is_the_last_line(lab: SinkLab) -> None:
+    lab.make_topic()
+    lab.send_lines(3)
+    table = f"{lab.directory}/tables/%{{[message]}}"
+    said = lab.refused("-E", f"table.path={table}", "-E", "table.max_tables=2")
+    assert "table.max_tables (2) tables" in said
+    assert "Traceback" not in said
+    assert "Traceback" in json.loads(lab.said().splitlines()[-1])["error.stack_trace"]
+
+
+@pytest.mark.slow("six starts of Spark, killed at random")
+def test_each_record_lands_once_however_often_the_job_is_killed(lab: SinkLab, seed: int) -> None:
+    lab.make_topic()
+    dice = random.Random(seed)
+    for _ in range(4):
         lab.send_lines(1500)
-        lab.send_bad(b"no JSON", None, b'{"message":"no time"}')
+        lab.send_bad(*BAD)
         begun = lab.begun()
         lab.start()
         lab.await_batch_after(begun)
-        time.sleep(chance.uniform(0, 4))  # somewhere in this batch or the next ones
+        time.sleep(dice.uniform(0, 4))  # somewhere in this batch or the next ones
         lab.kill()
     lab.send_lines(500)
     begun = lab.begun()
     lab.start()
     lab.await_batch_after(begun)
     assert lab.terminate() == 0, lab.said()  # which ends in the middle of a batch, or behind it
-    lab.start("--available-now")
-    assert lab.wait() == 0, lab.said()
-    assert lab.counts() == (3500, 6)
-    assert lab.messages() == sorted(f"line {number}" for number in range(3500))
-    assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 2, "no value": 2, "no @timestamp": 2}
-
-    lab.checkpoint.rename(lab.directory / "lost")
-    lab.start("--available-now")
-    assert lab.wait() == 1
-    last = json.loads(lab.said().splitlines()[-1])
-    assert "has rows of" in last["message"]
-    assert "bring the checkpoint back" in last["message"]
-    assert "start: table" in last["message"]
-    assert lab.counts() == (3500, 6)
-
-    lab.send_lines(100)
-    lab.send_bad(b"no JSON")
-    lab.start("--available-now", "-E", "start=table")
-    assert lab.wait() == 0, lab.said()
-    assert lab.counts() == (3600, 7)
-    assert lab.messages() == sorted(f"line {number}" for number in range(3600))
+    lab.land()
 
 
-def test_the_job_waits_for_a_topic_that_is_not_there_yet_and_lands_what_comes(
-    lab: SinkLab, kafka_broker: Broker
-) -> None:
-    (port,) = free_ports(1)
-    lab.start("--available-now", "-E", "http.enabled=true", "-E", f"http.port={port}")
-    await_true(lambda: "waiting for topic" in lab.said(), "the job says that it waits", PATIENCE)
-    with urlopen(f"http://localhost:{port}/metrics") as answer:
-        assert "spark_sink_topics_missing 1.0" in answer.read().decode()
-    kafka_broker.create_topic(lab.topic, PARTITIONS)
+@pytest.mark.slow("each is a start of Spark; what they print is proven by unit tests")
+def test_status_of_tables_that_are_not_there_without_kafka_and_for_people(lab: SinkLab) -> None:
+    found = status(lab, 1, "-E", "kafka.hosts=127.0.0.1:1")
+    assert "Kafka does not answer" in found["errors"][0]
+    assert found["tables"][0]["path"] == str(lab.lines)
+    lab.make_topic()
+    assert [table["there"] for table in status(lab)["tables"]] == [False, False, False]
     lab.send_lines(10)
-    assert lab.wait() == 0, lab.said()
-    assert lab.messages() == sorted(f"line {number}" for number in range(10))
-    assert '"landed_total": 10' in lab.said()
-
-
-def test_what_a_batch_refuses_is_the_last_line(lab: SinkLab, kafka_broker: Broker) -> None:
-    kafka_broker.create_topic(lab.topic, PARTITIONS)
-    lab.send_lines(3)
-    table = f"{lab.directory}/tables/%{{[message]}}"
-    lab.start("--available-now", "-E", f"table.path={table}", "-E", "table.max_tables=2")
-    assert lab.wait() == 1
-    last = json.loads(lab.said().splitlines()[-1])
-    assert "table.max_tables (2) tables" in last["message"]
-    assert "Traceback" not in last["message"]
-    assert "Traceback" in last["error.stack_trace"]
+    lab.land()
+    human = spark_sink(lab, "status").stdout
+    assert f"{lab.topic} " in human
+    assert "lines " in human

@@ -9,7 +9,7 @@ from demo.broker import Broker
 from tests.e2e.clustering import WORKERS, Cluster
 from tests.e2e.sinking import PARTITIONS, SinkLab
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow("a cluster: five JVMs on two cores")]
 
 
 def test_a_topic_is_landed_by_every_worker_of_a_cluster(lab: SinkLab, kafka_broker: Broker, tmp_path: Path) -> None:

@@ -1,15 +1,13 @@
 """What the sink asks of Kafka, and reads from it, against real brokers."""
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.cimpl import NewPartitions, TopicPartition
+from confluent_kafka.cimpl import TopicPartition
 from pyspark.sql import SparkSession
 
 from config.kafka_security import SaslConfig
@@ -23,13 +21,10 @@ from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
 from spark_sink.kafka import lost, source, start, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.group import Group
-from tests.e2e.running import await_true
 from tests.e2e.secure import PASSWORD, SecureBroker
-from tests.e2e.sinking import PATIENCE, SinkLab
+from tests.e2e.sinking import BEGAN, send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
-
-BEGAN = round(time.time() * 1000) - 60_000  # not long ago, or Kafka's retention takes the records away
 
 
 def configured(host: str, directory: Path, **kafka: Any) -> SinkConfig:
@@ -53,19 +48,6 @@ def config(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> SinkConfig:
 def admin(config: SinkConfig, spark: SparkSession) -> Iterator[Admin]:
     with Admin(spark, source.client_options(config)) as admin:
         yield admin
-
-
-def send(host: str, topic: str, partition: int, count: int) -> None:
-    producer = Producer({"bootstrap.servers": host})
-    for number in range(count):
-        producer.produce(
-            topic, line(f"{topic}/{partition}/{number}"), partition=partition, timestamp=BEGAN + 1000 * number
-        )
-    assert producer.flush(30) == 0
-
-
-def line(text: str) -> bytes:
-    return json.dumps({"@timestamp": "2026-11-21T09:30:00Z", "message": text}).encode()
 
 
 def delete_below(broker: Broker, topic: str, partition: int, offset: int) -> None:
@@ -135,65 +117,6 @@ def test_what_kafka_has_deleted_is_refused_told_or_skipped_as_the_configuration_
     assert {row.offset for row in rows if row.partition == 0} == {6, 7, 8, 9}
     came = {at: min(row.offset for row in rows if (row.topic, row.partition) == at) for at in (a, b)}
     assert lost.ranges(starts, ends, came, admin.earliest(ends)) == [lost.Lost(topic_name, 0, 2, 5)]
-
-
-def test_new_topics_that_match_and_new_partitions_are_found_while_the_sink_runs(
-    lab: SinkLab, kafka_broker: Broker
-) -> None:
-    (lab.directory / "sink.yml").write_text(
-        f"kafka: {{hosts: ['{kafka_broker.bootstrap}'], topics_pattern: '{lab.topic}-.'}}\n"
-        f"table.path: {lab.lines}\ncheckpoint.path: {lab.checkpoint}\ntrigger.interval: 0s\n"
-    )
-    lab.start()
-    await_true(
-        lambda: f"waiting for a topic like '{lab.topic}-.'" in lab.said(), "the sink says that it waits", PATIENCE
-    )
-    one, two = f"{lab.topic}-1", f"{lab.topic}-2"
-    kafka_broker.create_topic(f"{lab.topic}-no", 1)  # only a part of its name matches
-    send(kafka_broker.bootstrap, f"{lab.topic}-no", 0, 1)
-    kafka_broker.create_topic(one, 1)
-    send(kafka_broker.bootstrap, one, 0, 2)
-    await_true(lambda: "appeared" in lab.said() and lab.batches() > 0, "the first topic lands", PATIENCE)
-    begun = time.monotonic()
-    kafka_broker.create_topic(two, 1)
-    send(kafka_broker.bootstrap, two, 0, 2)
-    admin = kafka_broker.admin()
-    admin.create_partitions([NewPartitions(one, 2)])[one].result(30)
-    send(kafka_broker.bootstrap, one, 1, 2)
-    await_true(lambda: ends(lab) == {one: {"0": 2, "1": 2}, two: {"0": 2}}, "both are found", PATIENCE)
-    print("found and landed within", time.monotonic() - begun)  # noqa: T201 - for whoever measures
-    assert lab.terminate() == 0, lab.said()
-    assert lab.messages() == sorted(
-        f"{at}/{number}" for at in (f"{one}/0", f"{one}/1", f"{two}/0") for number in (0, 1)
-    )
-
-
-def test_a_topic_that_was_left_out_and_is_back_lands_each_record_once(lab: SinkLab, kafka_broker: Broker) -> None:
-    """Records without a file's id: only their place in Kafka tells that they have landed."""
-    stays, back = f"{lab.topic}-stays", f"{lab.topic}-back"
-    wanted = []
-    for number, read in enumerate(([stays, back], [stays], [stays, back])):
-        for topic in (stays, back):
-            if not number:
-                kafka_broker.create_topic(topic, 1)
-            send(kafka_broker.bootstrap, topic, 0, 3)
-            wanted += [f"{topic}/0/{each}" for each in range(3)]
-        (lab.directory / "sink.yml").write_text(
-            f"kafka: {{hosts: ['{kafka_broker.bootstrap}'], topics: [{', '.join(read)}]}}\n"
-            f"table.path: {lab.lines}\ncheckpoint.path: {lab.checkpoint}\nlost_offsets: continue\n"
-        )
-        lab.start("--available-now")
-        assert lab.wait() == 0, lab.said()
-    assert f"{back}/0: the checkpoint does not name what has landed before" in lab.said()
-    assert ends(lab) == {stays: {"0": 9}, back: {"0": 9}}
-    assert lab.messages() == sorted(wanted)
-
-
-def ends(lab: SinkLab) -> dict[str, dict[str, int]]:
-    """Of the last batch that is done, as Spark's offset log has them in its last line."""
-    done = max((int(file.name) for file in lab.checkpoint.glob("commits/[0-9]*")), default=None)
-    text = (lab.checkpoint / "offsets" / str(done)).read_text() if done is not None else "{}"
-    return json.loads(text.splitlines()[-1])  # type: ignore[no-any-return]  # JSON
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,18 @@ import sys
 from collections import Counter
 
 import pytest
-from pyspark.sql import SparkSession
+from deltalake import DeltaTable
 
-from demo.broker import Broker
 from tests.e2e.running import await_true
-from tests.e2e.sinking import PARTITIONS, PATIENCE, SinkLab
+from tests.e2e.sinking import PATIENCE, SinkLab
 from tests.java import QUICK
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.slow(
+        "seven starts of Spark each; in the gate test_sink.py repairs, and maintenance/test_repair.py has each case"
+    ),
+]
 
 
 def begin_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
@@ -44,12 +48,6 @@ def killed_repair(lab: SinkLab) -> None:
             os.killpg(repairing.pid, signal.SIGKILL)
 
 
-def refused(lab: SinkLab) -> str:
-    lab.start("--available-now")
-    assert lab.wait() == 1, lab.said()
-    return str(json.loads(lab.said().splitlines()[-1])["message"])
-
-
 def land_twice(lab: SinkLab) -> None:
     """300 lines and two bad records, then as many again, in two batches at least."""
     lab.start()
@@ -57,77 +55,63 @@ def land_twice(lab: SinkLab) -> None:
         lab.send_lines(300)
         lab.send_bad(b"no JSON", b"{}")
         expected = (lab.sent["good"], lab.sent["bad"])
-        await_true(lambda expected=expected: landed(lab) == expected, "all is landed", PATIENCE)  # type: ignore[misc]
+        await_true(lambda expected=expected: lab.counts() == expected, "all is landed", PATIENCE)  # type: ignore[misc]
     assert lab.terminate() == 0, lab.said()
 
 
-def landed(lab: SinkLab) -> tuple[int, int]:
-    first = "_delta_log/00000000000000000000.json"
-    there = all((table / first).exists() for table in (lab.lines, lab.directory / "lines_dead_letter"))
-    return lab.counts() if there else (0, 0)
-
-
-def expect_all(lab: SinkLab) -> None:
-    assert lab.counts() == (lab.sent["good"], lab.sent["bad"])
-    assert lab.messages() == sorted(f"line {number}" for number in range(lab.sent["good"]))
-
-
-def test_after_a_restore_what_is_missing_is_landed_again_and_nothing_twice(
-    lab: SinkLab, kafka_broker: Broker, spark: SparkSession
-) -> None:
-    kafka_broker.create_topic(lab.topic, PARTITIONS)
-    land_twice(lab)
-    for table in (lab.lines, f"{lab.lines}_dead_letter"):
-        spark.sql(f"RESTORE TABLE delta.`{table}` TO VERSION AS OF 1")
+def restore(lab: SinkLab) -> int:
+    """Both tables to their version 1; how many records are missing then."""
+    for table in (lab.lines, lab.dead_letter):
+        DeltaTable(str(table)).restore(1)
     rows, bad = lab.counts()
     assert 0 < rows < 600
     assert 0 < bad < 4
+    return 604 - rows - bad
 
-    said = refused(lab)
+
+def test_a_repair_that_is_killed_is_demanded_again_and_lands_the_rest(lab: SinkLab) -> None:
+    lab.make_topic()
+    land_twice(lab)
+    missing = restore(lab)
+    found = lab.counts()
+
+    said = lab.refused()
     assert f"the table {lab.lines} was restored to an earlier version" in said
     assert "spark-sink repair --from-kafka" in said
-    assert repair(lab, "--dry-run").startswith(f"{604 - rows - bad} records are in no table")
-    assert lab.counts() == (rows, bad)
+    assert repair(lab, "--dry-run").startswith(f"{missing} records are in no table")
+    assert lab.counts() == found
 
     killed_repair(lab)
-    said = refused(lab)
+    said = lab.refused()
     assert "did not come to its end" in said
     assert "spark-sink repair --from-kafka" in said
 
     assert "records were missing and have landed" in repair(lab)
-    expect_all(lab)
-    lab.send_lines(100)
-    lab.start("--available-now")
-    assert lab.wait() == 0, lab.said()
-    expect_all(lab)
+    lab.expect_all()
     assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 2, "no @timestamp": 2}
-
-
-def land(lab: SinkLab, *options: str) -> None:
-    lab.start("--available-now", *options)
-    assert lab.wait() == 0, lab.said()
-    expect_all(lab)
+    lab.send_lines(100)
+    lab.land()
 
 
 def test_of_a_topic_that_was_made_anew_every_record_lands_however_long_it_is(lab: SinkLab) -> None:
     """Nothing but its time in Kafka tells one of these records from that of the same offset before."""
     lab.make_topic()
     lab.send_lines(60)
-    land(lab)
+    lab.land()
 
-    lab.make_topic_anew()
+    lab.recreate_topic()
     lab.send_lines(300)
     lab.send_bad(b"no JSON")
-    assert f"topic {lab.topic} was made anew" in refused(lab)
+    assert f"topic {lab.topic} was made anew" in lab.refused()
     repair(lab)
-    land(lab)
+    lab.land()
 
-    lab.make_topic_anew()
+    lab.recreate_topic()
     lab.send_lines(30)
-    assert f"topic {lab.topic} was made anew" in refused(lab)
+    assert f"topic {lab.topic} was made anew" in lab.refused()
     repair(lab)
-    expect_all(lab)
+    lab.expect_all()
     lab.send_lines(30)
-    assert "Move that checkpoint away and set start: table" in refused(lab)
+    assert "Move that checkpoint away and set start: table" in lab.refused()
     lab.checkpoint.rename(lab.directory / "old")
-    land(lab, "-E", "start=table")
+    lab.land("-E", "start=table")

@@ -8,7 +8,7 @@ from demo.broker import Broker
 from tests.e2e.running import Agent, LiveWriter, Topic, lines_of
 from tests.e2e.sinking import SinkLab
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = pytest.mark.kafka
 
 
 def test_every_line_is_in_the_table_though_the_shipper_was_killed_and_the_broker_stopped(

@@ -7,14 +7,16 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tests.model.play import play
-from tests.model.program import Program, generate
+from tests.model.program import Action, Program, generate
 
 PROGRESS = 10.0  # seconds between two lines
-KIND = 30  # characters that tell one kind of problem from another
 
 
 def say(text: str) -> None:
@@ -28,9 +30,14 @@ def problem_of(program: Program, *, in_full: bool = False) -> str:
         play(program)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other programs are to be played too
         where = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        text = f"{type(error).__name__} ({Path(where.filename).name}:{where.lineno}): {error}"
         return "\n".join([text, *error.__notes__]) if in_full else text[:300]
     return ""
+
+
+def kind_of(problem: str) -> str:
+    """What and where, without the words: they hold ids and numbers that are others each time."""
+    return problem.partition(": ")[0]
 
 
 def _play_seed(seed: int) -> tuple[int, str]:
@@ -45,14 +52,14 @@ def fuzz(count: int, first: int) -> int:
         results = pool.imap_unordered(_play_seed, range(first, first + count), chunksize=10)
         for done, (seed, problem) in enumerate(results, 1):
             if problem:
-                failed[problem[:KIND]] += 1
+                failed[kind_of(problem)] += 1
                 say(f"seed {seed} failed: {problem}\n    once more, with its program: script/fuzz-files --show {seed}")
             if time.monotonic() - said > PROGRESS or done == count:
                 said = time.monotonic()
                 rate = done / (said - started)
                 say(f"{done} of {count} programs, {failed.total()} failed, {rate:.0f}/s")
-    for problem, times in failed.most_common():
-        say(f"{times:6} x {problem}")
+    for kind, times in failed.most_common():
+        say(f"{times:6} x {kind}")
     return failed.total()
 
 
@@ -64,24 +71,45 @@ def show(program: Program, tries: int) -> int:
 
 
 def shrink(program: Program, tries: int) -> Program:
-    """Leave out actions as long as it fails in the same way in one of `tries`."""
-    kind = next((found[:KIND] for _ in range(tries) if (found := problem_of(program))), "")
+    """Leave out actions, then parts of what remains, as long as it fails in the same way in one of `tries`."""
+    kind = next((kind_of(found) for _ in range(tries) if (found := problem_of(program))), "")
+    if not kind:
+        return program
 
-    def fails(shorter: Program) -> bool:
-        return any(problem_of(shorter)[:KIND] == kind for _ in range(tries))
+    def fails(actions: list[Any]) -> bool:
+        return any(kind_of(problem_of(replace(program, actions=actions))) == kind for _ in range(tries))
 
-    size = len(program.actions) // 2 if kind else 0
+    actions = _shorten(list(program.actions), fails)
+
+    def fails_with(index: int, place: int, part: list[Any]) -> bool:
+        return fails([*actions[:index], _with_part(actions[index], place, part), *actions[index + 1 :]])
+
+    for index, action in enumerate(actions):
+        for place, argument in enumerate(action):
+            if isinstance(argument, tuple):
+                part = _shorten(list(argument), partial(fails_with, index, place))
+                actions[index] = _with_part(actions[index], place, part)
+    return replace(program, actions=actions)
+
+
+def _with_part(action: Action, place: int, part: list[Any]) -> Action:
+    return (*action[:place], tuple(part), *action[place + 1 :])
+
+
+def _shorten(items: list[Any], fails: Callable[[list[Any]], bool]) -> list[Any]:
+    """Until no single one can be left out any more."""
+    size = max(len(items) // 2, 1)
     while size:
-        start = 0
-        while start < len(program.actions):
-            rest = program.actions[:start] + program.actions[start + size :]
-            shorter = replace(program, actions=rest)
-            if fails(shorter):
-                program = shorter
+        before, start = len(items), 0
+        while start < len(items):
+            rest = items[:start] + items[start + size :]
+            if fails(rest):
+                items = rest
             else:
                 start += size
-        size //= 2
-    return program
+        if size > 1 or len(items) == before:
+            size //= 2
+    return items
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ import pytest
 from spark_sink.class_sharing import ClassArchive, SharingFailed, key
 from spark_sink.java import JavaRuntime
 
-TRAINED = ("sh", "-c", 'echo java/lang/Object >"$0/classes.list"; echo a.jar >"$0/class.path"')
+TRAINED = ("sh", "-c", 'echo java/lang/Object >"$0/classes.list"; echo a.jar:b.jar >"$0/class.path"')
 
 
 @pytest.fixture
@@ -93,3 +93,28 @@ def test_a_step_that_fails_is_told_with_its_last_words_and_the_old_archive_stays
         archive.make(java, jars, train)
     assert archive.fits(java, jars)
     assert sorted(path.name for path in archive.directory.iterdir()) == ["classes.jsa", "key"]
+
+
+# Refuses every archive that was not made of "a.jar" alone.
+CAPRICIOUS = """#!/bin/sh
+for argument do
+    case $argument in -XX:SharedArchiveFile=*) archive=${argument#*=} ;; esac
+    case $before in -cp) path=$argument ;; esac
+    before=$argument
+done
+case $1 in
+-Xshare:dump) echo "$path" >"$archive" ;;
+*) [ "$(cat "$archive")" = a.jar ] || { echo mismatch >&2; exit 1; } ;;
+esac
+"""
+
+
+def test_of_a_class_path_whose_archive_java_refuses_the_last_entry_is_left_out(
+    archive: ClassArchive, java: JavaRuntime, jars: tuple[Path, ...]
+) -> None:
+    java.java.write_text(CAPRICIOUS)
+    archive.make(java, jars, TRAINED)
+    assert archive.path.read_text() == "a.jar\n"
+    java.java.write_text(CAPRICIOUS.replace("= a.jar", "= none"))
+    with pytest.raises(SharingFailed, match=r"java -Xshare:on ended with code 1:\n    mismatch"):
+        archive.make(java, jars, TRAINED)

@@ -48,8 +48,17 @@ def new_checkpoint(lab: LandingLab, start: Start) -> None:
     lab.config = replace(lab.config, checkpoint=CheckpointConfig(path=path), start=start)
 
 
-@each_moment
-@pytest.mark.parametrize("batch", [0, 1])
+seldom = pytest.mark.slow("the other moments of the first batch and all of the second are in the gate")
+
+
+@pytest.mark.parametrize(
+    ("moment", "batch"),
+    [
+        pytest.param(moment, batch, marks=[seldom] if (moment, batch) in [("before rows", 0), ("after bad", 0)] else [])
+        for moment in MOMENTS
+        for batch in (0, 1)
+    ],
+)
 def test_a_batch_that_is_killed_lands_once_when_it_runs_again(lab: LandingLab, moment: str, batch: int) -> None:
     lab.start()
     for number in range(batch):

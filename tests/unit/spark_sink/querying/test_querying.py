@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from spark_sink import versions
 from tests.unit.spark_sink.querying.tables import PAGE, Tables, blocks
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]
 
 STATEMENTS = blocks("sql")
 NAMES = STATEMENTS.pop("With Spark")

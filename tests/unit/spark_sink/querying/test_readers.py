@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from spark_sink.schema import LINES, names
 from tests.unit.spark_sink.querying.tables import FIRST, SECOND, Tables, blocks
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]
 
 PROGRAMS = blocks("python")
 DELTALAKE, DUCKDB = "Without Spark: deltalake", "Without Spark: DuckDB"

@@ -12,7 +12,7 @@ from spark_sink.report import Report
 from spark_sink.views.views import Views
 from tests.unit.spark_sink.views.lab import ViewsLab
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]
 
 TEXT = (Path(__file__).parents[4] / "docs" / "views.md").read_text()
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)

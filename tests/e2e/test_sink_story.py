@@ -1,0 +1,132 @@
+"""The life of one sink as a process of its own, against a real broker: it waits, lands, is killed, kept, restored and
+repaired, and loses its checkpoint.
+
+Every start of Spark is some seconds, so these tests are steps: each goes on with what the one before has left.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from urllib.request import urlopen
+
+import pytest
+from deltalake import DeltaTable
+
+from demo.broker import Broker
+from demo.ports import free_ports
+from tests.e2e.running import await_true
+from tests.e2e.sinking import PATIENCE, SinkLab, spark_sink, status
+from tests.java import QUICK
+from tests.tiers import GATE_SEED
+
+pytestmark = pytest.mark.kafka
+
+BAD = (b"no JSON", None, b'{"message":"no time"}')
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, kafka_broker: Broker) -> Iterator[SinkLab]:
+    lab = SinkLab(tmp_path_factory.mktemp("story"), kafka_broker, "story", GATE_SEED)
+    yield lab
+    lab.kill()
+
+
+def test_it_waits_for_a_topic_that_is_not_there_yet_and_lands_what_comes(lab: SinkLab) -> None:
+    (port,) = free_ports(1)
+    lab.start("--available-now", "-E", "http.enabled=true", "-E", f"http.port={port}")
+    await_true(lambda: "waiting for topic" in lab.said(), "the job says that it waits", PATIENCE)
+    with urlopen(f"http://localhost:{port}/metrics") as answer:
+        assert "spark_sink_topics_missing 1.0" in answer.read().decode()
+    lab.make_topic()
+    lab.send_lines(10)
+    assert lab.wait() == 0, lab.said()
+    lab.expect_all()
+    assert '"landed_total": 10' in lab.said()
+
+
+def test_it_is_killed_in_a_batch(lab: SinkLab) -> None:
+    lab.send_lines(1500)
+    lab.send_bad(*BAD)
+    begun = lab.begun()
+    lab.start()
+    lab.await_batch_after(begun)
+    time.sleep(0.5)  # it writes rows, for a second or more
+    lab.kill()
+
+
+def test_started_again_it_lands_each_record_once(lab: SinkLab) -> None:
+    lab.send_lines(500)
+    lab.start()
+    lab.await_all()
+    assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 1, "no value": 1, "no @timestamp": 1}
+
+
+def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "spark_sink", "maintain", "-c", str(lab.directory / "sink.yml"),
+         "-E", "maintenance.optimize.closed_after=0", "-E", "maintenance.vacuum.mode=full"],
+        stderr=subprocess.PIPE, text=True, env=os.environ | QUICK,
+    ) as maintaining:  # fmt: skip
+        while maintaining.poll() is None:
+            lab.send_lines(50)
+            time.sleep(1)
+        assert maintaining.stderr is not None
+        said = maintaining.stderr.read()
+    assert maintaining.returncode == 0, said
+    assert "folded" in said
+    lab.await_all()
+
+
+def test_on_sigterm_it_ends_with_what_it_has_begun(lab: SinkLab) -> None:
+    begun = lab.begun()
+    lab.send_lines(500)
+    lab.await_batch_after(begun)
+    assert lab.terminate() == 0, lab.said()
+    assert '"message": "stopped: ' in lab.said()
+
+
+def test_status_shows_lag_tables_and_bad_records(lab: SinkLab) -> None:
+    rows, bad = lab.counts()
+    found = status(lab)
+    assert sum(partition["landed"] for partition in found["partitions"]) == rows + bad
+    assert sum(partition["lag"] for partition in found["partitions"]) == lab.sent["good"] - rows
+    assert [table["rows"] for table in found["tables"][:2]] == [rows, bad]
+    assert Counter({each["reason"]: each["rows"] for each in found["dead_letter"]}).total() == 3
+
+
+def test_a_restored_table_is_refused(lab: SinkLab) -> None:
+    rows, _ = lab.counts()
+    DeltaTable(str(lab.lines)).restore(2)
+    assert lab.counts()[0] < rows
+    said = lab.refused()
+    assert f"the table {lab.lines} was restored to an earlier version" in said
+    assert "spark-sink repair --from-kafka" in said
+
+
+def test_repair_lands_what_the_restored_table_lacks_and_nothing_twice(lab: SinkLab) -> None:
+    done = spark_sink(lab, "repair", "--from-kafka")
+    assert done.returncode == 0, done.stderr
+    assert "records were missing and have landed" in done.stderr.splitlines()[-1]
+    assert len(set(lab.messages())) == len(lab.messages())
+
+
+def test_after_the_repair_it_goes_on(lab: SinkLab) -> None:
+    lab.send_lines(100)
+    lab.land()
+
+
+def test_without_its_checkpoint_it_is_refused(lab: SinkLab) -> None:
+    lab.checkpoint.rename(lab.directory / "lost")
+    said = lab.refused()
+    assert "has rows of" in said
+    assert "bring the checkpoint back" in said
+    assert "start: table" in said
+
+
+def test_with_a_new_checkpoint_the_table_says_where_to_go_on(lab: SinkLab) -> None:
+    lab.send_lines(100)
+    lab.send_bad(b"no JSON")
+    lab.land("-E", "start=table")

@@ -1,0 +1,84 @@
+"""The gate leaves out what is slow, and names what takes too long. Pytest runs a few tests of its own for this."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+CONFTEST = """
+import pytest
+from tests import tiers
+tiers.TEST_SECONDS, tiers.GATE_SECONDS = 0.2, {gate}
+from tests.tiers import pytest_addoption, pytest_collection_modifyitems, pytest_configure, seed
+
+@pytest.fixture(scope="session")
+def broker():
+    import time
+    time.sleep(0.3)
+"""
+TESTS = """
+import time, pytest
+
+@pytest.mark.slow("waits for long")
+def test_slow(): pass
+
+def test_long(): time.sleep(0.3)
+
+def test_that_starts_what_all_share(broker): pass
+
+def test_seed(seed): print("the seed is", seed)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow(reason): x\n    xdist_group(name): x\n")
+    (tmp_path / "conftest.py").write_text(CONFTEST.format(gate=60))
+    (tmp_path / "test_it.py").write_text(TESTS)
+    return tmp_path
+
+
+def run(project: Path, *options: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-s", *options, str(project)]
+    done = subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_gate_leaves_out_what_is_slow_and_does_the_same_every_time(project: Path) -> None:
+    code, said = run(project)
+    assert code == 0, said
+    assert "3 passed, 1 deselected" in said
+    assert "the seed is 20261121" in said
+
+
+def test_all_runs_what_is_slow_too_with_other_seeds(project: Path) -> None:
+    code, said = run(project, "--all")
+    assert code == 0, said
+    assert "4 passed" in said
+    assert "the seed is" in said
+    assert "the seed is 20261121" not in said
+
+
+def test_a_test_that_takes_too_long_fails_by_name_and_what_it_shares_does_not_count(project: Path) -> None:
+    code, said = run(project, "--time-limits")
+    assert code == 1, said
+    failed = [line for line in said.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 1
+    assert "test_it.py::test_long: took 0 s" in failed[0]
+
+
+def test_a_gate_that_takes_too_long_fails(project: Path) -> None:
+    (project / "conftest.py").write_text(CONFTEST.format(gate=0.1).replace("0.2", "20"))
+    code, said = run(project, "--time-limits")
+    assert code == 1, said
+    assert "FAILED the gate: took 0.0 min" in said
+
+
+def test_a_slow_test_gives_its_reason(project: Path) -> None:
+    (project / "test_it.py").write_text(TESTS.replace('("waits for long")', ""))
+    code, said = run(project)
+    assert code == pytest.ExitCode.USAGE_ERROR, said
+    assert "test_slow: the marker slow takes its reason" in said

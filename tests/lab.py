@@ -225,11 +225,13 @@ class Lab:
         running = self.running.loop.crawler.running.values()
         return any(each.read_to != os.fstat(each.fd).st_size or not each.settled for each in running)
 
-    def run_once(self) -> None:
-        """As `shipper run --once`."""
+    def run_once(self) -> dict[str, str]:
+        """As `shipper run --once`; what keeps it from ending with 0, by path."""
         self.start(once=True)
         deadline = time.monotonic() + LONG
         while not self.running.loop.finished:
             self.step(wait=0.002)
             assert time.monotonic() < deadline, "does not finish"
+        problems = self.running.loop.crawler.problems.now
         self._end()
+        return problems

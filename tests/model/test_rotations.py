@@ -4,6 +4,8 @@ import gzip
 import os
 import shutil
 
+import pytest
+
 from registry.load import read
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, Lab
@@ -262,24 +264,78 @@ def test_a_file_that_is_moved_away_and_back_goes_on(lab: Lab) -> None:
     assert messages(lab) == ["one", "two"]
 
 
-def test_a_waiting_file_starts_as_soon_as_a_place_is_free(lab: Lab) -> None:
-    lab.input["harvester_limit"] = 1
-    for name in "abc":
-        lab.append(f"{name}.log", f"{name}\n")
+@pytest.mark.parametrize("down", [True, False])
+def test_two_rotations_that_nobody_saw_lose_nothing(lab: Lab, down: bool) -> None:
+    lab.append("a.log", "one\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 3)
-    assert len(lab.running.loop.crawler.running) <= 1
+    lab.expect_lines("a.log", "one")
+    if down:
+        lab.stop()
+    lab.append("a.log", "two\n")
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "three\n")
+    lab.rotate("a.log.1", to="a.log.2")
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "four\n")
+    if down:
+        lab.start()
+    lab.expect_lines("a.log.2", "one", "two")
+    lab.expect_lines("a.log.1", "three")
+    lab.expect_lines("a.log", "four")
+    assert len(lab.arrived) == 4
+    assert len({each.file_id for each in lab.arrived}) == 3
 
 
-def test_old_files_are_left_out_and_what_is_added_to_them_is_not(lab: Lab) -> None:
-    lab.input["ignore_older"] = 3600.0
-    lab.append("a.log", "old\n")
-    long_ago = lab.clock.time() - 7200
-    os.utime(lab.logs / "a.log", (long_ago, long_ago))
+def test_a_file_that_is_renamed_over_another_goes_on_where_it_was(lab: Lab) -> None:
+    lab.append("a.log", "of the one that goes\n")
+    lab.append("b.log", "of the other\n")
     lab.start()
-    pass_time(lab, 3)
-    assert messages(lab) == []
+    lab.expect_lines("a.log", "of the one that goes")
+    lab.expect_lines("b.log", "of the other")
+    lab.rotate("b.log", to="a.log")
+    lab.append("a.log", "after the rename\n")
+    lab.expect_lines("a.log", "of the other", "after the rename")
+    pass_time(lab)
+    assert len(lab.arrived) == 3
+    assert len({each.file_id for each in lab.arrived}) == 2
+
+
+LONG_HEADER = "h" * 2000 + "\n"  # longer than what the registry keeps of the first bytes
+
+
+def test_a_file_that_was_cut_and_has_grown_past_the_position_behind_an_equal_header_is_new(lab: Lab) -> None:
+    lab.append("a.log", LONG_HEADER + "one\n")
+    lab.start()
+    lab.expect_lines("a.log", LONG_HEADER[:-1], "one")
+    lab.stop()
+    lab.truncate("a.log")
+    lab.append("a.log", LONG_HEADER + "two\nthree\n")
+    lab.start()
+    lab.expect_lines("a.log", LONG_HEADER[:-1], "one", LONG_HEADER[:-1], "two", "three")
+    assert len({each.file_id for each in lab.arrived}) == 2
+
+
+def test_two_files_with_equal_headers_are_two_files(lab: Lab) -> None:
+    lab.append("a.log", LONG_HEADER + "one\n")
+    lab.append("b.log", LONG_HEADER + "two\n")
+    lab.start()
+    lab.expect_lines("a.log", LONG_HEADER[:-1], "one")
+    lab.expect_lines("b.log", LONG_HEADER[:-1], "two")
+    assert len({each.file_id for each in lab.arrived}) == 2
+
+
+def test_what_is_truncated_unread_is_counted_and_told_with_path_file_id_and_range(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.append("a.log", "read\nunfinished")
+    lab.start()
+    lab.expect_lines("a.log", "read")
+    lab.truncate("a.log")
     lab.append("a.log", "new\n")
-    os.utime(lab.logs / "a.log", (lab.clock.time(), lab.clock.time()))
-    pass_time(lab, 3)
-    assert messages(lab) == ["new"]
+    lab.expect_lines("a.log", "read", "new")
+    file_id = lab.arrived[0].file_id
+    (told,) = [line for line in caplog.messages if "lost" in line]
+    assert f"{lab.logs}/a.log" in told
+    assert file_id in told
+    assert "offset 5" in told
+    assert lab.running.metrics.bytes_lost == len("unfinished")

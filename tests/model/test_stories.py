@@ -19,6 +19,14 @@ def test_lines_arrive_as_they_are_written(lab: Lab) -> None:
     lab.expect_lines("a.log", "one", "two", "three", "half a line")
 
 
+def test_half_a_character_at_the_end_waits_for_the_other_half(lab: Lab) -> None:
+    lab.append("a.log", b"one\n\xe2\x82")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    lab.append("a.log", b"\xac\n")
+    lab.expect_lines("a.log", "one", "€")
+
+
 def test_a_new_file_is_found_while_running(lab: Lab) -> None:
     lab.start()
     lab.append("new.log", "one\n")
@@ -36,6 +44,18 @@ def test_after_a_stop_nothing_is_repeated(lab: Lab) -> None:
     lab.start()
     lab.expect_lines("a.log", "one", "two", "three")
     assert len(lab.records) == 3
+
+
+def test_a_message_that_a_stop_splits_comes_out_whole(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "zero\none\n  more\n")
+    lab.start()
+    lab.until(lambda: lab.records)
+    lab.stop()
+    assert [each.message for each in lab.arrived] == ["zero"]
+    lab.append("a.log", "  and more\nend\n")
+    lab.start()
+    lab.expect_lines("a.log", "zero", "one\n  more\n  and more", "end")
 
 
 def test_after_a_kill_what_was_not_acknowledged_comes_again_under_the_same_name(lab: Lab) -> None:

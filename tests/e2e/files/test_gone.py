@@ -7,19 +7,6 @@ from tests.e2e.files.local import LocalAgent, numbered
 from tests.e2e.running import await_true
 
 
-def test_a_file_that_is_deleted_while_the_agent_is_behind_is_read_to_its_end(agent: LocalAgent) -> None:
-    lines = numbered("behind", 30_000)
-    agent.append("first")
-    agent.start()
-    agent.await_messages("first")
-    agent.freeze()
-    agent.append(*lines)
-    agent.path.unlink()
-    agent.thaw()
-    agent.expect("first", *lines)
-    assert "bytes_lost=0" in agent.log
-
-
 def test_a_file_that_is_deleted_while_the_output_is_blocked_is_kept_and_shipped_later(agent: LocalAgent) -> None:
     lines = numbered("blocked", 3000)
     agent.append("first")
@@ -76,18 +63,4 @@ def test_what_is_truncated_unread_is_counted_and_told_with_path_file_id_and_rang
     (told,) = [line for line in agent.log.splitlines() if file_id in line and "lost" in line]
     assert str(agent.path) in told
     assert "offset 5" in told
-    assert f"bytes_lost={len('unfinished')}" in agent.log
-
-
-def test_a_file_that_was_deleted_behind_while_the_agent_was_down_is_told_and_counted(agent: LocalAgent) -> None:
-    agent.append("read", "unfinished")
-    os.truncate(agent.path, len("read\nunfinished"))
-    agent.start()
-    agent.await_messages("read")
-    agent.stop()
-    agent.path.unlink()
-    agent.start()
-    agent.expect("read")
-    (file_id,) = agent.ids("read")
-    assert [line for line in agent.log.splitlines() if file_id in line and str(agent.path) in line and "lost" in line]
     assert f"bytes_lost={len('unfinished')}" in agent.log

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pytest
 
 from tests.e2e.files.local import LocalAgent
 from tests.e2e.running import LiveWriter, await_true, lines_of
@@ -14,7 +13,7 @@ from tests.e2e.running import LiveWriter, await_true, lines_of
 
 def an_input(agent: LocalAgent, name: str, **options: Any) -> dict[str, Any]:
     paths = [str(agent.logs / f"{name}*.log*")]
-    return {"type": "filestream", "id": name, "paths": paths, "prospector.scanner.check_interval": "1s", **options}
+    return {"type": "filestream", "id": name, "paths": paths, "prospector.scanner.check_interval": "200ms", **options}
 
 
 def write(file: Path, config: Any) -> None:
@@ -71,19 +70,6 @@ def test_sighup_takes_what_changed_and_leaves_alone_what_did_not(agent: LocalAge
     assert len(agent.all) == 5
 
 
-def test_a_mistake_is_told_with_its_line_and_the_agent_goes_on(agent: LocalAgent) -> None:
-    configure(agent, an_input(agent, "app"))
-    agent.append("one")
-    agent.start()
-    agent.await_messages("one")
-    configure(agent, an_input(agent, "app", tag=["new"]))
-    hang_up(agent)
-    agent.await_log("did you mean 'tags'?")
-    assert "shipper.yml:1: shipper.inputs[0].tag" in agent.log
-    agent.append("two")
-    agent.await_messages("one", "two")
-
-
 def test_files_of_inputs_are_taken_as_they_come_change_and_go(agent: LocalAgent) -> None:
     folder = agent.directory / "inputs.d"
     folder.mkdir()
@@ -135,9 +121,7 @@ def test_a_file_of_inputs_that_others_may_write_is_not_taken(agent: LocalAgent) 
     agent.await_log("reloaded: 1 input added, 1 unchanged")
 
 
-@pytest.mark.parametrize("changed", ["tags", "id"])
-def test_under_a_live_writer_nothing_is_lost_or_sent_twice(agent: LocalAgent, changed: str) -> None:
-    values: list[Any] = [["a"], ["b"]] if changed == "tags" else ["app", "other"]
+def test_under_a_live_writer_nothing_is_lost_or_sent_twice(agent: LocalAgent) -> None:
     configure(agent, an_input(agent, "app"))
     agent.start()
     with LiveWriter(agent.path):
@@ -147,7 +131,7 @@ def test_under_a_live_writer_nothing_is_lost_or_sent_twice(agent: LocalAgent, ch
                 lambda enough=count + 300: len(agent.all) > enough,  # type: ignore[misc]  # a default: not inferred
                 "lines go on",
             )
-            configure(agent, an_input(agent, "app", **{changed: values[number % 2]}))
+            configure(agent, an_input(agent, "app", tags=["ab"[number % 2]]))
             hang_up(agent)
     wanted = [text for _, _, text in lines_of(agent.path.read_bytes())]
     await_true(lambda: len(agent.all) >= len(wanted), "all lines")

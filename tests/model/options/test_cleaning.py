@@ -1,0 +1,56 @@
+"""When the registry forgets a file, told through the Lab."""
+
+import pytest
+
+from tests.model.user_lab import HOUR, UserLab
+
+
+def test_clean_inactive_forgets_a_file_in_the_registry_and_no_line_of_it_is_sent_again(lab: UserLab) -> None:
+    lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
+    lab.append("a.log", "one\n")
+    lab.date("a.log")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(1.5 * HOUR)
+    assert len(lab.saved()) == 1
+    lab.start()
+    lab.pass_time(HOUR)
+    assert lab.saved() == []
+    lab.start()
+    lab.pass_time(600)
+    assert lab.messages == ["one"]
+
+
+def test_a_file_that_clean_inactive_forgot_and_that_has_news_goes_on_while_the_agent_runs(lab: UserLab) -> None:
+    lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
+    lab.append("a.log", "one\n")
+    lab.date("a.log")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(3 * HOUR)
+    lab.append("a.log", "two\n")
+    lab.date("a.log")
+    lab.until_messages("one", "two")
+    (state,) = lab.saved()
+    assert state.position == 8
+    lab.start()
+    lab.pass_time(600)
+    assert lab.messages == ["one", "two"]
+
+
+@pytest.mark.parametrize("cleans", [True, False])
+def test_the_entry_of_a_deleted_file_is_forgotten_after_24_hours_if_clean_removed_says_so(
+    lab: UserLab, cleans: bool
+) -> None:
+    lab.options = {"clean_removed": cleans}
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.remove("a.log")
+    lab.pass_time(30)
+    lab.pass_time(23 * HOUR)
+    (state,) = lab.saved()
+    assert state.ended == "removed"
+    lab.start()
+    lab.pass_time(2 * HOUR)
+    assert len(lab.saved()) == (0 if cleans else 1)

@@ -1,0 +1,114 @@
+"""When the agent deletes what it has read, told through the Lab."""
+
+import pytest
+
+from registry.load import read
+from tests.model.user_lab import HOUR, UserLab, pack
+from tests.powers import without_powers
+
+DELETING = {"delete.enabled": True, "delete.grace_period": "30m", "close.on_state_change.inactive": "1m"}
+
+
+def test_delete_removes_a_file_after_the_grace_period_and_not_before(
+    lab: UserLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    lab.options = DELETING
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(29 * 60)
+    assert (lab.logs / "a.log").exists()
+    lab.pass_time(3 * 60)
+    assert not (lab.logs / "a.log").exists()
+    assert any("all of it is acknowledged; deleted" in line for line in caplog.messages)
+
+
+def test_delete_saves_the_position_before_the_file_goes(lab: UserLab) -> None:
+    lab.options = DELETING
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
+    lab.kill()
+    (state,) = read(lab.data / "registry").values()
+    assert state.position == 4
+
+
+def test_delete_leaves_a_file_that_grew_and_removes_it_after_a_new_grace_period(lab: UserLab) -> None:
+    lab.options = DELETING
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(20 * 60)
+    lab.append("a.log", "two\n")
+    lab.until_messages("one", "two")
+    lab.pass_time(20 * 60)
+    assert (lab.logs / "a.log").exists()
+    lab.pass_time(12 * 60)
+    assert not (lab.logs / "a.log").exists()
+
+
+def test_delete_never_removes_what_is_not_acknowledged(lab: UserLab) -> None:
+    lab.options = DELETING
+    lab.start()
+    lab.destination.holding = True
+    lab.append("a.log", "one\n")
+    lab.until(lambda: lab.destination.in_flight)
+    lab.pass_time(HOUR)
+    assert (lab.logs / "a.log").exists()
+    lab.destination.holding = False
+    lab.pass_time(HOUR)
+    assert not (lab.logs / "a.log").exists()
+    assert lab.messages == ["one"]
+
+
+def test_delete_leaves_a_file_whose_last_line_is_not_whole(lab: UserLab) -> None:
+    lab.options = DELETING
+    lab.append("a.log", "one\nhalf")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(2 * HOUR)
+    assert (lab.logs / "a.log").exists()
+    lab.append("a.log", " line\n")
+    lab.until_messages("one", "half line")
+    lab.pass_time(HOUR)
+    assert not (lab.logs / "a.log").exists()
+
+
+def test_delete_removes_what_an_agent_before_this_one_has_read(lab: UserLab) -> None:
+    lab.options = DELETING
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(600)
+    lab.stop()
+    lab.start()
+    lab.pass_time(2 * HOUR)
+    assert not (lab.logs / "a.log").exists()
+
+
+def test_delete_that_is_refused_is_told_with_the_file_and_tried_again(
+    lab: UserLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.options = DELETING
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.logs.chmod(0o555)
+    with without_powers():
+        lab.pass_time(HOUR)
+    lab.logs.chmod(0o755)
+    assert (lab.logs / "a.log").exists()
+    assert f"{lab.logs}/a.log: cannot be deleted (delete.enabled): Permission denied" in "\n".join(caplog.messages)
+    lab.pass_time(120)
+    assert not (lab.logs / "a.log").exists()
+
+
+def test_delete_removes_a_compressed_file_that_was_read_to_its_end(lab: UserLab) -> None:
+    lab.options = {**DELETING, "compression": "auto"}
+    pack(lab, "a.log.gz", b"one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(HOUR)
+    assert not (lab.logs / "a.log.gz").exists()

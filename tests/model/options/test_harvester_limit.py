@@ -1,0 +1,30 @@
+"""Files that wait for others to be closed, told through the Lab."""
+
+from tests.model.user_lab import UserLab
+
+
+def test_a_waiting_file_starts_as_soon_as_a_place_is_free_not_at_the_next_scan(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 2, "prospector.scanner.check_interval": "24h"}
+    for number in range(20):
+        lab.append(f"{number:02}.log", f"{number}\n")
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 20, seconds=0.001)
+    assert len(lab.running.loop.crawler.running) <= 2
+
+
+def test_a_copytruncate_while_down_repeats_nothing_although_only_one_file_may_be_open(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    for name in "ab":
+        lab.append(f"{name}.log", f"{name}\n" * 100)
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 200)
+    lab.stop()
+    for age, name in enumerate("ab"):
+        lab.append(f"{name}.log.1", (lab.logs / f"{name}.log").read_bytes())
+        lab.truncate(f"{name}.log")
+        lab.append(f"{name}.log", "new\n")
+        lab.date(f"{name}.log.1", 100 - age)
+        lab.date(f"{name}.log", 50 - age)
+    lab.start()
+    lab.pass_time(600)
+    assert lab.messages[200:] == ["new", "new"]

@@ -1,0 +1,244 @@
+"""By what a file is known again, told through the Lab."""
+
+import os
+from typing import Any
+
+import pytest
+
+from tests.model.user_lab import UserLab, pack
+
+IDENTITIES: dict[str, dict[str, Any]] = {
+    "native": {"file_identity.native": None},
+    "path": {"file_identity.path": None},
+    "fingerprint": {"file_identity.fingerprint": None, "prospector.scanner.fingerprint.length": 64},
+    "inode_marker": {},
+}
+HEAD = "h" * 63 + "\n"
+
+
+@pytest.fixture(params=list(IDENTITIES))
+def identity(request: pytest.FixtureRequest, lab: UserLab) -> str:
+    lab.options = IDENTITIES[request.param]
+    if request.param == "inode_marker":
+        marker = lab.logs.parent / "marker"
+        marker.write_text("this disk\n")
+        lab.options = {"file_identity.inode_marker.path": str(marker)}
+    return str(request.param)
+
+
+def test_under_each_identity_a_restart_goes_on_where_it_was(lab: UserLab, identity: str) -> None:
+    lab.append("a.log", f"{HEAD}one\n")
+    lab.start()
+    lab.until_messages(HEAD[:-1], "one")
+    lab.stop()
+    lab.append("a.log", "two\n")
+    lab.start()
+    lab.until_messages(HEAD[:-1], "one", "two")
+    lab.pass_time(600)
+    lab.kill()
+    lab.append("a.log", "three\n")
+    lab.start()
+    lab.expect_lines("a.log", HEAD[:-1], "one", "two", "three")
+    assert len({each.file_id for each in lab.arrived}) == 1
+
+
+def test_under_each_identity_but_the_path_a_rename_is_the_same_file(lab: UserLab, identity: str) -> None:
+    lab.append("a.log", f"{HEAD}one\n")
+    lab.start()
+    lab.until_messages(HEAD[:-1], "one")
+    lab.rotate("a.log", to="b.log")
+    lab.append("b.log", "two\n")
+    lab.pass_time(60)
+    lab.stop()
+    lab.append("b.log", "three\n")
+    lab.start()
+    lab.pass_time(60)
+    if identity != "path":
+        assert lab.messages == [HEAD[:-1], "one", "two", "three"]
+        assert len({each.file_id for each in lab.arrived}) == 1
+    else:
+        assert [m for m in lab.messages if m == "three"] == ["three"]
+        assert len({each.file_id for each in lab.arrived}) == 2
+
+
+def test_under_each_identity_a_rename_while_down_is_the_same_file_but_for_the_path(lab: UserLab, identity: str) -> None:
+    lab.append("a.log", f"{HEAD}one\n")
+    lab.start()
+    lab.until_messages(HEAD[:-1], "one")
+    lab.stop()
+    lab.rotate("a.log", to="b.log")
+    lab.append("b.log", "two\n")
+    lab.start()
+    lab.pass_time(60)
+    again = [HEAD[:-1], "one"] if identity == "path" else []
+    assert lab.messages == [HEAD[:-1], "one", *again, "two"]
+
+
+def test_under_path_a_file_that_is_replaced_by_one_that_is_at_least_as_long_goes_on_at_the_position(
+    lab: UserLab,
+) -> None:
+    lab.options = IDENTITIES["path"]
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.stop()
+    lab.append("new", "two\nthree\n")
+    os.replace(lab.logs / "new", lab.logs / "a.log")
+    lab.start()
+    lab.until_messages("one", "three")
+
+
+def test_under_each_identity_a_gz_that_was_read_is_not_read_again_after_a_restart(lab: UserLab, identity: str) -> None:
+    lab.options = {**lab.options, "compression": "auto"}
+    content = HEAD + "".join(f"{os.urandom(20).hex()}\n" for _ in range(1000))
+    pack(lab, "a.log.gz", content.encode())
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 1001)
+    lab.pass_time(60)
+    lab.stop()
+    lab.start()
+    lab.pass_time(60)
+    assert len(lab.messages) == 1001
+
+
+@pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
+def test_a_file_that_was_deleted_and_made_anew_is_read_from_its_start_whatever_names_it(
+    lab: UserLab, name: str
+) -> None:
+    marker = lab.logs.parent / "marker"
+    marker.write_text("this disk\n")
+    lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.remove("a.log")
+    lab.pass_time(60)
+    lab.append("a.log", "two\nthree\n")
+    lab.until_messages("one", "two", "three")
+
+
+@pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
+def test_a_file_that_was_cut_and_has_grown_past_the_position_is_read_from_its_start_whatever_names_it(
+    lab: UserLab, name: str
+) -> None:
+    marker = lab.logs.parent / "marker"
+    marker.write_text("this disk\n")
+    lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.truncate("a.log")
+    lab.append("a.log", "two\nthree\n")
+    lab.until_messages("one", "two", "three")
+    lab.pass_time(600)
+    lab.stop()
+    lab.append("a.log", "four\n")
+    lab.start()
+    lab.until_messages("one", "two", "three", "four")
+
+
+def test_under_fingerprint_a_gz_of_what_was_shipped_is_not_shipped_again(lab: UserLab) -> None:
+    lab.options = {**IDENTITIES["fingerprint"], "compression": "auto"}
+    content = HEAD + "".join(f"{os.urandom(20).hex()}\n" for _ in range(1000))
+    lab.append("a.log.1", content)
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 1001)
+    pack(lab, "a.log.1.gz", content.encode())
+    lab.pass_time(2)
+    lab.remove("a.log.1")
+    lab.pass_time(600)
+    assert len(lab.messages) == 1001
+
+
+def test_under_path_a_rotation_out_of_the_globs_leaves_one_entry_for_the_path_also_after_a_restart(
+    lab: UserLab,
+) -> None:
+    lab.options = {"file_identity.path": None, "close.on_state_change.inactive": "1m"}
+    lab.paths = (f"{lab.logs}/a.log",)
+    lab.append("a.log", "old\n" * 10)
+    lab.start()
+    lab.until_messages(*["old"] * 10)
+    lab.rotate("a.log", to="rotated")
+    lab.append("a.log", "new\n")
+    lab.pass_time(10)
+    assert lab.messages[10:] == ["new"]
+    lab.pass_time(600)
+    lab.stop()
+    lab.append("a.log", "while down\n" * 10)
+    lab.start()
+    lab.pass_time(60)
+    assert lab.messages[11:] == ["while down"] * 10
+
+
+def test_under_fingerprint_a_copytruncate_neither_loses_nor_repeats_a_line(lab: UserLab) -> None:
+    lab.options = IDENTITIES["fingerprint"]
+    lab.append("a.log", f"{HEAD}one\n")
+    lab.start()
+    lab.until_messages(HEAD[:-1], "one")
+    lab.append("a.log.1", (lab.logs / "a.log").read_bytes())
+    lab.truncate("a.log")
+    lab.pass_time(60)
+    lab.append("a.log", "n" * 63 + "\nnew\n")
+    lab.pass_time(60)
+    assert lab.messages == [HEAD[:-1], "one", "n" * 63, "new"]
+    lab.stop()
+    lab.start()
+    lab.pass_time(60)
+    assert len(lab.messages) == 4
+
+
+def test_under_fingerprint_two_files_with_equal_heads_are_one_and_no_restart_repeats_it(lab: UserLab) -> None:
+    lab.options = IDENTITIES["fingerprint"]
+    lab.append("a.log", f"{HEAD}one\n")
+    lab.append("b.log", f"{HEAD}one\n")
+    lab.start()
+    lab.pass_time(60)
+    arrived = lab.messages
+    lab.stop()
+    lab.start()
+    lab.pass_time(60)
+    assert lab.messages == arrived
+
+
+def test_under_fingerprint_a_copy_to_another_disk_is_the_same_file_and_a_short_file_waits(lab: UserLab) -> None:
+    lab.options = IDENTITIES["fingerprint"]
+    lab.append("a.log", f"{HEAD}one\n")
+    lab.append("short.log", "short\n")
+    lab.start()
+    lab.until_messages(HEAD[:-1], "one")
+    lab.pass_time(60)
+    lab.stop()
+    lab.append("copy", (lab.logs / "a.log").read_bytes())
+    os.replace(lab.logs / "copy", lab.logs / "a.log")
+    lab.append("a.log", "two\n")
+    lab.start()
+    lab.until_messages(HEAD[:-1], "one", "two")
+    lab.append("short.log", "x" * 63 + "\n")
+    lab.until(lambda: len(lab.messages) == 5, seconds=0.5)
+    assert lab.messages[3:] == ["short", "x" * 63]
+
+
+def test_fingerprint_offset_passes_over_a_header_that_all_files_have(lab: UserLab) -> None:
+    lab.options = {
+        "file_identity.fingerprint": None,
+        "prospector.scanner.fingerprint": {"offset": 64, "length": 64},
+    }
+    for name in "ab":
+        lab.append(f"{name}.log", HEAD + name * 63 + "\n")
+    lab.start()
+    lab.until(lambda: len(lab.messages) == 4)
+    assert len({each.file_id for each in lab.arrived}) == 2
+
+
+def test_under_inode_marker_another_device_number_is_the_same_file_and_another_marker_is_another(lab: UserLab) -> None:
+    marker = lab.logs.parent / "marker"
+    marker.write_text("this disk\n")
+    lab.options = {"file_identity.inode_marker.path": str(marker)}
+    lab.append("a.log", "one\n")
+    lab.start()
+    lab.until_messages("one")
+    lab.stop()
+    marker.write_text("another disk\n")
+    lab.start()
+    lab.until_messages("one", "one")
+    assert len({each.file_id for each in lab.arrived}) == 2

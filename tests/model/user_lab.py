@@ -1,0 +1,65 @@
+"""A Lab whose input is written as a user writes it."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from config.load import load
+from config.model import ShipperConfig
+from registry.load import read
+from registry.state import FileState
+from tests.lab import Lab
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+
+
+class UserLab(Lab):
+    """A Lab whose input is what a user's YAML says: `options`, beside `paths`."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.options: dict[str, Any] = {}
+        self.queue_events = 0
+        self._file = directory / "shipper.yml"
+
+    def _config(self) -> ShipperConfig:
+        one: dict[str, Any] = {"type": "filestream", "id": "app", "paths": list(self.paths), **self.options}
+        queue = {"queue.mem.events": self.queue_events} if self.queue_events else {}
+        self._file.write_text(json.dumps({"shipper.inputs": [one], "output.console": {}, "name": "lab", **queue}))
+        return load(self._file, ShipperConfig)
+
+    @property
+    def messages(self) -> list[str]:
+        return [each.message for each in self.arrived]
+
+    def until_messages(self, *wanted: str) -> None:
+        """No scan is needed for it: next to no time passes."""
+        self.until(lambda: len(self.messages) >= len(wanted), seconds=0.0005)
+        assert self.messages == list(wanted)
+
+    def pass_time(self, seconds: float, steps: int = 20) -> None:
+        for _ in range(steps):
+            self.step(seconds=seconds / steps, wait=0.002)
+        for _ in range(5):
+            self.step(seconds=0.01, wait=0.002)
+
+    def is_open(self, name: str) -> bool:
+        return self.inode(name) in self.opened_by_agent()
+
+    def date(self, name: str, ago: float = 0.0) -> None:
+        then = self.clock.time() - ago
+        os.utime(self.logs / name, (then, then))
+
+    def saved(self) -> list[FileState]:
+        """The registry as it is on disk when the agent was stopped now; it runs on as the next life."""
+        self.stop()
+        return list(read(self.data / "registry").values())
+
+
+def pack(lab: UserLab, name: str, content: bytes) -> bytes:
+    packed = gzip.compress(content)
+    lab.append(name, packed)
+    return packed

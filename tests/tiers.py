@@ -48,6 +48,7 @@ def seed(request: pytest.FixtureRequest) -> int:
     return chosen
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = {item for item in items if _is_slow(item)}
     if slow and not config.getoption("--all"):

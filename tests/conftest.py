@@ -22,6 +22,7 @@ from tests.tiers import (  # noqa: F401 - pytest finds its hooks and fixtures he
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,
+    pytest_xdist_make_scheduler,
     seed,
 )
 

@@ -14,6 +14,8 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 GATE_SECONDS = 15 * 60
 TEST_SECONDS = 20.0
@@ -23,7 +25,17 @@ GATE_SEED = 20261121
 
 # Each of two workers takes the next file. Long ones first, or one worker would wait for the other at the end. Whatever
 # uses Spark is one file to them: its start, and the code that Java has compiled by then, are had once.
-ORDER = ("tests/e2e/test_sink", "tests/e2e/test_", "tests/e2e", "tests/contract", "tests/model", "tests/fault", "")
+SPARK = ("tests/unit/spark_sink/", "tests/e2e/test_sink_kafka.py", "tests/e2e/test_sink_views.py")
+ORDER = (
+    "spark",
+    "tests/e2e/test_sink",
+    "tests/e2e/test_",
+    "tests/e2e",
+    "tests/contract",
+    "tests/model",
+    "tests/fault",
+    "",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,15 +60,30 @@ def seed(request: pytest.FixtureRequest) -> int:
     return chosen
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = {item for item in items if _is_slow(item)}
     if slow and not config.getoption("--all"):
         config.hook.pytest_deselected(items=list(slow))
         items[:] = [item for item in items if item not in slow]
     items.sort(key=_place)
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+class Workers(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """The tests of a group are run by one worker, one after the other."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Workers:
+    return Workers(config, log)
+
+
+def group_of(nodeid: str) -> str:
+    """The test's file, "spark" for all that use Spark."""
+    file = nodeid.partition("::")[0]
+    return "spark" if file.startswith(SPARK) else file
 
 
 def _is_slow(item: pytest.Item) -> bool:
@@ -68,13 +95,8 @@ def _is_slow(item: pytest.Item) -> bool:
 
 
 def _place(item: pytest.Item) -> int:
-    group = _group(item)
-    return -1 if group == "spark" else next(index for index, start in enumerate(ORDER) if group.startswith(start))
-
-
-def _group(item: pytest.Item) -> str:
-    """The tests of a group are run by one worker, one after the other."""
-    return "spark" if "spark" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
+    group = group_of(item.nodeid)
+    return next(place for place, start in enumerate(ORDER) if group.startswith(start))
 
 
 class Times:

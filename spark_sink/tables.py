@@ -28,6 +28,13 @@ class Table:
             return NEVER
         return batch_in(self.log().unsafeVolatileSnapshot(), writer)
 
+    def partition_columns(self) -> list[str]:
+        return [str(name) for name in listed(self.log().unsafeVolatileSnapshot().metadata().partitionColumns())]
+
+    def has_feature(self, name: str) -> bool:
+        """True if the table's protocol names this table feature of Delta."""
+        return bool(self.log().unsafeVolatileSnapshot().protocol().writerFeatureNames().contains(name))
+
     def is_empty(self) -> bool:
         """True if the newest version has no data file; False, too, where only a replay of Delta's log could tell."""
         checksum = self.log().unsafeVolatileSnapshot().checksumOpt()

@@ -38,7 +38,6 @@ HANDFUL: dict[str, str | int | float | bool] = {
     "spark.sql.adaptive.enabled": False,
     # Every query is written out for a UI that is off.
     "spark.sql.ui.explainMode": "simple",
-    "spark.sql.debug.maxToStringFields": 2,
     # Without Hadoop's native library, a rename of the file system for many processes starts three of `readlink`. One
     # process needs no such rename. The end-to-end tests have it.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",

@@ -64,6 +64,7 @@ def test_started_again_it_lands_each_record_once(lab: SinkLab) -> None:
     assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 1, "no value": 1, "no @timestamp": 1}
 
 
+@pytest.mark.slow("three JVMs at once; maintenance/test_maintain.py runs beside a stream, too")
 def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "spark_sink", "maintain", "-c", str(lab.directory / "sink.yml"),
@@ -97,6 +98,7 @@ def test_status_shows_lag_tables_and_bad_records(lab: SinkLab) -> None:
     assert Counter({each["reason"]: each["rows"] for each in found["dead_letter"]}).total() == 3
 
 
+@pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
 def test_a_restored_table_is_refused(lab: SinkLab) -> None:
     rows, _ = lab.counts()
     DeltaTable(str(lab.lines)).restore(2)
@@ -106,6 +108,7 @@ def test_a_restored_table_is_refused(lab: SinkLab) -> None:
     assert "spark-sink repair --from-kafka" in said
 
 
+@pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
 def test_repair_lands_what_the_restored_table_lacks_and_nothing_twice(lab: SinkLab) -> None:
     done = spark_sink(lab, "repair", "--from-kafka")
     assert done.returncode == 0, done.stderr
@@ -113,6 +116,7 @@ def test_repair_lands_what_the_restored_table_lacks_and_nothing_twice(lab: SinkL
     assert len(set(lab.messages())) == len(lab.messages())
 
 
+@pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
 def test_after_the_repair_it_goes_on(lab: SinkLab) -> None:
     lab.send_lines(100)
     lab.land()
@@ -126,6 +130,7 @@ def test_without_its_checkpoint_it_is_refused(lab: SinkLab) -> None:
     assert "start: table" in said
 
 
+@pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
 def test_with_a_new_checkpoint_the_table_says_where_to_go_on(lab: SinkLab) -> None:
     lab.send_lines(100)
     lab.send_bad(b"no JSON")

@@ -12,6 +12,7 @@ from tests.e2e.sinking import PATIENCE, SinkLab, send
 pytestmark = pytest.mark.kafka
 
 
+@pytest.mark.slow("waits for what Kafka's clients find by themselves")
 def test_new_topics_that_match_and_new_partitions_are_found_while_the_sink_runs(
     lab: SinkLab, kafka_broker: Broker
 ) -> None:

@@ -26,7 +26,7 @@ from tests.e2e.running import await_true
 from tests.e2e.sinking import PATIENCE
 from tests.java import QUICK
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow("starts of Spark; views/test_views.py proves what a kill leaves")]
 
 AT_ONCE = ViewTriggerConfig(interval=0.0)
 LINES_A_COMMIT = 50
@@ -99,10 +99,9 @@ def views(spark: SparkSession, tmp_path: Path) -> Iterator[Killed]:
     views.kill()
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow("four starts of Spark"))])
-def test_views_that_are_killed_at_random_have_each_row_once(views: Killed, kills: int, seed: int) -> None:
+def test_views_that_are_killed_at_random_have_each_row_once(views: Killed, seed: int) -> None:
     chance = random.Random(seed)
-    for _ in range(kills):
+    for _ in range(2):
         begun = views.batches()
         views.start()
         await_true(

@@ -21,7 +21,16 @@ def chunks() -> list[list[int]]:
     return [chosen[start : start + TOGETHER] for start in range(0, len(chosen), TOGETHER)]
 
 
-@pytest.mark.parametrize("chunk", chunks(), ids=lambda chunk: f"from {chunk[0]}")
+half = pytest.mark.slow("as many programs again as in the gate")
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        pytest.param(chunk, id=f"from {chunk[0]}", marks=[half] if number % 2 else [])
+        for number, chunk in enumerate(chunks())
+    ],
+)
 def test_every_line_arrives_once_whatever_happens_to_files_and_agent(chunk: list[int]) -> None:
     for seed in chunk:
         play(generate(seed))

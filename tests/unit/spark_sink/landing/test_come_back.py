@@ -7,6 +7,9 @@ from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 pytestmark = pytest.mark.spark
 
 
+OTHERS = pytest.mark.slow("five batches each; a moment in front of what had landed and one behind it are in the gate")
+
+
 def send(lab: LandingLab, offset: int, *topics: str) -> None:
     """Four records: a line, one without a file's id, and two that are bad."""
     for topic in topics:
@@ -44,7 +47,14 @@ def land(lab: LandingLab, moment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("moment", "killed"), [("", 0), ("before rows", 1), ("after marks", 1), ("after rows", 6), ("before commit", 6)]
+    ("moment", "killed"),
+    [
+        pytest.param("", 0, marks=OTHERS),
+        pytest.param("before rows", 1, marks=OTHERS),
+        ("after marks", 1),
+        ("after rows", 6),
+        pytest.param("before commit", 6, marks=OTHERS),
+    ],
 )
 def test_of_a_topic_that_comes_back_each_record_lands_once(lab: LandingLab, moment: str, killed: int) -> None:
     """The batch that is killed ends in front of what had landed, or behind it."""

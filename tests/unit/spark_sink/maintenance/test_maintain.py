@@ -234,6 +234,7 @@ def appending(sink: Sink) -> Iterator[list[str]]:
         thread.join()
 
 
+@pytest.mark.slow("two rounds of maintenance beside appends that never pause")
 def test_beside_the_stream_no_row_is_lost_and_no_append_fails(sink: Sink) -> None:
     with appending(sink) as failures:
         results = [sink.maintain(), sink.maintain()]

@@ -170,6 +170,7 @@ def test_a_restored_table_of_lines_is_refused_until_the_view_is_made_again(made:
     assert len(made.rows("errors")) == 1
 
 
+@pytest.mark.slow("views that run in threads of their own; the restore before a start is in the gate")
 def test_a_restore_that_a_running_view_has_read_past_is_refused_too(made: ViewsLab) -> None:
     with made.running(FILTER):
         made.change("RESTORE {lines} TO VERSION AS OF 0")

@@ -45,6 +45,7 @@ def test_a_row_behind_the_watermark_is_told_and_counted(lab: ViewsLab) -> None:
     assert "view minutes: 1 rows came later than its watermark allows and are not in it" in lab.said()
 
 
+@pytest.mark.slow("writes and reads a thousand files")
 def test_a_new_view_with_a_watermark_loses_no_row_of_a_table_whose_files_are_out_of_order(lab: ViewsLab) -> None:
     """Delta's source takes 1,000 files a batch, in the order of writing: the last of these would all be late."""
     files = 1010

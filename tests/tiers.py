@@ -25,8 +25,10 @@ SHARED = "seconds of shared fixtures"
 GATE_SEED = 20261121
 
 # Each of two workers takes the next file. Long ones first, or one worker would wait for the other at the end. Whatever
-# uses Spark is one file to them: its start, and the code that Java has compiled by then, are had once.
+# uses Spark is one file to them: its start, and the code that Java has compiled by then, are had once. The views are
+# another one, the last: about what one worker has left when the other one is done.
 SPARK = ("tests/unit/spark_sink/", "tests/e2e/test_sink_kafka.py", "tests/e2e/test_sink_views.py")
+VIEWS = "tests/unit/spark_sink/views/"
 ORDER = (
     "spark",
     "tests/e2e/test_sink",
@@ -82,8 +84,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Workers
 
 
 def group_of(nodeid: str) -> str:
-    """The test's file, "spark" for all that use Spark."""
+    """The test's file, "spark" or "views" for those that use Spark."""
     file = nodeid.partition("::")[0]
+    if file.startswith(VIEWS):
+        return "views"
     return "spark" if file.startswith(SPARK) else file
 
 
@@ -97,6 +101,8 @@ def _is_slow(item: pytest.Item) -> bool:
 
 def _place(item: pytest.Item) -> int:
     group = group_of(item.nodeid)
+    if group == "views":
+        return len(ORDER)
     return next(place for place, start in enumerate(ORDER) if group.startswith(start))
 
 

@@ -62,7 +62,7 @@ def test_every_line_is_in_the_topic_though_the_shipper_was_killed_and_the_broker
 
 
 def test_every_line_is_in_the_table_once(agent: Agent, topic: Topic, lab: SinkLab) -> None:
-    lab.start("--available-now")
+    lab.start("--available-now", "-E", "max_offsets_per_trigger=1000000")
     assert lab.wait() == 0, lab.said()
     (file_id,) = topic.lives
     assert lab.landed() == [(file_id, *line) for line in lines_of(agent.path.read_bytes())]

@@ -7,9 +7,6 @@ from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 pytestmark = pytest.mark.spark
 
 
-OTHERS = pytest.mark.slow("five batches each; one moment is in the gate")
-
-
 def send(lab: LandingLab, offset: int, *topics: str) -> None:
     """Four records: a line, one without a file's id, and two that are bad."""
     for topic in topics:
@@ -46,14 +43,15 @@ def land(lab: LandingLab, moment: str) -> None:
     lab.land()
 
 
+@pytest.mark.slow("five batches each; a topic that comes back is in the gate by the tests below")
 @pytest.mark.parametrize(
     ("moment", "killed"),
     [
-        pytest.param("", 0, marks=OTHERS),
-        pytest.param("before rows", 1, marks=OTHERS),
-        pytest.param("after marks", 1, marks=OTHERS),
+        ("", 0),
+        ("before rows", 1),
+        ("after marks", 1),
         ("after rows", 6),
-        pytest.param("before commit", 6, marks=OTHERS),
+        ("before commit", 6),
     ],
 )
 def test_of_a_topic_that_comes_back_each_record_lands_once(lab: LandingLab, moment: str, killed: int) -> None:

@@ -20,6 +20,7 @@ from tests.java import QUICK
 
 PATIENCE = 180  # seconds, on a busy machine; an ordinary start takes ten
 PARTITIONS = 3
+BAD = (b"no JSON", None, b'{"message":"no time"}')  # for three reasons
 BEGAN = round(time.time() * 1000) - 60_000  # not long ago, or Kafka's retention takes the records away
 
 

@@ -6,11 +6,9 @@ import time
 
 import pytest
 
-from tests.e2e.sinking import SinkLab, spark_sink, status
+from tests.e2e.sinking import BAD, SinkLab, spark_sink, status
 
 pytestmark = pytest.mark.kafka
-
-BAD = (b"no JSON", None, b'{"message":"no time"}')
 
 
 def test_what_a_batch_refuses_is_the_last_line(lab: SinkLab) -> None:

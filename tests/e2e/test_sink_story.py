@@ -18,13 +18,11 @@ from deltalake import DeltaTable
 from demo.broker import Broker
 from demo.ports import free_ports
 from tests.e2e.running import await_true
-from tests.e2e.sinking import PATIENCE, SinkLab, spark_sink, status
+from tests.e2e.sinking import BAD, PATIENCE, SinkLab, spark_sink, status
 from tests.java import QUICK
 from tests.tiers import GATE_SEED
 
 pytestmark = pytest.mark.kafka
-
-BAD = (b"no JSON", None, b'{"message":"no time"}')
 
 
 @pytest.fixture(scope="module")

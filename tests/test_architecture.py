@@ -88,9 +88,6 @@ def covers(allowed: str, module: str) -> bool:
     return module == allowed or module.startswith(f"{allowed}.")
 
 
-each_product_file = pytest.mark.parametrize("path", modules(*PRODUCT), ids=name_of)
-
-
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_only_from_lower_ranks(package: str) -> None:
     others = {*PRODUCT, "tests"} - {package} - MAY_IMPORT[package]
@@ -122,15 +119,15 @@ def test_what_is_shipped_for_tests_is_used_by_tests_only() -> None:
     assert found == []
 
 
-@each_product_file
-def test_a_file_can_be_read_in_one_go(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+def test_a_file_can_be_read_in_one_go() -> None:
+    lines = {name_of(path): len(path.read_text().splitlines()) for path in modules(*PRODUCT)}
+    assert {name: count for name, count in lines.items() if count > LONGEST_FILE} == {}
 
 
-@each_product_file
-def test_a_function_fits_on_a_screen(path: Path) -> None:
+def test_a_function_fits_on_a_screen() -> None:
     long = [
-        f"{node.name} has {length} lines"
+        f"{name_of(path)}: {node.name} has {length} lines"
+        for path in modules(*PRODUCT)
         for node in ast.walk(parse(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (length := (node.end_lineno or 0) - node.lineno + 1) > LONGEST_FUNCTION
@@ -159,24 +156,33 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     assert parts.isdisjoint(VAGUE_NAMES)
 
 
-@pytest.mark.parametrize("path", modules("tests"), ids=name_of)
-def test_fakes_are_real_implementations(path: Path) -> None:
-    assert not [module for module in imports(path) if covers("unittest", module) or covers("mock", module)]
-    arguments = {
-        argument.arg
+def test_fakes_are_real_implementations() -> None:
+    files = modules("tests")
+    imported = [
+        f"{name_of(path)}: {module}"
+        for path in files
+        for module in imports(path)
+        if covers("unittest", module) or covers("mock", module)
+    ]
+    asked_for = [
+        f"{name_of(path)}: {node.name}"
+        for path in files
         for node in ast.walk(parse(path))
         if isinstance(node, ast.FunctionDef)
-        for argument in node.args.args
-    }
-    assert "monkeypatch" not in arguments
-    assert "mocker" not in arguments
+        if {"monkeypatch", "mocker"} & {argument.arg for argument in node.args.args}
+    ]
+    assert imported + asked_for == []
 
 
-@pytest.mark.parametrize("path", modules("tests/unit", "tests/model"), ids=name_of)
-def test_a_unit_test_never_sleeps(path: Path) -> None:
-    calls = [node.func for node in ast.walk(parse(path)) if isinstance(node, ast.Call)]
-    names = [call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls]
-    assert "sleep" not in names
+def test_a_unit_test_never_sleeps() -> None:
+    calls = [
+        (name_of(path), node.func)
+        for path in modules("tests/unit", "tests/model")
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Call)
+    ]
+    names = [(file, call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "")) for file, call in calls]
+    assert [file for file, name in names if name == "sleep"] == []
 
 
 def files_of_the_project() -> list[Path]:

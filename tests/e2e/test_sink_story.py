@@ -47,7 +47,6 @@ def test_it_waits_for_a_topic_that_is_not_there_yet_and_lands_what_comes(lab: Si
 
 def test_it_is_killed_in_a_batch(lab: SinkLab) -> None:
     lab.send_lines(1000)
-    lab.send_bad(*BAD)
     begun = lab.begun()
     lab.start()
     lab.await_batch_after(begun)
@@ -63,6 +62,7 @@ def test_started_again_it_runs_that_batch_again(lab: SinkLab) -> None:
 
 def test_each_record_has_landed_once(lab: SinkLab) -> None:
     lab.send_lines(100)
+    lab.send_bad(*BAD)
     lab.await_all()
     assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 1, "no value": 1, "no @timestamp": 1}
 

@@ -2,7 +2,7 @@
 
 Every file is one header line and then groups; a group is entry lines and one closing line:
 
-    {"registry":"log","version":2,"group":12,"crc":"9a0b1c2d"}
+    {"registry":"log","version":3,"group":12,"crc":"9a0b1c2d"}
     {"id":"f1", …}
     {"removed":"f2"}
     {"group":13,"entries":2,"size":257,"crc":"0f1e2d3c"}
@@ -12,7 +12,8 @@ can be computed from the number and the entries, it is checked by comparing byte
 The mark `{"group":` occurs nowhere else in a file that is whole, because JSON escapes the quotes inside strings.
 Header lines stay as they are in every later version, so that "too new" and "damaged" can be told apart.
 
-Version 2 added `key` and `compressed` to the entries; files of version 1 are read as they are.
+Version 2 added `key` and `compressed` to the entries, version 3 `proof` and three times; files of both older versions
+are read as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import orjson
 
 from registry.state import FileState, from_dict, to_dict
 
-VERSION = 2
+VERSION = 3
 
 Kind = Literal["log", "checkpoint"]
 

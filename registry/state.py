@@ -20,6 +20,10 @@ class FileState:
 
     `compressed`: of a .gz file whose end was read, the size of the file itself; `position` and `size_seen` of a .gz
     count decompressed bytes. 0 for a plain file, and for a .gz that was not yet read to its end.
+
+    `proof`: a hash of all content before the position (shipper/source/prefix.py), empty where it was not read by us.
+    `birth`, `modified`, `changed`: the file's times in nanoseconds, 0 where they are not known. `changed` is that of a
+    file whose bytes before the position were looked at last; while it stays the same, so do they.
     """
 
     id: str
@@ -27,20 +31,29 @@ class FileState:
     device: int
     inode: int
     fingerprint: tuple[int, str] = (0, "")  # length of the head, and its hash
-    tail_hash: str = ""  # of up to 256 bytes before position
+    tail_hash: str = ""  # of up to 256 bytes before position: tells at once what cannot be the same
     position: int = 0  # the first byte that is not acknowledged
     size_seen: int = 0
     updated: float = 0.0
     ttl: float = -1.0
     cuts: tuple[int, ...] = ()  # where messages were ended by time, not by content
-    ended: str | None = None  # "truncated" or "removed": matches its own inode no more
+    ended: str | None = None  # None, or one of the three below
     continues_in: str | None = None  # id of the file in which the last message goes on
     input: str = ""  # id of the input
     key: str = ""  # what file_identity knows the file by, when that is not device and inode: "path:/x"
     compressed: int = 0
+    proof: str = ""
+    birth: int = 0
+    modified: int = 0
+    changed: int = 0
 
 
 NEVER = -1.0
+
+# Why an entry has no file any more.
+REMOVED = "removed"
+MISSING = "missing"  # not under the paths: it may come back
+TRUNCATED = "truncated"  # what is at its inode now is another life
 
 _NAMES = tuple(field.name for field in dataclasses.fields(FileState))
 _KEYS = set(_NAMES)
@@ -71,6 +84,7 @@ def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
     (
         new.id, new.path, device, new.inode, (length, digest), new.tail_hash, new.position, new.size_seen, new.updated,
         ttl, cuts, new.ended, new.continues_in, input_id, new.key, new.compressed,
+        new.proof, new.birth, new.modified, new.changed,
     ) = _in_order(values)  # fmt: skip
     new.device = share(device, device)
     new.fingerprint = (share(length, length), digest)

@@ -2,6 +2,7 @@
 
     ShipperError
     ├── Truncated        the bytes before the position are not those that were read: the file's life has ended
+    │   └── Disproved    before anything was read of it: it is another file than the one that its entry remembers
     └── StartError       the agent cannot start: what, where, and what to do
 
 Kafka's errors are sorted at the output's door (output/kafka_errors.py) and never travel further in.
@@ -18,6 +19,10 @@ class Truncated(ShipperError):
     def __init__(self, size: int) -> None:
         super().__init__(f"truncated to {size} bytes or rewritten")
         self.size = size
+
+
+class Disproved(Truncated):
+    """A file does not hold what was shipped of the file for which it was taken."""
 
 
 class StartError(ShipperError):

@@ -13,13 +13,16 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
+from shipper.source.birth import born
 from shipper.source.content import content_of, part_of
 from shipper.source.discover import FileKey, Found
-from shipper.source.entries import Claim, Entries, Opened
+from shipper.source.entries import Claim, Entries
 from shipper.source.fleet import Fleet
 from shipper.source.harvester import Harvester
 from shipper.source.identity import fingerprint, name_of_file, tail_hash
 from shipper.source.input import Input
+from shipper.source.opened import Opened
+from shipper.source.prefix import Prefix
 from shipper.source.scheduler import Scheduler
 from shipper.source.survey import Wanted
 from shipper.source.watch import Watcher
@@ -54,14 +57,25 @@ class Books:
             ticket.resolve()
 
 
-def entry_of(where: Path, position: int = 0, file_id: str = "known", **changes: Any) -> FileState:
-    """What the registry has of a plain file that was read up to `position`."""
+def proof_of(content: bytes) -> str:
+    """What an entry has when these bytes were shipped."""
+    prefix = Prefix()
+    prefix.feed(content)
+    return prefix.proof
+
+
+def entry_of(
+    where: Path, position: int = 0, file_id: str = "known", *, seen: bool = False, **changes: Any
+) -> FileState:
+    """What the registry has of a plain file that was read up to `position`; `seen`: and that was closed then, and not
+    written to since."""
     fd = os.open(where, os.O_RDONLY)
     try:
         status = os.fstat(fd)
         state = FileState(
             file_id, str(where), status.st_dev, status.st_ino, fingerprint(fd), tail_hash(fd, position), position,
-            status.st_size, input="app",
+            status.st_size, input="app", proof=proof_of(os.pread(fd, position, 0)) if position else "",
+            birth=born(fd), modified=status.st_mtime_ns, changed=status.st_ctime_ns if seen else 0,
         )  # fmt: skip
     finally:
         os.close(fd)
@@ -105,9 +119,9 @@ class Room:
         fd = os.open(path, os.O_RDONLY)
         self._fds.append((fd, found.key))
         content = content_of(fd, source.config.compression)
-        known_by = name_of_file(source.config, found, partial(part_of, content))
+        known_by = name_of_file(source.config, found, partial(part_of, content), content.ends_before)
         assert known_by is not None
-        return Opened(found, content, found.size, known_by, source)
+        return Opened(found, content, found.size, known_by, source, born(fd), os.fstat(fd).st_mtime_ns)
 
     def read(self, name: str, content: bytes, *, source: Input | None = None, once: bool = False) -> Harvester:
         """A new file that is read from its start."""
@@ -116,7 +130,7 @@ class Room:
         return self.start(opened, self.entries.make(opened), once=once)
 
     def start(self, opened: Opened, claim: Claim, *, once: bool = False) -> Harvester:
-        harvester = opened.source.open(opened.content, claim.state, once=once)
+        harvester = opened.source.open(opened.content, claim.state, once=once, was=claim.was)
         self.fleet.add(harvester)
         return harvester
 

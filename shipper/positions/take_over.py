@@ -139,7 +139,7 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
             try:
                 with opened(found.path) as fd:
                     content = content_of(fd, config.compression, found.path)
-                    name = name_of_file(config, found, partial(part_of, content))
+                    name = name_of_file(config, found, partial(part_of, content), content.ends_before)
             except Refused:
                 continue
             if isinstance(name, str):

@@ -182,4 +182,6 @@ def _confirmation(state: FileState) -> str:
     parts = [f"the first {length:,} bytes ({digest})"] if length else []
     if state.tail_hash:
         parts.append(f"the {min(state.position, 256)} bytes before the position ({state.tail_hash})")
+    if state.proof:
+        parts.append(f"a hash of all {state.position:,} bytes before it")
     return ", ".join(parts)

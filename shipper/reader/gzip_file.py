@@ -21,6 +21,8 @@ SKIP_SIZE = 1024 * 1024
 # What one call may cost, in bytes that come out and pieces that go in: some milliseconds.
 EFFORT = 4 * 1024 * 1024
 
+HEAD_WITHIN = 1024 * 1024  # compressed bytes in which the head of the content must lie
+
 REASONS = {
     "incorrect header check": "not a gzip file; compression: auto reads plain files too",
     "incorrect data check": "the content does not match its checksum (crc)",
@@ -210,20 +212,17 @@ def head(fd: int, length: int) -> bytes:
     return _read(GzipFile(fd, 0), length)
 
 
-def tail_digest(fd: int, position: int, size: int) -> bytes | None:
-    """The up to `size` bytes before `position` in the content; None if it is shorter. Raises OSError.
-
-    Decompresses all before them: about a second for 500 MB.
-    """
-    start = max(position - size, 0)
-    tail = _read(GzipFile(fd, start), position - start)
-    return tail if len(tail) == position - start else None
+def ends_before(fd: int, length: int) -> bool:
+    """Whether the file is whole, and its content shorter than that. Raises OSError."""
+    file = GzipFile(fd, 0)
+    return len(_read(file, length)) < length and file.complete
 
 
 def _read(file: GzipFile, length: int) -> bytes:
+    """Some of it is enough where there are megabytes without content: zeros, or members that are empty."""
     content = b""
     try:
-        while len(content) < length and ((data := file.next()) or file.busy):
+        while len(content) < length and file.raw_offset < HEAD_WITHIN and ((data := file.next()) or file.busy):
             content += data
     except (CompressionError, Truncated):
         pass  # what can be had was had

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from itertools import count
 
 from config.model import CloseConfig
+from registry.state import REMOVED
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.fleet import Fleet
-from shipper.source.harvester import REMOVED, Harvester
+from shipper.source.harvester import Harvester
 from shipper.source.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,9 @@ def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: b
     change = rules.on_state_change
     if harvester.finished and harvester.settled:
         return "--once"
-    if harvester.settled and is_over_time(harvester, rules, now):
+    # At its end, nothing else would end the message under way before the file grows again.
+    ends_message = harvester.at_end and harvester.message_deadline is not None
+    if harvester.settled and is_over_time(harvester, rules, now) and not ends_message:
         return "close.reader.after_interval"
     if not harvester.over:
         return None
@@ -172,8 +175,8 @@ class Closer:
             if size > harvester.read_to and why == "close.reader.after_interval":
                 self._give_up(harvester, why)
                 return True
-            if size > harvester.read_to:
-                self._fleet.wake(harvester)  # who deleted it has it open and writes on
+            if size > harvester.read_to or not harvester.is_as_read:
+                self._fleet.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
                 return False
             self._tell_of_rest(harvester, size - harvester.state.position)
         self._fleet.end(harvester, REMOVED)

@@ -5,21 +5,12 @@ from typing import Protocol
 
 from registry.state import FileState
 from shipper.errors import Truncated
+from shipper.reader import gzip_file
 from shipper.reader.base import RawFile
 from shipper.reader.gzip_file import MAGIC, GzipFile, head, is_gzip
 from shipper.reader.log_file import TAIL_SIZE, LogFile
-from shipper.source.comparison import Comparison, is_before
 from shipper.source.identity import HEAD_SIZE, digest, fingerprint, tail_hash
-
-COMPARED_AT_ONCE = 32 * 1024 * 1024  # compressed bytes
-
-
-class NotYet(Exception):
-    """It is being found out whether a file holds what `state` remembers: ask again soon."""
-
-    def __init__(self, state: FileState) -> None:
-        super().__init__(state.id)
-        self.state = state
+from shipper.source.prefix import Prefix, Trail
 
 
 class Content(Protocol):
@@ -35,20 +26,21 @@ class Content(Protocol):
         """Hash of the up to 256 bytes before `position`; empty where that cannot be had."""
 
     def holds(self, state: FileState) -> bool:
-        """Whether the bytes that the registry's entry remembers are here, as far as that is told at once."""
+        """Whether the bytes that the registry's entry remembers may be here: what is told at once, and is no proof."""
 
-    def agrees_at_position(self, state: FileState) -> bool:
-        """Whether also those before the entry's position are, whatever it costs to find out. Raises NotYet."""
+    def ends_before(self, length: int) -> bool:
+        """Whether it is shorter than that, and cannot grow."""
 
-    def reader(self, offset: int, cuts: tuple[int, ...]) -> RawFile: ...
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> RawFile: ...
 
 
 class PlainFile(LogFile):
     """What comes after a pause may be of another life that has grown past the old one with equal bytes before the
     position (padded lines, the same line again and again): the head is compared too then."""
 
-    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = ()) -> None:
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None) -> None:
         super().__init__(fd, offset, cuts)
+        self._trail = trail or Trail(None)
         self._head = fingerprint(fd, min(offset, HEAD_SIZE))
         self._paused = True
         self.line_end = offset, self._tail  # where the last whole line ended, and the bytes before it, as read
@@ -60,6 +52,7 @@ class PlainFile(LogFile):
             self.offset, self._tail = offset, tail  # the chain has seen nothing of it
             raise Truncated(os.fstat(self.fd).st_size)
         if data and not self._base:
+            self._trail.add(data)
             if self._head[0] < HEAD_SIZE:
                 self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
             if data.endswith(b"\n"):
@@ -97,26 +90,32 @@ class Plain:
             return False
         return not state.tail_hash or self.tail_hash(state.position) == state.tail_hash
 
-    def agrees_at_position(self, state: FileState) -> bool:
-        return self.holds(state)
+    def ends_before(self, length: int) -> bool:
+        return False
 
-    def reader(self, offset: int, cuts: tuple[int, ...]) -> PlainFile:
-        return PlainFile(self.fd, offset, cuts)
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> PlainFile:
+        return PlainFile(self.fd, offset, cuts, trail)
+
+
+class ZippedFile(GzipFile):
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...], trail: Trail) -> None:
+        super().__init__(fd, offset, cuts)
+        self._trail = trail
+
+    def next(self) -> bytes:
+        data = super().next()
+        self._trail.add(data)
+        return data
 
 
 class Zipped:
-    """Offsets count decompressed bytes. There is no tail hash: that would be decompressing everything before it. What
-    a .gz file holds does not change once it is complete, so inode and head tell it well enough.
-
-    `aside`: a big one is decompressed by a thread of its own, one at a time, because other files wait for this one."""
+    """Offsets count decompressed bytes. There is no tail hash: that would be decompressing everything before it."""
 
     compressed = True
-    __slots__ = ("_aside", "_comparing", "fd")
+    __slots__ = ("fd",)
 
-    def __init__(self, fd: int, *, aside: bool = False) -> None:
+    def __init__(self, fd: int) -> None:
         self.fd = fd
-        self._aside = aside
-        self._comparing: dict[tuple[int, str, int], Comparison] = {}  # by what was asked, and the size it had then
 
     def fingerprint(self, length: int = HEAD_SIZE) -> tuple[int, str]:
         first = head(self.fd, length)
@@ -128,21 +127,11 @@ class Zipped:
     def holds(self, state: FileState) -> bool:
         return not state.fingerprint[0] or self.fingerprint(state.fingerprint[0]) == state.fingerprint
 
-    def agrees_at_position(self, state: FileState) -> bool:
-        if not state.tail_hash:
-            return True
-        size = os.fstat(self.fd).st_size
-        if not self._aside or size <= COMPARED_AT_ONCE:
-            return is_before(self.fd, state.position, state.tail_hash)
-        asked = state.position, state.tail_hash, size
-        if asked not in self._comparing:
-            self._comparing[asked] = Comparison(self.fd, state.position, state.tail_hash)
-        if (agrees := self._comparing[asked].result) is None:
-            raise NotYet(state)
-        return agrees
+    def ends_before(self, length: int) -> bool:
+        return gzip_file.ends_before(self.fd, length)
 
-    def reader(self, offset: int, cuts: tuple[int, ...]) -> GzipFile:
-        return GzipFile(self.fd, offset, cuts)
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> ZippedFile:
+        return ZippedFile(self.fd, offset, cuts, trail)
 
 
 def part_of(content: Content, offset: int, length: int) -> bytes:
@@ -152,10 +141,10 @@ def part_of(content: Content, offset: int, length: int) -> bytes:
     return os.pread(content.fd, length, offset)
 
 
-def content_of(fd: int, compression: str, path: str = "", *, aside: bool = False) -> Content:
+def content_of(fd: int, compression: str, path: str = "") -> Content:
     """`compression`: none, gzip or auto, as the input's option says. Raises OSError."""
     if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
-        return Zipped(fd, aside=aside)
+        return Zipped(fd)
     return Plain(fd)
 
 
@@ -168,7 +157,12 @@ def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> 
     """Of a file that grew since `known`. Not where it was truncated since it was read: the head of another life would
     be taken for that of this one. Raises OSError."""
     longer = content.fingerprint()
-    return known if isinstance(file, PlainFile) and not file.is_as_read else longer
+    return longer if is_as_read(file) else known
+
+
+def is_as_read(file: RawFile) -> bool:
+    """Whether the bytes that were read last are there still, as far as that can be told. Raises OSError."""
+    return not isinstance(file, PlainFile) or file.is_as_read
 
 
 def tail_at(content: Content, file: RawFile, position: int) -> str:
@@ -176,3 +170,14 @@ def tail_at(content: Content, file: RawFile, position: int) -> str:
     if isinstance(file, PlainFile) and file.line_end[0] == position:
         return digest(file.line_end[1])
     return content.tail_hash(position)
+
+
+def trail_from(content: Content, state: FileState) -> Trail:
+    """For a file that is read on at its entry's position without looking at what lies before. Raises OSError."""
+    if not state.position:
+        return Trail(Prefix())
+    if content.compressed or not state.proof:
+        return Trail(None)
+    prefix = Prefix.continued(state.proof, state.position)
+    prefix.feed(os.pread(content.fd, state.position - prefix.length, prefix.length))
+    return Trail(prefix if prefix.proof == state.proof else None)

@@ -3,13 +3,14 @@
 import os
 
 from registry.registrar import Registrar
+from registry.state import TRUNCATED
 from shipper.clock import Clock
-from shipper.errors import Truncated
+from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.reader.gzip_file import CompressionError
 from shipper.source.closer import Closer
-from shipper.source.copies import Copies, FilesAt
+from shipper.source.copies import Copies
 from shipper.source.deletion import Deletions
 from shipper.source.discover import FileKey
 from shipper.source.entries import Entries
@@ -18,9 +19,9 @@ from shipper.source.fleet import Fleet
 from shipper.source.harvester import MOVED, RENAMED, Harvester
 from shipper.source.ignoring import Ignoring
 from shipper.source.input import Input
+from shipper.source.intake import Intake
 from shipper.source.launch import Launcher, Places
 from shipper.source.opener import Opener
-from shipper.source.orphans import TRUNCATED
 from shipper.source.plan import plan
 from shipper.source.problems import Problems
 from shipper.source.scheduler import Scheduler
@@ -52,24 +53,27 @@ class Crawler:
         self._survey = Survey(inputs, watcher, clock, self.problems, once=once)
         self._entries = Entries(registrar, clock, metrics, self._inputs)
         self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._shut)
-        self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.states)
+        self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.rewritten)
         self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.running, once=once)
         self._deletions = Deletions(registrar, clock, {each.id: each.config.delete for each in inputs})
-        self._places = Places(self.fleet, {each.id: each.config.harvester_limit for each in inputs}, most_open)
+        limits = {each.id: each.config.harvester_limit for each in inputs}
+        self._places = Places(self.fleet, limits, most_open, self._copies.held)
         rules = {each.id: each.config.close for each in inputs}
         self._closer = Closer(
             self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._deletions.closed, once=once
         )
-        self._launcher = Launcher(
+        launcher = Launcher(
             self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler,
             self._deletions.rested, once=once,
+        )  # fmt: skip
+        self._intake = Intake(
+            self._inputs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,
+            once=once,
         )  # fmt: skip
         self._exchange = Exchange(
             self._inputs, self._survey, self.fleet, scheduler, self._places, self._closer, self._deletions,
             self._copies, self.problems,
         )  # fmt: skip
-        self._surveyed: set[str] = set()  # inputs
-        self._former: dict[str, FileKey] = {}  # by the path that they had before the last survey
         self._clean_at = clock.monotonic() + CLEAN_EVERY
 
     @property
@@ -109,8 +113,8 @@ class Crawler:
         elif changed or settled or self._copies.next_look <= self._clock.monotonic():
             self._open(self._with_news(changed))
         self._closer.step()
-        if self._places.any_wanted and (admitted := self._places.admit([])):
-            self._start(admitted)
+        if self._places.any_wanted:
+            self._intake.fill_places()
         self._deletions.step()
         if self._clock.monotonic() >= self._clean_at:
             self._clean_at = self._clock.monotonic() + CLEAN_EVERY
@@ -128,6 +132,9 @@ class Crawler:
     def truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
         """The file's life has ended; what it holds now is a new file, read from its start. Returns the message that
         was under way, as far as it was read, unless a copy of the file has the rest."""
+        if isinstance(error, Disproved):
+            self._is_another(harvester)
+            return None
         self._metrics.files_truncated += 1
         if self._watcher.stale and not self._once:
             self._survey.make_haste()  # a copy may have been made just before
@@ -137,6 +144,18 @@ class Crawler:
         self.fleet.end(harvester, TRUNCATED)
         self._watcher.stale = True
         return batch
+
+    def _is_another(self, harvester: Harvester) -> None:
+        """It does not hold what was shipped of the file for which it was taken."""
+        source, unproven = self._inputs.get(harvester.source.input_id), harvester.unproven
+        try:
+            opened = self._opener.again(harvester, source) if source is not None else None
+        except OSError as error:
+            self.failed(harvester, error)
+            return
+        self.fleet.put_down(harvester, until_news=False)
+        if opened is not None and unproven is not None:  # else nobody asks for it any more
+            self._intake.take_again(opened, unproven)
 
     def failed(self, harvester: Harvester, error: OSError) -> None:
         """A read was refused: the next scan tries again. With `once` there is none, and the file stays unfinished."""
@@ -195,14 +214,14 @@ class Crawler:
         self._survey.look_again([key for key in self.fleet.closed if not self._watcher.is_watched(key)])
         decided = plan(found, self.running, self.fleet.closed, self._held)
         went = [*(harvester for harvester, _ in decided.renamed), *decided.gone]
-        self._former = {harvester.state.path: harvester.key for harvester in went}
+        self._intake.former = {harvester.state.path: harvester.key for harvester in went}
         for harvester, file in decided.renamed:
             self._succession.renamed(harvester, harvester.state.path)
             harvester.gone = RENAMED
             harvester.update(path=file.path)
             self._closer.attend(harvester)
         moved = self._entries.renamed(found)
-        self._former |= {state.path: (state.device, state.inode) for state in moved}
+        self._intake.former |= {state.path: (state.device, state.inode) for state in moved}
         for harvester in decided.gone if not self._once else ():
             harvester.gone = harvester.gone or MOVED
             self._closer.look_for_removal(harvester)
@@ -225,26 +244,7 @@ class Crawler:
             self._scheduler.wake(harvester)
 
     def _open(self, wanted: list[Wanted]) -> None:
-        self._start(self._places.admit(wanted))
+        self._intake.open(wanted)
         if self._places.any_wanted:
             for harvester in self.running.values():
                 self._closer.attend(harvester)  # each that is at its end makes room
-
-    def _start(self, admitted: list[Wanted]) -> None:
-        opened = [*self._copies.refreshed(), *self._opener.open(admitted)]
-        if not opened:
-            self._entries.tell_of_lost()
-            return
-        self._opener.look_at_originals(opened, self._survey.found)
-        claims = self._opener.identify(opened, None if self._once or not self._surveyed else self._files_at())
-        for key, suspect in self._copies.held.items():
-            if not self._watcher.is_watched(key):
-                self._watcher.watch_file(key, suspect.opened.content.fd)
-        self._launcher.launch(claims, fresh_inputs=self._inputs.keys() - self._surveyed)
-        if not self._copies.awaits_answer:
-            self._entries.tell_of_lost()
-        self._surveyed |= self._inputs.keys()
-
-    def _files_at(self) -> FilesAt:
-        present, former = self._survey.present, self._former
-        return lambda path: [paths[path] for paths in (present, former) if path in paths]

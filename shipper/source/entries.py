@@ -6,44 +6,30 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
 from registry.registrar import Registrar
-from registry.state import FileState
+from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.content import Content
 from shipper.source.discover import FileKey, Found
+from shipper.source.doubts import INODE_USED_AGAIN, NOT_THERE, OF_NO_INPUT, REWRITTEN, STOPPED, Doubts
 from shipper.source.identity import Name, name_of_entry
 from shipper.source.input import Input
-from shipper.source.orphans import MISSING, TRUNCATED, Orphans
+from shipper.source.opened import Opened
+from shipper.source.orphans import Orphans
+from shipper.source.prefix import Prefix
 
 logger = logging.getLogger(__name__)
-
-_NOT_THERE = (
-    "is not there any more: lost if it was removed; if it was moved out of the paths, add where it is to them and the "
-    "rest is shipped"
-)
-_OF_NO_INPUT = "is of no input any more: the rest is shipped if one names it again within a day"
 
 KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recognise copies and .gz files
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A file that a scan found, now open; `size` in bytes as they are on disk, `name` what it is known by."""
-
-    found: Found
-    content: Content
-    size: int
-    name: Name
-    source: Input
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
-    """The state from which an open file is read, and the path under which it was known; None: it is a new one."""
+    """The state from which an open file is read, and the path under which it was known; None: it is a new one. Where it
+    is to be proven that it holds what was shipped, `was` is the entry as it was."""
 
     state: FileState
     former: str | None = None
-    was: FileKey | None = None  # the device and inode of the file that had the entry, where it was another one
+    was: FileState | None = None
 
     @property
     def is_new(self) -> bool:
@@ -57,24 +43,24 @@ class Entries:
         """`inputs` by id, for what each says about cleaning."""
         self._registrar = registrar
         self._clock = clock
-        self._metrics = metrics
         self._inputs = inputs
         self.asleep: dict[Name, FileState] = {}
         self.claimed: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.orphans = Orphans()
-        self._doubtful: dict[str, str] = {}  # why, by file id
+        self._closed: set[str] = set()  # ids of files that this agent read itself
+        self.doubts = Doubts(registrar, metrics, self.orphans)
         for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):
             if state.ended is None or _may_be_named_again(state):
                 self.asleep[name_of_entry(state)] = state
             else:
                 self.orphans.add(state)
                 if state.size_seen > state.position:
-                    self._doubtful[state.id] = (
-                        "had ended before all that was read of it was acknowledged, and then the agent was stopped"
-                    )
+                    self.doubts.add(state.id, STOPPED)
 
     def keep(self, state: FileState) -> None:
         """The file was closed: this is where it goes on when it is opened again."""
+        self._closed.add(state.id)
+        self.doubts.proven(state.id)
         self.asleep[name_of_entry(state)] = state
 
     def ended(self, state: FileState, why: str) -> FileState:
@@ -88,6 +74,8 @@ class Entries:
 
     def orphan(self, state: FileState) -> None:
         """The entry waits for a file that turns out to be it."""
+        self._closed.discard(state.id)
+        self.doubts.proven(state.id)
         if _may_be_named_again(state):
             self.asleep[state.key] = state
         else:
@@ -104,13 +92,19 @@ class Entries:
             fits = opened.content.compressed or opened.size >= known.position
             # What it remembers of the bytes is of no account; the reader compares with what is there from now on.
             head, tail = opened.content.fingerprint(), opened.content.tail_hash(known.position)
-            known = replace(known, fingerprint=head, tail_hash=tail) if fits else known
+            known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
+            needs_no_proof = True  # what the name says is not to be proven
         else:
+            if known.birth and opened.birth and known.birth != opened.birth:
+                del self.asleep[opened.name]
+                self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
+                return None
             fits = opened.content.holds(known)
+            needs_no_proof = known.id in self._closed and not opened.content.compressed
         del self.asleep[opened.name]  # not before: where that raised, the entry must stay
         if fits:
-            return Claim(self._taken(known, opened), known.path)
-        self._disprove(known)
+            return Claim(self._taken(known, opened), known.path, None if needs_no_proof else known)
+        self._disprove(known, opened)
         return None
 
     def is_unknown(self, opened: Opened) -> bool:
@@ -121,33 +115,55 @@ class Entries:
         known = self.asleep.get(opened.name)
         if known is not None and not _is_trusted(opened) and not opened.content.holds(known):
             del self.asleep[opened.name]
-            self._disprove(known)
+            self._disprove(known, opened)
+
+    def notice_rewritten(self, opened: Opened) -> None:
+        """A file that was missing is back, and was truncated meanwhile: a copy of it may go on where it was."""
+        for state in self.orphans.at_inode(opened) if not _is_trusted(opened) else ():
+            if not opened.content.holds(state):
+                self.orphans.remove(state.id)
+                self._disprove(state, opened)
 
     def adopt(self, opened: Opened, original: FileKey | None = None) -> Claim | None:
         """By its content: an entry whose own file is gone. `original`: the file that it was taken for a copy of.
         Raises OSError."""
         if _is_trusted(opened):
             return None
-        known = self.orphans.match(opened.found, opened.content, original)
+        known = self.orphans.match(opened, original)
         if known is None:
             return None
         self.orphans.remove(known.id)
-        taken = self._taken(known, opened)
-        if not opened.content.compressed and opened.size < taken.position:
-            taken = replace(taken, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))
-        where = "it was left" if opened.found.path == known.path else f"{known.path} was"
-        logger.info("%s goes on where %s (file id %s, offset %d)", opened.found.path, where, known.id, taken.position)
-        return Claim(taken, known.path, (known.device, known.inode))
+        self.doubts.tried(known.id)
+        return Claim(self._taken(known, opened), known.path, known)
 
-    def make(self, opened: Opened) -> Claim:
-        """A new one; its id is not saved yet. Raises OSError."""
+    def put_back(self, state: FileState) -> None:
+        """A file was taken for the one that the entry remembers, and nothing was read of it."""
+        self.doubts.disproved(state.id)
+        if state.ended is None:
+            self.asleep[name_of_entry(state)] = state
+        else:
+            self.orphans.add(state)
+
+    def disproved(self, state: FileState, opened: Opened) -> None:
+        """The file for which the entry was put back is another one."""
+        if state.ended is None:
+            del self.asleep[name_of_entry(state)]
+            self._disprove(state, opened)
+        else:
+            self.orphans.refuse(state.id, opened.key)
+
+    def make(self, opened: Opened, shipped: Prefix | None = None) -> Claim:
+        """A new one; its id is not saved yet. `shipped`: what of it was shipped, as another file. Raises OSError."""
         found, content = opened.found, opened.content
         state = FileState(
             id=uuid.uuid4().hex, path=found.path, device=found.key[0], inode=found.key[1],
             size_seen=0 if content.compressed else opened.size, fingerprint=content.fingerprint(),
             updated=self._clock.time(), input=opened.source.id,
-            key=opened.name if isinstance(opened.name, str) else "",
+            key=opened.name if isinstance(opened.name, str) else "", birth=opened.birth, modified=opened.modified,
         )  # fmt: skip
+        if shipped is not None:
+            tail = content.tail_hash(shipped.length)
+            state = replace(state, position=shipped.length, tail_hash=tail, proof=shipped.proof)
         logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, opened.size)
         return Claim(state)
 
@@ -161,8 +177,9 @@ class Entries:
 
     def note_path(self, state: FileState, path: str) -> None:
         if self.asleep.get(name_of_entry(state)) is state:  # else it was opened, or has ended
-            self.keep(replace(state, path=path, updated=self._clock.time()))
-            self._registrar.note(self.asleep[name_of_entry(state)])
+            renamed = replace(state, path=path, updated=self._clock.time())
+            self.asleep[name_of_entry(state)] = renamed
+            self._registrar.note(renamed)
 
     def lose_missing(
         self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool], *, once: bool = False
@@ -181,7 +198,7 @@ class Entries:
             if once:
                 self.orphan(replace(state, ended=MISSING))
                 continue
-            self._doubtful[state.id] = _NOT_THERE if state.input in self._inputs else _OF_NO_INPUT
+            self.doubts.add(state.id, NOT_THERE if state.input in self._inputs else OF_NO_INPUT)
             self.orphan(self.ended(state, MISSING))
 
     def clean(self) -> None:
@@ -207,34 +224,17 @@ class Entries:
         size = known.size_seen if opened.content.compressed else opened.size
         self.claimed[found.key] = taken = replace(
             known, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size, input=opened.source.id,
-            ended=None, ttl=-1.0,
+            ended=None, ttl=-1.0, birth=opened.birth, modified=opened.modified,
         )  # fmt: skip
         return taken
 
-    def _disprove(self, known: FileState) -> None:
-        """A file was replaced or truncated while nobody read it: its entry fits no file of that inode any more."""
-        self._doubtful[known.id] = (
-            "does not hold what was read of it before: truncated, rewritten, or its inode was used again; what is "
-            "there now is read as a new file, and what was not shipped of it is lost"
-        )
-        self.orphan(self.ended(known, TRUNCATED))
+    def _disprove(self, known: FileState, opened: Opened) -> None:
+        """A file was truncated while nobody read it: its entry fits no file of that inode any more."""
+        self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, REWRITTEN)
 
-    def tell_of_lost(self) -> None:
-        """After a scan and what it led to: say which bytes nobody can read any more, because no file turned out to
-        hold them."""
-        for file_id, what in self._doubtful.items():
-            state = self.orphans.states.get(file_id)
-            behind = state.size_seen - state.position if state is not None else 0
-            if state is not None and (behind > 0 or state.ended == TRUNCATED):
-                self._metrics.bytes_lost += max(behind, 0)
-                told = replace(self.orphans.remove(file_id), size_seen=state.position)  # it is told once
-                self.orphans.add(told)
-                self._registrar.note(told)
-                logger.warning(
-                    "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
-                    state.path, state.id, what, max(behind, 0), state.position,
-                )  # fmt: skip
-        self._doubtful.clear()
+    def _end_unseen(self, known: FileState, why: str, words: str) -> None:
+        self.orphan(self.ended(known, why))
+        self.doubts.add(known.id, words)
 
 
 def _is_trusted(opened: Opened) -> bool:

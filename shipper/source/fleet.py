@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from registry.state import FileState
+from registry.state import REMOVED, FileState
 from shipper.metrics import Metrics
 from shipper.source.discover import FileKey, Found
-from shipper.source.entries import Entries, Opened
-from shipper.source.harvester import REMOVED, Harvester
+from shipper.source.entries import Entries
+from shipper.source.harvester import Harvester
 from shipper.source.input import Input
+from shipper.source.opened import Opened
 from shipper.source.scheduler import Scheduler
 from shipper.source.watch import Watcher
 
@@ -55,10 +56,18 @@ class Fleet:
 
     def rest(self, opened: Opened, state: FileState) -> None:
         """A file that is known and in which there is nothing to read now."""
+        self._entries.keep(state)
+        self._watch_closed(opened)
+
+    def leave(self, opened: Opened, was: FileState) -> None:
+        """A file that is not to be read now; which it is, is to be proven when it is."""
+        self._entries.put_back(was)
+        self._watch_closed(opened)
+
+    def _watch_closed(self, opened: Opened) -> None:
         key = opened.found.key
         self._watcher.watch_file(key, opened.content.fd)
         os.close(opened.content.fd)
-        self._entries.keep(state)
         self.closed[key] = Closed(opened.found.size, opened.found.modified, None)
 
     def close(self, harvester: Harvester) -> bool:
@@ -69,10 +78,7 @@ class Fleet:
         if harvester.at_end and not harvester.content.compressed and status.st_size != harvester.read_to:
             self._scheduler.wake(harvester)
             return False
-        if harvester.is_complete:
-            harvester.update(compressed=status.st_size)
-        elif not harvester.content.compressed and status.st_size > harvester.state.size_seen:
-            harvester.update(size_seen=status.st_size)  # should it go before it is read on, this much is missed
+        self._note_last_look(harvester, status)
         if harvester.at_end or harvester.finished:
             _, found = self._found.get(harvester.key, (None, None))
             self.closed[harvester.key] = Closed(status.st_size, status.st_mtime, found)
@@ -84,10 +90,13 @@ class Fleet:
 
     def end(self, harvester: Harvester, ended: str) -> None:
         """Stop reading a file whose life is over. Batches of it that are under way still move its position."""
-        # What was not read is counted by now; should the agent be killed, what was not acknowledged is missed.
-        harvester.size = harvester.offset
-        harvester.state = self._entries.ended(replace(harvester.state, size_seen=harvester.size), ended)
         self._watcher.unwatch_file(harvester.key)
+        if harvester.is_proven:
+            # What was not read is counted by now; should the agent be killed, what was not acknowledged is missed.
+            harvester.size = harvester.offset
+            modified = os.fstat(harvester.fd).st_mtime_ns
+            state = replace(harvester.state, size_seen=harvester.size, modified=modified)
+            harvester.state = self._entries.ended(state, ended)
         self._shut(harvester)
 
     def put_down(self, harvester: Harvester, *, until_news: bool) -> None:
@@ -109,15 +118,30 @@ class Fleet:
 
     def stop(self) -> None:
         for harvester in list(self.running.values()):
-            status = os.fstat(harvester.fd)
-            if not harvester.content.compressed and status.st_size > harvester.state.size_seen:
-                harvester.update(size_seen=status.st_size)
+            self._note_last_look(harvester, os.fstat(harvester.fd))
             self._shut(harvester)
+
+    def _note_last_look(self, harvester: Harvester, status: os.stat_result) -> None:
+        """As long as the file's times stay what they are now, nobody has written to it."""
+        if not harvester.is_proven:
+            return
+        if harvester.is_complete:
+            seen = {"compressed": status.st_size}
+        elif harvester.content.compressed:
+            seen = {}
+        else:  # should it go before it is read on, this much is missed
+            seen = {"size_seen": max(harvester.state.size_seen, status.st_size)}
+        as_read = status.st_ctime_ns if harvester.is_as_read else 0
+        harvester.update(**seen, changed=as_read, modified=status.st_mtime_ns)
 
     def ending(self) -> dict[FileKey, FileState]:
         """Files that are gone, and not done with."""
-        gone = [harvester for harvester in self.running.values() if harvester.gone == REMOVED]
-        return {each.key: each.state for each in (*gone, *self.draining.values())}
+        gone = {
+            key: replace(harvester.state, modified=os.fstat(harvester.fd).st_mtime_ns)
+            for key, harvester in self.running.items()
+            if harvester.gone == REMOVED
+        }
+        return gone | {harvester.key: harvester.state for harvester in self.draining.values()}
 
     @property
     def draining_keys(self) -> set[FileKey]:
@@ -128,9 +152,13 @@ class Fleet:
         entries = self._entries
         return running.state if running is not None else entries.asleep.get(key) or entries.claimed.get(key)
 
-    def states(self) -> list[FileState]:
-        """Of all files that are there."""
-        return [*(harvester.state for harvester in self.running.values()), *self._entries.asleep.values()]
+    def rewritten(self) -> list[FileState]:
+        """Of the files that have something to read or are gone, those that hold something else now; modified when
+        they were."""
+        looked_at = [each for each in self.running.values() if each.gone or self._scheduler.is_awake(each)]
+        return [
+            replace(each.state, modified=os.fstat(each.fd).st_mtime_ns) for each in looked_at if not each.is_as_read
+        ]
 
     def _shut(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)
@@ -145,7 +173,9 @@ class Fleet:
             self.draining[harvester.state.id] = harvester
 
     def _put_away(self, harvester: Harvester) -> None:
-        if harvester.state.ended is None:
+        if harvester.unproven is not None:
+            self._entries.put_back(harvester.unproven)
+        elif harvester.state.ended is None:
             self._entries.keep(harvester.state)
         else:
             self._entries.orphan(harvester.state)

@@ -36,9 +36,11 @@ def name_of_entry(state: FileState) -> Name:
     return state.key or (state.device, state.inode)
 
 
-def name_of_file(config: InputConfig, found: Found, part: Callable[[int, int], bytes]) -> Name | None:
-    """`part` gives bytes of the content, from an offset on. None for a file that is too short to have a name yet.
-    Raises OSError."""
+def name_of_file(
+    config: InputConfig, found: Found, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
+) -> Name | None:
+    """`part` gives bytes of the content, from an offset on; `ends_before` whether it ends before one, and cannot grow.
+    None for a file that is too short to have a name yet. Raises OSError."""
     identity = config.file_identity
     match identity.name:
         case "path":
@@ -52,6 +54,6 @@ def name_of_file(config: InputConfig, found: Found, part: Callable[[int, int], b
             return f"inode_marker:{marker}:{found.key[1]}"
         case "fingerprint":
             taken = part(identity.offset, identity.length)
-            named = f"fingerprint:{identity.offset}:{identity.length}:{digest(taken)}"
-            return named if len(taken) == identity.length else None
+            is_all = len(taken) == identity.length or (taken and ends_before(identity.offset + identity.length))
+            return f"fingerprint:{identity.offset}:{len(taken)}:{digest(taken)}" if is_all else None
     return found.key

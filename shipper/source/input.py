@@ -17,7 +17,8 @@ from shipper.reader.base import RawFile, Reader
 from shipper.record import Agent, file_member, members
 from shipper.source.content import Content
 from shipper.source.discover import Scanner, ScanOptions
-from shipper.source.harvester import Harvester, ReadPolicy
+from shipper.source.harvester import Harvester
+from shipper.source.reading import ReadPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,9 @@ class Input:
             ScanOptions(options.exclude_files, options.include_files, options.symlinks, options.recursive_glob),
         )
 
-    def open(self, content: Content, state: FileState, *, once: bool) -> Harvester:
-        """A harvester that goes on at the state's position; with `once` it ends at the state's size."""
+    def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
+        """A harvester that goes on at the state's position; with `once` it ends at the state's size. `was`: the entry
+        that is to be proven first. Raises OSError."""
         joining = [each for each in self.config.parsers if isinstance(each, MultilineConfig | ContainerConfig)]
         timeouts = [parser.ends_after for parser in joining]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
@@ -66,7 +68,7 @@ class Input:
             input_type=self.config.type, constants=Constants(shared), process=self.process,
         )  # fmt: skip
         readers = partial(self._readers, shared=shared)
-        return Harvester(content, state, source, readers, policy, self.clock, self.note)
+        return Harvester(content, state, source, readers, policy, self.clock, self.note, was=was)
 
     def _members(self, state: FileState) -> Doc:
         """What all records of a file have."""

@@ -6,17 +6,19 @@ None is read before its id is saved.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sized
 from dataclasses import replace
 
 from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.source.closer import Closer
 from shipper.source.discover import FileKey
-from shipper.source.entries import Claim, Opened
+from shipper.source.entries import Claim
 from shipper.source.fleet import Fleet
 from shipper.source.harvester import Harvester
 from shipper.source.ignoring import Ignoring
+from shipper.source.opened import Opened
+from shipper.source.proving import must_be_proven
 from shipper.source.scheduler import Scheduler
 from shipper.source.succession import Succession
 from shipper.source.survey import Wanted
@@ -28,10 +30,12 @@ class Places:
     """Which files may be opened now: `harvester_limit` of each input, and what the system gives in descriptors. The
     others wait, and are opened as soon as one is closed."""
 
-    def __init__(self, fleet: Fleet, limits: dict[str, int], most: int) -> None:
+    def __init__(self, fleet: Fleet, limits: dict[str, int], most: int, held: Sized) -> None:
+        """`held`: files that are open and wait to be known."""
         self.limits = limits
         self._fleet = fleet
         self._most = most
+        self._held = held
         self._waiting: dict[str, dict[FileKey, Wanted]] = defaultdict(dict)
 
     def clear(self) -> None:
@@ -43,7 +47,7 @@ class Places:
         for source, found in wanted:
             self._waiting[source.id][found.key] = source, found
         admitted: list[Wanted] = []
-        free = self._most - len(self._fleet.running)
+        free = self._most - len(self._fleet.running) - len(self._held)
         for input_id, files in self._waiting.items():
             limit = self.limits.get(input_id) or self._most
             places = max(min(limit - self._fleet.of_input[input_id], free - len(admitted)), 0)
@@ -93,11 +97,14 @@ class Launcher:
         for opened, claim in claims:
             harvester = self._start(opened, claim, first=opened.source.id in fresh_inputs)
             if harvester is not None:
-                (fresh if claim.is_new or self._once else known).append(harvester)
+                harvester.must_save = self._once and not harvester.is_proven
+                at_once = claim.is_new or (self._once and harvester.is_proven)
+                (fresh if at_once else known).append(harvester)
         self._succession.resume(known, {each.state.id: each for each in self._fleet.running.values()})
         predecessors = self._succession.appeared(fresh)
         for harvester in known:
-            self._registrar.note(harvester.state)
+            if harvester.is_proven:
+                self._registrar.note(harvester.state)
             self._scheduler.wake(harvester)
         if fresh:
             saved = self._registrar.save([each.state for each in (*fresh, *predecessors)])
@@ -111,7 +118,12 @@ class Launcher:
         if claim.is_new and (skipped or (first and opened.source.config.tail_files)):
             state = _at_its_end(opened, state)
         # One that is to be deleted is closed first, by what closes files.
-        rests = _is_read(opened, state) and not opened.source.config.delete.enabled
+        was = claim.was
+        proven = was is None or not was.proof or not must_be_proven(opened.content, was)
+        rests = proven and _is_read(opened, state) and not opened.source.config.delete.enabled
+        if not self._once and skipped and not proven and was is not None:
+            self._fleet.leave(opened, was)
+            return None
         if not self._once and (skipped or rests):
             self._registrar.note(state)
             self._fleet.rest(opened, state)
@@ -121,7 +133,7 @@ class Launcher:
         if self._once and opened.size > state.position and not opened.content.compressed:
             # What is unterminated there is sent as it is; a second reading must end a message at the same place.
             state = replace(state, cuts=(*state.cuts, opened.size))
-        harvester = opened.source.open(opened.content, state, once=self._once)
+        harvester = opened.source.open(opened.content, state, once=self._once, was=was)
         self._fleet.add(harvester)
         self._closer.opened(harvester)
         if claim.former is not None and claim.former != state.path:

@@ -12,13 +12,15 @@ from dataclasses import replace
 from functools import partial
 
 from shipper.reader.gzip_file import is_gzip
-from shipper.source.content import NotYet, content_of, part_of
+from shipper.source.birth import born
+from shipper.source.content import content_of, part_of
 from shipper.source.copies import Copies, FilesAt
 from shipper.source.discover import FileKey, Found
-from shipper.source.entries import Claim, Entries, Opened
+from shipper.source.entries import Claim, Entries
 from shipper.source.harvester import Harvester
 from shipper.source.identity import name_of_file
 from shipper.source.input import Input
+from shipper.source.opened import Opened
 from shipper.source.rotation import possible_originals
 from shipper.source.survey import Wanted
 
@@ -78,6 +80,19 @@ class Opener:
             if path in by_path and by_path[path][1].key not in together:
                 self._check(*by_path[path])
 
+    def again(self, harvester: Harvester, source: Input) -> Opened:
+        """A file that was taken for another one, by a descriptor of its own. Raises OSError."""
+        fd = os.dup(harvester.fd)
+        found = Found.of(harvester.state.path, os.fstat(fd))
+        try:
+            opened = self._look_into(source, found, fd)
+            assert opened is not None  # it is what it was
+        except OSError:
+            os.close(fd)
+            raise
+        self.reborn.add(opened.key)
+        return opened
+
     def _check(self, source: Input, found: Found) -> None:
         opened = self._open(source, found)
         if opened is not None:
@@ -88,6 +103,9 @@ class Opener:
     def identify(self, opened: list[Opened], files_at: FilesAt | None) -> list[tuple[Opened, Claim]]:
         """Which entry each belongs to; those that must wait or cannot be read are left out. `files_at`: None where
         nothing can be a copy of something that is still to end."""
+        for each in opened:
+            with suppress(OSError):  # whoever reads it will be told
+                self._entries.notice_rewritten(each)
         claims: dict[FileKey, Claim] = {}
         heirs: dict[FileKey, FileKey] = {}
         left = {each.found.key: each for each in opened}
@@ -99,11 +117,11 @@ class Opener:
                     del left[each.found.key]
                     self._copies.drop(each.found.key)
                     if claim.was is not None:
-                        heirs[claim.was] = each.found.key
+                        heirs[claim.was.device, claim.was.inode] = each.found.key
         waiting = self._copies.inherit(heirs)
         for key, each in list(left.items()):
             if key not in waiting and not self._is_held(each, files_at):
-                claim = self._try(self._entries.make, each, left)
+                claim = self._try(self._make, each, left)
                 if claim is not None:
                     claims[key] = claim
         self._entries.claimed.clear()
@@ -114,6 +132,11 @@ class Opener:
 
     def _adopt(self, opened: Opened) -> Claim | None:
         return self._entries.adopt(opened, self._copies.original_of(opened.found.key))
+
+    def _make(self, opened: Opened) -> Claim:
+        shipped = self._copies.shipped_of(opened, self._entries.orphans)
+        self._copies.drop(opened.key)
+        return self._entries.make(opened, shipped)
 
     def _is_held(self, opened: Opened, files_at: FilesAt | None) -> bool:
         if files_at is None or opened.found.key in self.reborn:
@@ -129,8 +152,6 @@ class Opener:
         """One that cannot be read is not looked at any more: it may be known, and must not be taken for a new one."""
         try:
             return step(opened)
-        except NotYet as answer:
-            self._copies.await_answer(opened, answer.state)
         except OSError as error:
             self._tell(opened.found.path, f"cannot be read: {error.strerror}")
             self._copies.drop(opened.found.key)
@@ -160,8 +181,8 @@ class Opener:
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) != found.key:
             return None  # another file took the path since it was listed
-        content = content_of(fd, source.config.compression, found.path, aside=not self._once)
-        name = name_of_file(source.config, found, partial(part_of, content))
+        content = content_of(fd, source.config.compression, found.path)
+        name = name_of_file(source.config, found, partial(part_of, content), content.ends_before)
         if name is None:
             if status.st_size:  # a file that is empty misses nothing
                 self._tell_of_short(source, found)
@@ -169,8 +190,9 @@ class Opener:
         if source.config.compression == "none" and is_gzip(fd):
             self._tell_of_gzip(found)
         return Opened(
-            replace(found, size=status.st_size, modified=status.st_mtime), content, status.st_size, name, source
-        )
+            replace(found, size=status.st_size, modified=status.st_mtime), content, status.st_size, name, source,
+            born(fd), status.st_mtime_ns,
+        )  # fmt: skip
 
     def _tell_of_short(self, source: Input, found: Found) -> None:
         identity = source.config.file_identity
@@ -195,5 +217,6 @@ def _is_by_fingerprint(opened: Opened) -> bool:
 
 
 def _comes_last(opened: Opened) -> tuple[bool, int]:
-    """Of several copies that goes on which stays, and of those the longest: it alone may have what was not read."""
-    return os.fstat(opened.content.fd).st_nlink == 0, -opened.size
+    """Of several copies goes on first the one that is deleted by now: its .gz goes on after it. Else the longest: it
+    alone may have what was not read."""
+    return os.fstat(opened.content.fd).st_nlink > 0, -opened.size

@@ -1,96 +1,82 @@
-"""Entries whose file is gone: its life ended, or nobody has seen it where it was. Another file may turn out to be it.
-
-A device number that changed at a reboot, a disk that was restored, a copy that logrotate made before it truncated the
-original, a .gz of a rotated file: each is a file of unknown device and inode that holds what an entry remembers. It
-takes that entry over, with its id and its position. So that no file is taken for another, more must agree than a
-common header: a whole tail of bytes before the position, or the inode or the path beside what bytes there are.
-
-The price: a copy that is given an unrelated name within the moment in which it is made, before anybody looked, and of
-which fewer bytes were acknowledged than `is_told_by_bytes` asks for, is shipped again under an id of its own.
-"""
+"""Entries whose file is gone, so that a file that turns out to be it goes on there (relation.py says which)."""
 
 from collections import defaultdict
+from collections.abc import Hashable, Iterator
 
-from registry.state import FileState
-from shipper.reader.log_file import TAIL_SIZE
-from shipper.source.content import Content
-from shipper.source.discover import FileKey, Found
-from shipper.source.identity import HEAD_SIZE
-from shipper.source.rotation import is_named_after
+from registry.state import TRUNCATED, FileState
+from shipper.source.discover import FileKey
+from shipper.source.opened import Opened
+from shipper.source.relation import SECOND, Relation, may_go_on, relation
+from shipper.source.rotation import family_of, name_of, possible_names
 
-TRUNCATED = "truncated"  # the life of a file ended: what is at its inode now is another
-MISSING = "missing"  # not under the paths any more: it may come back
+LOOKED_AT = 16  # of the entries that a file may belong to: who truncates a file every second leaves many
 
 
 class Orphans:
     def __init__(self) -> None:
         self.states: dict[str, FileState] = {}
-        self._by_head: dict[tuple[int, str], set[str]] = defaultdict(set)
-        self._lengths: dict[int, int] = defaultdict(int)
+        self._by: defaultdict[Hashable, set[str]] = defaultdict(set)  # ids, by all that could be seen
+        self._refused: set[tuple[str, FileKey]] = set()
 
     def add(self, state: FileState) -> None:
         self.states[state.id] = state
-        self._by_head[state.fingerprint].add(state.id)
-        self._lengths[state.fingerprint[0]] += 1
+        for what in _keys(state):
+            self._by[what].add(state.id)
 
     def remove(self, file_id: str) -> FileState:
         state = self.states.pop(file_id)
-        self._by_head[state.fingerprint].discard(file_id)
-        if not self._by_head[state.fingerprint]:
-            del self._by_head[state.fingerprint]
-        self._lengths[state.fingerprint[0]] -= 1
-        if not self._lengths[state.fingerprint[0]]:
-            del self._lengths[state.fingerprint[0]]
+        for what in _keys(state):
+            self._by[what].discard(file_id)
+            if not self._by[what]:
+                del self._by[what]
+        self._refused = {pair for pair in self._refused if pair[0] != file_id}
         return state
 
-    def match(self, found: Found, content: Content, original: FileKey | None) -> FileState | None:
-        """The entry that the file continues; of several that of `original`, the file that it was taken for a copy of,
-        or else the one that was read furthest. Raises OSError."""
+    def of(self, key: FileKey) -> FileState | None:
+        """What was at this device and inode last, and was truncated there."""
+        states = map(self.states.__getitem__, self._by.get(key, ()))
+        return max(states, key=lambda each: each.updated, default=None)
+
+    def at_inode(self, opened: Opened) -> list[FileState]:
+        """Those of which this is the file, whatever it holds."""
+        states = map(self.states.__getitem__, self._by.get(opened.key[1], ()))
+        return [state for state in states if relation(state, opened, None) is Relation.SAME]
+
+    def refuse(self, file_id: str, key: FileKey) -> None:
+        """The file does not hold what the entry remembers: it was proven."""
+        self._refused.add((file_id, key))
+
+    def match(self, opened: Opened, original: FileKey | None) -> FileState | None:
+        """The entry on which the file may go on, if its bytes prove it; of several that of `original`, the file that it
+        was held as a copy of, or else the one that was read furthest. Raises OSError."""
         if not self.states:
             return None
-        size, _ = content.fingerprint(HEAD_SIZE)
-        heads = [content.fingerprint(length) for length in self._lengths if 0 < length <= size]
-        fitting = [
+        found = {file_id for what in _seen(opened, original) for file_id in self._by.get(what, ())}
+        candidates = [
             state
-            for head in heads
-            for file_id in self._by_head.get(head, ())
-            if could_be(state := self.states[file_id], found, content)
-            and (agrees(content, state) or (_key(state) == original and is_beginning(found.size, content, state)))
+            for state in map(self.states.__getitem__, found)
+            if (state.id, opened.key) not in self._refused and not state.key and may_go_on(state, opened, original)
         ]
-        return max(fitting, key=lambda each: (_key(each) == original, each.position), default=None)
+        candidates.sort(
+            key=lambda each: ((each.device, each.inode) == original, each.position, each.updated), reverse=True
+        )
+        return next((state for state in candidates[:LOOKED_AT] if opened.content.holds(state)), None)
 
 
-def could_be(state: FileState, found: Found, content: Content) -> bool:
-    """Whether enough speaks for it, should the bytes agree."""
-    if state.key:
-        return False  # it has another name than its bytes
-    if _key(state) == found.key:
-        return state.ended == MISSING
-    if state.compressed:
-        return False  # no bytes before its position are known
-    if state.inode == found.key[1] or is_named_after(found.path, state.path):
-        return state.position > 0 or content.compressed or found.size >= max(state.size_seen, state.fingerprint[0])
-    return is_told_by_bytes(state)
+def _keys(state: FileState) -> Iterator[Hashable]:
+    yield "name", name_of(state.path)
+    if state.ended == TRUNCATED:
+        yield state.device, state.inode
+        yield "family", family_of(state.path)
+    else:
+        yield state.inode
+        yield "modified", state.modified // SECOND
 
 
-def is_told_by_bytes(state: FileState) -> bool:
-    """Whether the bytes of a file tell which it is, whatever its name: those before the position must be enough, and
-    not lie in what may be a header."""
-    return state.position >= TAIL_SIZE + (HEAD_SIZE if state.fingerprint[0] == HEAD_SIZE else 0)
-
-
-def agrees(content: Content, state: FileState) -> bool:
-    return content.holds(state) and content.agrees_at_position(state)
-
-
-def is_beginning(size: int, content: Content, state: FileState) -> bool:
-    """A copy may have been made before the last lines came, which were read from the original all the same: then it
-    is shorter than the position, and nothing of it is left to read. Only of a file that was seen beside its original
-    the head is enough to tell."""
-    if content.compressed or size >= state.position:
-        return False
-    return content.fingerprint(state.fingerprint[0]) == state.fingerprint
-
-
-def _key(state: FileState) -> FileKey:
-    return state.device, state.inode
+def _seen(opened: Opened, original: FileKey | None) -> Iterator[Hashable]:
+    if original is not None:
+        yield original
+    yield from (("name", name) for name in possible_names(opened.found.path))
+    yield "family", family_of(opened.found.path)
+    yield opened.key[1]
+    yield "modified", opened.modified // SECOND

@@ -12,12 +12,22 @@ DATE_BEFORE_ENDING = re.compile(r"[._-]\d{4,}(?:[._-]?\d+)*$")
 def is_named_after(path: str, original: str) -> bool:
     """As tools name rotated files: something behind the name (app.log.1, app.log-20261121, app.log.2.gz, of app.log or
     app.log.1), or a date before its ending (app-20261121.log). The directory may be another."""
-    name, first = PurePosixPath(path).name, PurePosixPath(original).name
-    return name.startswith(first) or _family(name) == _family(first)
+    return name_of(path).startswith(name_of(original)) or family_of(path) == family_of(original)
 
 
-def _family(name: str) -> str:
-    plain = PurePosixPath(NUMBERS_BEHIND.sub("", name.removesuffix(".gz")))
+def name_of(path: str) -> str:
+    return PurePosixPath(path).name
+
+
+def possible_names(path: str) -> list[str]:
+    """All with which the file's name begins."""
+    name = name_of(path)
+    return [name[:end] for end in range(1, len(name) + 1)]
+
+
+def family_of(path: str) -> str:
+    """The name without what rotation adds to it."""
+    plain = PurePosixPath(NUMBERS_BEHIND.sub("", name_of(path).removesuffix(".gz")))
     return DATE_BEFORE_ENDING.sub("", plain.stem) + plain.suffix
 
 

@@ -55,6 +55,10 @@ class Scheduler:
             self._hot.pop(harvester, None)
             self._ready[harvester] = None
 
+    def is_awake(self, harvester: Harvester) -> bool:
+        """Whether it will be looked at without further news."""
+        return harvester in self._ready or harvester in self._hot
+
     def hold(self, saved: Saved, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
         self.forget(harvester)
@@ -84,7 +88,7 @@ class Scheduler:
     def rest(self, harvester: Harvester) -> None:
         """It is at its end: look again soon while it is hot, else wait for a hint."""
         self._time_message(harvester)
-        if harvester.is_hot:
+        if harvester.heat.is_hot:
             self._watcher.unwatch_file(harvester.key)
             self._hot[harvester] = None
         elif not self._watcher.is_watched(harvester.key) and self._watcher.watch_file(harvester.key, harvester.fd):

@@ -23,6 +23,7 @@ from shipper.source.discover import FileKey
 from shipper.source.harvester import Harvester
 from shipper.source.identity import HEAD_SIZE
 from shipper.source.input import Input
+from shipper.source.prefix import Trail
 from shipper.source.problems import Problems
 from shipper.source.scheduler import Scheduler
 
@@ -49,10 +50,10 @@ class Streamed:
     def holds(self, state: FileState) -> bool:
         return True
 
-    def agrees_at_position(self, state: FileState) -> bool:
+    def ends_before(self, length: int) -> bool:
         return False
 
-    def reader(self, offset: int, cuts: tuple[int, ...]) -> Stream:
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> Stream:
         return Stream(self.fd)
 
 

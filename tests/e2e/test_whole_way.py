@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from demo.broker import Broker
-from tests.e2e.running import Agent, LiveWriter, Topic, lines_of
-from tests.e2e.sinking import SinkLab
+from tests.e2e.running import Agent, LiveWriter, Topic, await_true, lines_of
+from tests.e2e.sinking import PATIENCE, SinkLab
 from tests.tiers import GATE_SEED
 
 pytestmark = pytest.mark.kafka
@@ -41,8 +41,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory, kafka_broker: Broker) -> Itera
 
 
 def test_every_line_is_in_the_topic_though_the_shipper_was_killed_and_the_broker_stopped(
-    agent: Agent, topic: Topic, kafka_broker: Broker
+    agent: Agent, topic: Topic, kafka_broker: Broker, lab: SinkLab
 ) -> None:
+    lab.start("-E", "max_offsets_per_trigger=1000000")  # it starts, and lands what there is, beside all of this
     agent.start()
     with LiveWriter(agent.path, rate=1000):
         topic.await_records(100)
@@ -62,8 +63,9 @@ def test_every_line_is_in_the_topic_though_the_shipper_was_killed_and_the_broker
 
 
 def test_every_line_is_in_the_table_once(agent: Agent, topic: Topic, lab: SinkLab) -> None:
-    lab.start("--available-now", "-E", "max_offsets_per_trigger=1000000")
-    assert lab.wait() == 0, lab.said()
+    lines = lines_of(agent.path.read_bytes())
+    await_true(lambda: lab.counts()[0] >= len(lines) or lab.code is not None, "all is landed", PATIENCE)
     (file_id,) = topic.lives
-    assert lab.landed() == [(file_id, *line) for line in lines_of(agent.path.read_bytes())]
+    assert lab.landed() == [(file_id, *line) for line in lines], lab.said()
     assert lab.counts()[1] == 0
+    assert lab.terminate() == 0, lab.said()

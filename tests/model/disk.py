@@ -30,6 +30,9 @@ class Disk:
         self._serial = itertools.count(1)
         self._copies: set[int] = set()  # never written to: they would go another way than their original
         self._packed: set[int] = set()
+        # What was truncated since the agent looked, and since it saved that for certain.
+        self._cut: list[tuple[Life, int]] = []
+        self._cut_unsaved: list[tuple[Life, int]] = []
         lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*")
 
     def look(self) -> None:
@@ -39,10 +42,19 @@ class Disk:
             for name in os.listdir(directory):
                 if ".log" in name and (directory / name).is_file():
                     reachable.add((directory / name).stat().st_ino)
+        for life, inode in self._cut if self._lab.app is not None else self._cut_unsaved:
+            # Of a file that is not there nobody knows that it was truncated, only that it is gone.
+            life.unknown = life.unknown or inode not in reachable | self._lab.opened_by_agent()
         if any(life.owed is None and not life.at & reachable for life in self.lives.all):
             self.lives.look(reachable, self._lab.opened_by_agent())
         else:
             self.lives.look(reachable, set())
+
+    def agent_looked(self) -> None:
+        self._cut.clear()
+
+    def agent_saved(self) -> None:
+        self._cut_unsaved = self._cut[:]
 
     def exists(self, life: Life) -> bool:
         """Under whatever name: it may be where no path of the input leads."""
@@ -98,7 +110,6 @@ class Disk:
     def rename(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
         if path.exists():
-            self._hide(path)
             path.rename(self._logs / f"{path.name}-{next(self._serial)}")
 
     def rename_over(self, name: str, generation: int, other: str, other_generation: int) -> None:
@@ -107,14 +118,8 @@ class Disk:
             life = self.lives.of(path.stat().st_ino)
             assert life is not None
             life.renamed = life.renamed or name != other
-            life.astray = life.astray or (self._is_fixed(path) and name != other)
+            life.unknown = life.unknown or (life.copied and name != other)
             path.rename(target)
-
-    def _hide(self, path: Path) -> None:
-        """What is behind an ending tells nothing: app.log.2.gz-7."""
-        life = self.lives.of(path.stat().st_ino)
-        if life is not None and path.stat().st_ino in self._packed:
-            life.astray = True
 
     def _is_fixed(self, path: Path) -> bool:
         return path.stat().st_ino in self._copies
@@ -128,10 +133,17 @@ class Disk:
             inode = self._copy(path, self._logs / f"{name}.1")
             os.truncate(path, 0)
             assert life is not None
-            life.astray = life.astray or life.renamed
+            self._is_copied(life, seen=not life.renamed)
+            self._cut.append((life, path.stat().st_ino))
+            self._cut_unsaved.append((life, path.stat().st_ino))
             life.at.clear()
             self.lives.also_at(life, inode)
             self.lives.begin(name, b"", path.stat().st_ino).reborn = True
+
+    def _is_copied(self, life: Life, *, seen: bool) -> None:
+        """`seen`: whether the copy has something by which it can be known."""
+        life.copied = True
+        life.unknown = life.unknown or not seen
 
     def _copy(self, path: Path, to: Path) -> int:
         shutil.copyfile(path, to)
@@ -168,7 +180,6 @@ class Disk:
     def move_inside(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
         if path.exists():
-            self._hide(path)
             path.rename(self._logs / "sub" / f"{path.name}-{next(self._serial)}")
 
     def move_outside(self, name: str, generation: int) -> None:
@@ -183,9 +194,6 @@ class Disk:
             path = outside[which % len(outside)]
             name = path.name.rpartition("-")[0]
             free = not (self._logs / name).exists() and not self._is_fixed(path)
-            life = self.lives.of(path.stat().st_ino)
-            assert life is not None
-            life.astray = life.astray or self._is_fixed(path)
             path.rename(self._logs / (name if free else f"{path.name}.back"))
 
     def link(self, name: str, generation: int) -> None:
@@ -210,9 +218,10 @@ class Disk:
         assert life is not None
         packed = path.with_name(f"{path.name}.gz")
         packed.write_bytes(gzip.compress(path.read_bytes()))
+        os.utime(packed, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))  # as gzip does
         inode = self._lab.keep(packed)
         path.unlink()
         self._copies.add(inode)
         self._packed.add(inode)
-        life.astray = life.astray or life.renamed
+        self._is_copied(life, seen=not life.renamed)
         self.lives.also_at(life, inode)

@@ -84,4 +84,9 @@ FAILED_ONCE = [
             ("copytruncate", "a.log"),
         ],
     ),
+    Program(
+        "truncated, written to and removed between two looks",
+        LINES,
+        [WRITE, ("run", (0, 3)), ("copytruncate", "b.log"), ("write", "b.log", (0,)), ("recreate", "b.log", (0,))],
+    ),
 ]

@@ -29,8 +29,8 @@ class Life:
     arrived: int = 0
     twin: "Life | None" = None
     renamed: bool = False  # to a name that has nothing to do with the one it had
-    astray: bool = False  # a copy of it has a name that has nothing to do with it
-    unknown: bool = False  # and that was before enough of it was acknowledged to know the copy by its bytes
+    copied: bool = False  # it is in another file now, as a copy or a .gz
+    unknown: bool = False  # and by nothing that is seen of that file it can be known
 
     def __post_init__(self) -> None:
         self.inodes |= self.at

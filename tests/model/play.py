@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from registry.load import read
-from tests.lab import Lab
+from tests.lab import CHECK_INTERVAL, Lab
 from tests.model.disk import HEADER, Disk
 from tests.model.lives import Life
 from tests.model.program import Program
@@ -102,6 +102,8 @@ class Player:
         self._start()
         for seconds in pauses:
             self._step(seconds)
+        if sum(pauses) > CHECK_INTERVAL:
+            self._disk.agent_looked()
 
     def _step(self, seconds: float, wait: float = WAIT) -> None:
         self._lab.step(seconds)
@@ -139,6 +141,7 @@ class Player:
         if self._lab.app is not None:
             self._lab.destination.holding = False
             self._lab.stop()
+            self._disk.agent_saved()
             self._ended(killed=False)
 
     def _kill(self) -> None:

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 
 from registry.load import read
 from shipper.event import Batch
-from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.crawler import Crawler
-from shipper.source.identity import HEAD_SIZE
 from tests.arrivals import Arrived
 from tests.lab import Lab
 from tests.model.lives import Life, Lives
@@ -45,6 +43,9 @@ class Verdict:
 
     def take(self) -> bool:
         """Look at what is new in the destination and on its way there; whether there was anything."""
+        for life in self._lives.all:
+            if life.copied and not life.unknown:
+                life.unknown = self._is_unknown(life)
         new = self._lab.records[self._seen :]
         self._seen += len(new)
         for record in new:
@@ -56,21 +57,18 @@ class Verdict:
             for batch in self._lab.output.taken:
                 self._handed(batch)
             self._lab.output.taken.clear()
-        for life in self._lives.all:
-            if life.astray and not life.unknown:
-                life.unknown = self._is_unknown(life)
         return bool(new)
 
     def _is_unknown(self, life: Life) -> bool:
-        """Whether the agent has too few bytes of it to know a copy whose name does not tell (orphans.py)."""
-        enough = TAIL_SIZE + (HEAD_SIZE if len(life.content) >= HEAD_SIZE else 0)
+        """Whether nothing of it is acknowledged, so that nothing can be proven of a copy of it (relation.py)."""
         ids = [file_id for file_id, told in self.ids.items() if told.life is life]
         states = dict(read(self._lab.data / "registry"))
         if self._lab.app is not None:
             crawler = self._lab.app.loop.crawler
             assert isinstance(crawler, Crawler), "the Lab reads files"
-            states |= {state.id: state for state in crawler.fleet.states()}
-        return not any(file_id in states and states[file_id].position >= enough for file_id in ids)
+            running = [harvester.state for harvester in crawler.running.values()]
+            states |= {state.id: state for state in running}
+        return not any(file_id in states and states[file_id].position for file_id in ids)
 
     def _handed(self, batch: Batch) -> None:
         if batch.messages.texts:

@@ -183,3 +183,18 @@ def test_type_log_closes_by_its_old_names(lab: UserLab) -> None:
     assert lab.is_open("a.log")
     lab.pass_time(20)
     assert not lab.is_open("a.log")
+
+
+INDENTED = {"multiline": {"pattern": r"^\s", "match": "after", "timeout": "5s"}}
+
+
+def test_a_message_that_is_under_way_when_its_time_is_over_is_sent_after_its_timeout(lab: UserLab) -> None:
+    lab.options = {"close.reader.after_interval": "100ms", "parsers": [INDENTED]}
+    lab.append("a.log", "one\n two\n")
+    lab.start()
+    lab.pass_time(60)
+    assert lab.messages == ["one\n two"]
+    assert not lab.is_open("a.log")
+    lab.append("a.log", "three\n")
+    lab.pass_time(60)
+    assert lab.messages == ["one\n two", "three"]

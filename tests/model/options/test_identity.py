@@ -218,6 +218,18 @@ def test_under_fingerprint_a_copy_to_another_disk_is_the_same_file_and_a_short_f
     assert lab.messages[3:] == ["short", "x" * 63]
 
 
+def test_under_fingerprint_a_finished_gz_that_is_shorter_waits_for_nothing(lab: UserLab) -> None:
+    lab.options = {**IDENTITIES["fingerprint"], "compression": "auto"}
+    pack(lab, "a.log.gz", b"short\n")
+    lab.append("plain.log", "short too\n")
+    lab.start()
+    lab.until_messages("short")
+    lab.stop()
+    lab.start()
+    lab.pass_time(600)
+    assert lab.messages == ["short"]
+
+
 def test_fingerprint_offset_passes_over_a_header_that_all_files_have(lab: UserLab) -> None:
     lab.options = {
         "file_identity.fingerprint": None,

@@ -26,6 +26,10 @@ FULL = FileState(
     input="app",
     key="path:/logs/a",
     compressed=4711,
+    proof="ef" * 32,
+    birth=1763717400123456789,
+    modified=1763717401123456789,
+    changed=1763717402123456789,
 )
 
 
@@ -111,9 +115,9 @@ def test_a_file_of_the_other_kind_is_not_taken() -> None:
 
 
 def test_a_newer_version_is_told_apart_from_damage() -> None:
-    newer = form.sealed(b'{"registry":"log","version":3,"group":0,"more":true')
+    newer = form.sealed(b'{"registry":"log","version":4,"group":0,"more":true')
     with pytest.raises(form.TooNew) as caught:
         form.read_header(newer, "log")
-    assert caught.value.version == 3
+    assert caught.value.version == 4
     with pytest.raises(form.Damaged):
-        form.read_header(newer.replace(b'"version":3', b'"version":4'), "log")
+        form.read_header(newer.replace(b'"version":4', b'"version":5'), "log")

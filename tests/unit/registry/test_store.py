@@ -220,9 +220,9 @@ def test_a_log_that_ends_before_its_checkpoint_is_started_anew() -> None:
 @pytest.mark.parametrize(("path", "kind"), [(LOG, b"log"), (CHECKPOINT, b"checkpoint")])
 def test_a_registry_of_a_later_release_is_refused_and_left_as_it_is(path: Path, kind: bytes) -> None:
     disk = checkpointed().killed()
-    newer = form.sealed(b'{"registry":"%s","version":3,"group":3' % kind)
+    newer = form.sealed(b'{"registry":"%s","version":4,"group":3' % kind)
     disk.put(path, newer)
-    with pytest.raises(RegistryTooNew, match="format version 3, this release knows up to 2") as caught:
+    with pytest.raises(RegistryTooNew, match="format version 4, this release knows up to 3") as caught:
         Store.open(HERE, disk)
     assert caught.value.file == path
     assert content(disk, path) == newer
@@ -270,18 +270,26 @@ def test_a_reader_reports_damage_that_stays() -> None:
         read(HERE, Passing([form.header("log", 7)]))
 
 
-def line_of_version_1(file_id: str, position: int) -> bytes:
-    return b'{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"position":%d,"cuts":[7]}\n' % (
-        file_id.encode(), file_id.encode(), position,
-    )  # fmt: skip
+LINES = {
+    1: '{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"position":%d,"cuts":[7]}\n',
+    2: (
+        '{"id":"%s","path":"/logs/%s","device":1,"inode":2,"fingerprint":[3,"ab"],"tail_hash":"","position":%d,'
+        '"size_seen":0,"updated":0.0,"ttl":-1.0,"cuts":[7],"ended":null,"continues_in":null,"input":"","key":"",'
+        '"compressed":0}\n'
+    ),
+}
 
 
-def disk_of_version_1() -> CrashingFiles:
+def line_of_version(version: int, file_id: str, position: int) -> bytes:
+    return (LINES[version] % (file_id, file_id, position)).encode()
+
+
+def disk_of_version(version: int) -> CrashingFiles:
     disk = CrashingFiles()
-    checkpoint = form.sealed(b'{"registry":"checkpoint","version":1,"group":4')
-    disk.put(CHECKPOINT, checkpoint + form.group(4, [line_of_version_1("a", 10)]))
-    log = form.sealed(b'{"registry":"log","version":1,"group":4')
-    disk.put(LOG, log + form.group(5, [line_of_version_1("b", 20)]))
+    checkpoint = form.sealed(b'{"registry":"checkpoint","version":%d,"group":4' % version)
+    disk.put(CHECKPOINT, checkpoint + form.group(4, [line_of_version(version, "a", 10)]))
+    log = form.sealed(b'{"registry":"log","version":%d,"group":4' % version)
+    disk.put(LOG, log + form.group(5, [line_of_version(version, "b", 20)]))
     return disk
 
 
@@ -289,15 +297,19 @@ OLD_A = FileState("a", "/logs/a", 1, 2, fingerprint=(3, "ab"), position=10, cuts
 OLD_B = replace(OLD_A, id="b", path="/logs/b", position=20)
 
 
-def test_a_registry_of_version_1_loads_and_is_left_as_it_is_until_something_changes() -> None:
-    disk = disk_of_version_1()
+@pytest.mark.parametrize("version", LINES)
+def test_a_registry_of_an_older_version_loads_and_is_left_as_it_is_until_something_changes(version: int) -> None:
+    disk = disk_of_version(version)
     store = Store.open(HERE, disk)
     assert store.states == {"a": OLD_A, "b": OLD_B}
-    assert content(disk, LOG) == content(disk_of_version_1(), LOG)
+    assert content(disk, LOG) == content(disk_of_version(version), LOG)
 
 
-def test_nothing_is_appended_to_a_log_of_version_1_so_that_an_older_release_says_too_new_and_not_damaged() -> None:
-    disk = disk_of_version_1()
+@pytest.mark.parametrize("version", LINES)
+def test_nothing_is_appended_to_an_older_log_so_that_an_older_release_says_too_new_and_not_damaged(
+    version: int,
+) -> None:
+    disk = disk_of_version(version)
     Store.open(HERE, disk).append([replace(OLD_A, key="path:/logs/a")])
     assert content(disk, LOG).startswith(form.header("log", 5))
     assert content(disk, CHECKPOINT).startswith(form.header("checkpoint", 5))
@@ -305,7 +317,7 @@ def test_nothing_is_appended_to_a_log_of_version_1_so_that_an_older_release_says
 
 
 def test_a_registry_of_version_1_on_a_full_disk_is_read_and_renewed_when_there_is_room() -> None:
-    disk = disk_of_version_1()
+    disk = disk_of_version(1)
     disk.room = 50
     store = Store.open(HERE, disk)
     with pytest.raises(OSError, match="No space"):
@@ -318,7 +330,7 @@ def test_a_registry_of_version_1_on_a_full_disk_is_read_and_renewed_when_there_i
 
 def test_a_crash_while_a_registry_of_version_1_is_renewed_loses_nothing() -> None:
     for crash_at in range(1, 100):
-        disk = disk_of_version_1().killed(crash_at)
+        disk = disk_of_version(1).killed(crash_at)
         try:
             Store.open(HERE, disk).append([A])
         except Crash:

@@ -122,7 +122,9 @@ def test_the_place_of_the_registry_must_be_known(tmp_path: Path, capsys: pytest.
 
 
 def test_an_entry_is_shown_in_words(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    state = place.file("a.log", b"x" * 2000, 1500, cuts=(700, 1400), input="app", continues_in="f2", key="path:/a")
+    state = place.file(
+        "a.log", b"x" * 2000, 1500, cuts=(700, 1400), input="app", continues_in="f2", key="path:/a", proof="cc"
+    )
     assert place.run("show", state.path) == 0
     lines = squeezed(capsys.readouterr().out)
     assert lines[:6] == [
@@ -140,7 +142,8 @@ def test_an_entry_is_shown_in_words(place: Place, capsys: pytest.CaptureFixture[
         "cuts 700, 1,400: a message was ended there by its timeout or by --once,"
         " and every later reading ends one there too",
         "goes on in file id f2: the last message ends there",
-        "confirmed by the first 3 bytes (aa), the 256 bytes before the position (bb)",
+        "confirmed by the first 3 bytes (aa), the 256 bytes before the position (bb),"
+        " a hash of all 1,500 bytes before it",
     ]
 
 

@@ -2,6 +2,7 @@ import errno
 import gzip
 import os
 import random
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import cast
 import pytest
 
 from shipper.errors import Truncated
-from shipper.reader.gzip_file import CompressionError, GzipFile, head, is_gzip, tail_digest
+from shipper.reader.gzip_file import CompressionError, GzipFile, ends_before, head, is_gzip
 from shipper.reader.line import LineReader
 from shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile
 from tests.short_reads import LogOnDisk
@@ -400,18 +401,24 @@ def test_the_head_of_something_else_is_empty(log: LogOnDisk) -> None:
     assert head(log.open().fd, 100) == b""
 
 
-def test_the_tail_is_what_lies_before_a_position_of_the_content(log: LogOnDisk) -> None:
+def test_a_whole_file_ends_before_every_place_behind_its_content(log: LogOnDisk) -> None:
     content = bytes(MANY_ZEROS) + noise(1000)
     log.write(gzip.compress(content))
     fd = log.open().fd
-    for position in (0, 100, 256, MANY_ZEROS + 1, len(content)):
-        assert tail_digest(fd, position, 256) == content[max(position - 256, 0) : position]
-    for position in (len(content) + 1, len(content) + 256, len(content) + 300):
-        assert tail_digest(fd, position, 256) is None
+    assert [ends_before(fd, len(content) + more) for more in (-1, 0, 1, 300)] == [False, False, True, True]
 
 
-def test_there_is_no_tail_behind_damage(log: LogOnDisk) -> None:
-    log.write(damaged(-8) + PACKED)
+@pytest.mark.parametrize("raw", [PACKED[:-1], PACKED[:-9], damaged(-8), b"", b"plain text"])
+def test_a_file_that_may_grow_or_is_damaged_ends_nowhere(raw: bytes, log: LogOnDisk) -> None:
+    log.write(raw)
+    assert not ends_before(log.open().fd, 10_000)
+
+
+def test_a_head_behind_which_there_are_terabytes_of_zeros_is_known_at_once(log: LogOnDisk) -> None:
+    log.write(gzip.compress(b"one\ntwo\n"))
+    os.truncate(log.path, 1 << 40)
+    began = time.process_time()
     fd = log.open().fd
-    assert tail_digest(fd, 3000, 256) == noise(3000)[-256:]
-    assert tail_digest(fd, 3001, 256) is None
+    assert head(fd, 1024) == b"one\ntwo\n"
+    assert not ends_before(fd, 1024)
+    assert time.process_time() - began < 5

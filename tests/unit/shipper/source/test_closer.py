@@ -8,8 +8,10 @@ from typing import Any, cast
 import pytest
 
 from config.model import CloseConfig, InputConfig, ReaderCloseConfig, RemovedCloseConfig, StateChangeConfig
+from registry.state import REMOVED
+from shipper.errors import Truncated
 from shipper.source.closer import SOON, Closer, why_close
-from shipper.source.harvester import MOVED, REMOVED, RENAMED, Harvester
+from shipper.source.harvester import MOVED, RENAMED, Harvester
 from shipper.source.input import Input
 from shipper.testing import ManualClock
 from tests.builders import AGENT, multiline
@@ -34,13 +36,16 @@ class Reader:
     settled: bool = True
     finished: bool = False
     is_complete: bool = False
+    at_end: bool = True
+    message_deadline: float | None = None
     gone: str | None = None
     opened_at: float = 0.0
     heat: Any = field(default_factory=lambda: SimpleNamespace(read_at=0.0))
 
 
-UNREAD = {"over": False}
+UNREAD = {"over": False, "at_end": False}
 UNDER_WAY = {"over": False, "settled": False}
+UNENDED = {"over": False, "message_deadline": 105.0}  # a message that the timeout will end
 
 
 @pytest.mark.parametrize(
@@ -54,6 +59,8 @@ UNDER_WAY = {"over": False, "settled": False}
         ({}, {"after_interval": 100.1}, None),
         (UNREAD, {"after_interval": 100.0}, "close.reader.after_interval"),
         (UNDER_WAY, {"after_interval": 100.0}, None),
+        (UNENDED, {"after_interval": 100.0}, None),
+        (UNENDED | UNREAD, {"after_interval": 100.0}, "close.reader.after_interval"),
         ({"is_complete": True}, {}, "compression"),
         ({"is_complete": True} | UNDER_WAY, {}, None),
         ({"gone": REMOVED}, {}, "close.on_state_change.removed"),
@@ -322,6 +329,19 @@ def test_removed_false_keeps_a_deleted_file_open(office: MakeOffice) -> None:
     desk.remove(harvester)
     desk.after(600)
     assert is_running(harvester, desk)
+
+
+def test_a_file_that_was_truncated_before_it_was_deleted_is_read_once_more(office: MakeOffice) -> None:
+    """So that its life ends as a truncated one: a copy of it may go on there."""
+    desk = office()
+    harvester = finish(desk.open("app.log"))
+    desk.room.write("app.log", b"")
+    desk.remove(harvester)
+    desk.after(SOON)
+    assert is_running(harvester, desk)
+    assert desk.room.scheduler.next_ready() is harvester
+    with pytest.raises(Truncated):
+        harvester.read()
 
 
 def test_who_deleted_the_file_may_write_on(office: MakeOffice) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from registry.state import FileState
-from shipper.source.content import Plain, Zipped, content_of
+from shipper.errors import Truncated
+from shipper.source.content import Content, Plain, PlainFile, Zipped, content_of, trail_from
 from shipper.source.identity import HEAD_SIZE, digest, fingerprint, tail_hash
+from shipper.source.prefix import BLOCK, Prefix, Trail
+from tests.reading_room import proof_of
 
 
 class OpenFile:
@@ -91,24 +94,16 @@ def test_the_fingerprint_is_that_of_the_content(zipped: Zipped, lines: bytes) ->
 
 
 @pytest.mark.parametrize("position", [0, 1, 256, 1500, 3000])
-def test_a_compressed_copy_agrees_at_every_position(zipped: Zipped, lines: bytes, position: int) -> None:
-    state = plain(lines, position)
-    assert zipped.holds(state)
-    assert zipped.agrees_at_position(state)
+def test_a_compressed_copy_may_be_it_at_every_position(zipped: Zipped, lines: bytes, position: int) -> None:
+    assert zipped.holds(plain(lines, position))
 
 
-def test_at_first_only_the_head_is_looked_at_and_then_the_position(zipped: Zipped, lines: bytes) -> None:
-    other = plain(lines[:HEAD_SIZE] + lines[HEAD_SIZE:][::-1], 1500)
-    assert zipped.holds(other)
-    assert not zipped.agrees_at_position(other)
+def test_of_a_compressed_file_only_the_head_is_looked_at_before_it_is_proven(zipped: Zipped, lines: bytes) -> None:
+    assert zipped.holds(plain(lines[:HEAD_SIZE] + lines[HEAD_SIZE:][::-1], 1500))
 
 
 def test_another_head_is_another_content(zipped: Zipped, lines: bytes) -> None:
     assert not zipped.holds(plain(b"other" + lines, 1500))
-
-
-def test_a_compressed_file_that_is_shorter_than_the_position_does_not_agree(zipped: Zipped, lines: bytes) -> None:
-    assert not zipped.agrees_at_position(plain(lines + b"more\n", 3005))
 
 
 def test_a_compressed_file_that_is_not_complete_yet_has_a_shorter_head(file: OpenFile, lines: bytes) -> None:
@@ -153,9 +148,89 @@ def test_a_file_is_compressed_when_the_option_or_its_first_bytes_say_so(
     assert type(content_of(file.fd, compression)) is kind
 
 
-@pytest.mark.parametrize("compression", ["none", "auto"])
+# Reading, and what proves what was read.
+
+
+def holding(file: OpenFile, content: bytes, compression: str) -> Content:
+    file.write(content if compression == "none" else gzip.compress(content))
+    return content_of(file.fd, compression)
+
+
+COMPRESSIONS = pytest.mark.parametrize("compression", ["none", "auto"])
+
+
+@COMPRESSIONS
 def test_its_reader_goes_on_at_the_offset_and_stops_at_the_cuts(file: OpenFile, compression: str) -> None:
-    file.write(b"one\ntwo\nthree\n" if compression == "none" else gzip.compress(b"one\ntwo\nthree\n"))
-    reader = content_of(file.fd, compression).reader(4, (8,))
+    reader = holding(file, b"one\ntwo\nthree\n", compression).reader(4, (8,), Trail(None))
     assert (reader.next(), reader.offset, reader.take_cut()) == (b"two\n", 8, True)
     assert reader.next() == b"three\n"
+
+
+@COMPRESSIONS
+def test_what_is_read_is_added_to_the_trail(file: OpenFile, compression: str) -> None:
+    trail = Trail(Prefix())
+    reader = holding(file, b"one\ntwo\n", compression).reader(0, (4,), trail)
+    reader.next()
+    assert (trail.proof_at(4), trail.proof_at(8)) == (proof_of(b"one\n"), "")
+    reader.take_cut()
+    while reader.next():
+        pass
+    assert trail.proof_at(8) == proof_of(b"one\ntwo\n")
+
+
+def test_what_is_read_of_the_next_file_is_not(file: OpenFile, tmp_path: Path) -> None:
+    """Where a message goes on there, its bytes are that file's."""
+    file.write(b"one\n")
+    successor, trail = OpenFile(tmp_path / "next.log"), Trail(Prefix())
+    successor.write(b"two\n")
+    reader = PlainFile(file.fd, 0, (), trail)
+    reader.next()
+    reader.go_on_in(successor.fd)
+    assert reader.next() == b"two\n"
+    os.close(successor.fd)
+    assert (trail.proof_at(4), trail.proof_at(8)) == (proof_of(b"one\n"), "")
+
+
+def test_nor_is_what_is_there_when_the_file_was_truncated(file: OpenFile) -> None:
+    trail = Trail(Prefix())
+    file.write(b"one\n")
+    reader = PlainFile(file.fd, 0, (), trail)
+    reader.next()
+    file.write(b"other\n")
+    with pytest.raises(Truncated):
+        reader.next()
+    assert (trail.proof_at(4), trail.proof_at(6)) == (proof_of(b"one\n"), "")
+
+
+LONG = b"".join(b"%05d\n" % number for number in range(10_000))  # 60 KB
+
+
+@pytest.mark.parametrize("position", [0, 6, BLOCK, 2 * BLOCK + 6, len(LONG) - 6])
+def test_the_trail_of_a_known_file_goes_on_behind_what_was_shipped(file: OpenFile, position: int) -> None:
+    file.write(LONG)
+    trail = trail_from(Plain(file.fd), replace(file.state(position), proof=proof_of(LONG[:position])))
+    Plain(file.fd).reader(position, (position + 6,), trail).next()
+    assert trail.proof_at(position) == proof_of(LONG[:position])
+    assert trail.proof_at(position + 6) == proof_of(LONG[: position + 6])
+
+
+@pytest.mark.parametrize("at", [2 * BLOCK, 2 * BLOCK + 5, 2 * BLOCK + 99])
+def test_it_gives_no_proof_where_the_last_block_is_another_than_was_shipped(file: OpenFile, at: int) -> None:
+    file.write(LONG[:at] + b"x" + LONG[at + 1 :])
+    state = replace(file.state(2 * BLOCK + 100), proof=proof_of(LONG[: 2 * BLOCK + 100]))
+    assert trail_from(Plain(file.fd), state).proof_at(state.position) == ""
+
+
+def test_nor_of_an_entry_without_a_proof_or_of_a_compressed_file(file: OpenFile) -> None:
+    file.write(LONG)
+    assert trail_from(Plain(file.fd), file.state(600)).proof_at(600) == ""
+    proven = replace(file.state(600), proof=proof_of(LONG[:600]))
+    file.write(gzip.compress(LONG))
+    assert trail_from(Zipped(file.fd), proven).proof_at(600) == ""
+
+
+@COMPRESSIONS
+def test_of_what_is_read_from_its_start_the_proofs_are_known(file: OpenFile, compression: str) -> None:
+    content, trail = holding(file, b"one\n", compression), trail_from(Plain(file.fd), FileState("f1", "/x", 1, 2))
+    content.reader(0, (), trail).next()
+    assert trail.proof_at(4) == proof_of(b"one\n")

@@ -2,17 +2,20 @@ import gzip
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from registry.state import FileState
-from shipper.source.copies import GRACE, Copies
+from registry.state import TRUNCATED, FileState
+from shipper.source.copies import COMPARE_AGAIN, COMPARED_AT_ONCE, GRACE, MOST_HELD, Copies
 from shipper.source.discover import FileKey
-from shipper.source.entries import Opened
-from tests.reading_room import Room, entry_of
+from shipper.source.opened import Opened
+from shipper.source.orphans import Orphans
+from tests.reading_room import Room, entry_of, proof_of
 
 MakeRoom = Callable[..., Room]
 ALMOST = GRACE * 0.9
+LATER = 2**62  # nanoseconds: in the year 2116
 
 
 class Store:
@@ -22,7 +25,8 @@ class Store:
         self.room = room
         self.ending: dict[FileKey, FileState] = {}
         self.known: dict[FileKey, FileState] = {}
-        self.copies = Copies(room.clock, lambda: self.ending, self.known.get)
+        self.rewritten: list[FileState] = []
+        self.copies = Copies(room.clock, lambda: self.ending, self.known.get, lambda: self.rewritten)
 
     def original(self, name: str, content: bytes, position: int = 0) -> FileKey:
         """A file that is there, and of which so much was read."""
@@ -117,9 +121,23 @@ def test_no_file_is_held_for_ever_beside_one_that_stays_as_it_is(store: Store) -
     assert not held
 
 
-def test_a_file_of_which_nothing_is_known_is_no_original(store: Store) -> None:
+def test_a_file_of_which_nothing_was_read_yet_may_be_an_original(store: Store) -> None:
     store.room.write("app.log", b"one\n")
-    assert not store.holds(store.meets("app.log.1", b"one\n"))
+    assert store.holds(store.meets("app.log.1", b"one\n"))
+
+
+def test_no_file_is_an_original_of_itself(store: Store) -> None:
+    """It has two names."""
+    copy = store.meets("app.log.1", b"one\n")
+    store.room.path("app.log").hardlink_to(store.room.path("app.log.1"))
+    assert not store.holds(copy)
+
+
+def test_no_more_are_held_than_may_be_open(store: Store) -> None:
+    store.original("app.log", b"one\n")
+    held = [store.holds(store.meets(f"app.log.{number}", b"one\n")) for number in range(MOST_HELD + 1)]
+    assert held == [*[True] * MOST_HELD, False]
+    assert [store.holds(opened) for opened in store.copies.refreshed()] == [True] * MOST_HELD
 
 
 def test_what_stays_as_it_is_beside_its_original_is_a_file_like_any_other(store: Store) -> None:
@@ -129,7 +147,6 @@ def test_what_stays_as_it_is_beside_its_original_is_a_file_like_any_other(store:
     assert store.holds_still()
     store.room.clock.advance(GRACE - ALMOST)
     assert not store.holds_still()
-    assert not store.copies.held
 
 
 def test_the_time_counts_from_its_last_growth(store: Store) -> None:
@@ -149,7 +166,6 @@ def test_it_is_let_go_as_soon_as_it_has_bytes_of_its_own(store: Store) -> None:
     store.holds(store.meets("app.log.1", b"one\n"))
     store.room.append("app.log.1", b"other\n")
     assert not store.holds_still()
-    assert not store.copies.held
 
 
 def test_an_original_that_was_truncated_meanwhile_is_about_to_be_noticed(store: Store) -> None:
@@ -189,9 +205,9 @@ def test_nothing_is_held_for_a_path_at_which_nothing_is_any_more(store: Store) -
 
 
 def test_of_several_files_that_were_at_a_path_one_is_the_original(store: Store) -> None:
-    """It was renamed when the survey was made, and another is there now."""
+    """It was renamed when the survey was made, and another is there now; then it was truncated."""
     first, second = store.original("app.log", b"one\n"), store.original("app.log.9", b"two\n", position=4)
-    store.known[second] = replace(store.known[second], path=str(store.room.path("app.log")))
+    store.room.write("app.log.9", b"new\n")
     copy = store.meets("app.log.1", b"two\n")
     assert store.copies.holds(copy, lambda path: [first, second] if path.endswith("app.log") else [])
     assert store.copies.original_of(copy.found.key) == second
@@ -226,13 +242,49 @@ def test_a_copy_of_a_file_that_is_gone_is_held_until_that_is_done_with(store: St
     assert not store.holds_still()
 
 
-def test_a_copy_that_is_met_when_its_original_is_gone_is_held_too(store: Store) -> None:
-    key = store.original("app.log", b"one\ntwo\n", position=4)
-    store.room.path("app.log").unlink()
-    store.ending[key] = store.known.pop(key)
+def ends(store: Store, name: str, content: bytes, **changes: Any) -> FileState:
+    """It is gone, or its life is over, and the last lines of it are still under way."""
+    key = store.original(name, content)
+    store.room.path(name).unlink()
+    store.ending[key] = replace(store.known.pop(key), **changes)
+    return store.ending[key]
+
+
+def test_a_copy_that_is_met_when_its_original_was_truncated_is_held_too(store: Store) -> None:
+    state = ends(store, "app.log", b"one\ntwo\n", ended=TRUNCATED, modified=LATER)
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.holds(copy)
-    assert store.copies.original_of(copy.found.key) == key
+    assert store.copies.original_of(copy.found.key) == (state.device, state.inode)
+
+
+def test_so_is_a_compressed_copy_of_a_file_that_is_gone(make_room: MakeRoom) -> None:
+    """gzip removes what it has compressed."""
+    store = Store(make_room(compression="auto"))
+    ends(store, "app.log.1", b"one\ntwo\n")
+    assert store.holds(store.meets("app.log.1.gz", gzip.compress(b"one\ntwo\n")))
+
+
+def test_so_is_a_copy_that_has_its_time(store: Store) -> None:
+    """It was moved to another disk."""
+    state = ends(store, "app.log", b"one\ntwo\n")
+    store.room.write("web.log", b"one\ntwo\n")
+    os.utime(store.room.path("web.log"), ns=(state.modified, state.modified))
+    assert store.holds(store.room.open("web.log"))
+
+
+def test_a_file_of_equal_bytes_that_was_made_when_the_other_was_gone_is_not_held(store: Store) -> None:
+    """It is the next one: equal is not the same."""
+    ends(store, "app.log", b"one\ntwo\n", modified=1)
+    assert not store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+
+
+def test_a_copy_of_a_file_that_was_rewritten_is_held_before_anybody_noticed_that(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n", position=8)
+    store.rewritten.append(replace(store.known[key], modified=LATER))
+    store.room.write("app.log", b"new\n")
+    copy = store.meets("app-20261121.log", b"one\ntwo\n")
+    assert store.copies.holds(copy, lambda _: [])
+    assert store.copies.original_of(copy.key) == key
 
 
 def test_bytes_of_its_own_are_not_held_by_a_file_that_is_gone(store: Store) -> None:
@@ -279,17 +331,24 @@ def test_held_files_are_shown_as_they_are_now(store: Store) -> None:
     store.room.append("app.log.1", b"two\n")
     (opened,) = store.copies.refreshed()
     assert (opened.size, opened.found.size) == (8, 8)
-    assert opened.found.modified == store.room.path("app.log.1").stat().st_mtime
+    status = store.room.path("app.log.1").stat()
+    assert (opened.found.modified, opened.modified) == (status.st_mtime, status.st_mtime_ns)
 
 
-def test_a_held_file_that_was_deleted_is_let_go(store: Store) -> None:
+def test_a_held_file_that_was_deleted_is_let_go_at_once(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    opened = store.meets("app.log.1", b"one\n")
-    store.holds(opened)
+    store.holds(store.meets("app.log.1", b"one\n"))
     store.room.path("app.log.1").unlink()
-    assert (store.copies.refreshed(), store.copies.held) == ([], {})
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(opened.content.fd)
+    assert not store.holds_still()
+
+
+def test_but_not_while_its_original_is_ending(store: Store) -> None:
+    """It may be the only one that has what was not read."""
+    key = store.original("app.log", b"one\ntwo\n", position=4)
+    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.room.path("app.log.1").unlink()
+    store.ending[key] = store.known[key]
+    assert store.holds_still()
 
 
 def test_a_file_that_turned_out_to_be_something_is_not_held(store: Store) -> None:
@@ -310,3 +369,97 @@ def test_held_files_are_closed_at_the_end(store: Store) -> None:
     assert store.copies.held == {}
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened.content.fd)
+
+
+# Compared with the original, a part in each look.
+
+LARGE = b"".join(b"%09d\n" % number for number in range(COMPARED_AT_ONCE // 10 + 1000))
+
+
+def test_a_large_copy_is_compared_in_parts_and_the_next_comes_soon(store: Store) -> None:
+    store.original("app.log", LARGE)
+    store.holds(store.meets("app.log.1", LARGE))
+    assert store.copies.next_look == store.room.clock.monotonic() + COMPARE_AGAIN
+    assert store.holds_still()
+    assert store.copies.next_look == store.room.clock.monotonic() + GRACE
+
+
+def test_what_was_compared_is_not_compared_again_when_it_has_grown(store: Store) -> None:
+    store.original("app.log", LARGE + b"more\n")
+    store.holds(store.meets("app.log.1", LARGE))
+    store.room.append("app.log.1", b"more\n")
+    assert store.holds_still()
+    assert store.copies.next_look == store.room.clock.monotonic() + GRACE
+
+
+@pytest.mark.parametrize("at", [len(LARGE) // 2, len(LARGE) - 500])
+def test_it_is_let_go_when_a_part_differs_though_head_and_tail_are_equal(store: Store, at: int) -> None:
+    store.original("app.log", LARGE)
+    held = store.holds(store.meets("app.log.1", LARGE[:at] + b"x" + LARGE[at + 1 :]))
+    assert not (held and store.holds_still())
+
+
+def truncate(store: Store, key: FileKey, position: int) -> Orphans:
+    """So much of the original was shipped when its life ended."""
+    orphans = Orphans()
+    orphans.add(replace(store.known[key], ended=TRUNCATED, position=position))
+    return orphans
+
+
+def test_all_of_a_copy_was_shipped_that_was_made_before_the_last_lines_came(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\nthree\n")
+    copy = store.meets("app.log.1", b"one\ntwo\n")
+    store.holds(copy)
+    shipped = store.copies.shipped_of(copy, truncate(store, key, position=14))
+    assert shipped is not None
+    assert (shipped.length, shipped.proof) == (8, proof_of(b"one\ntwo\n"))
+
+
+def test_also_when_it_was_met_while_it_grew(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\nthree\n")
+    store.holds(store.meets("app.log.1", b"one\n"))
+    store.room.append("app.log.1", b"two\n")
+    store.holds_still()
+    shipped = store.copies.shipped_of(store.room.open("app.log.1"), truncate(store, key, position=8))
+    assert shipped is not None
+    assert shipped.proof == proof_of(b"one\ntwo\n")
+
+
+def test_not_of_one_that_has_more_than_was_shipped(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n")
+    copy = store.meets("app.log.1", b"one\ntwo\n")
+    store.holds(copy)
+    assert store.copies.shipped_of(copy, truncate(store, key, position=4)) is None
+
+
+def test_nor_of_one_that_grew_since_it_was_compared(store: Store) -> None:
+    key = store.original("app.log", b"one\ntwo\n")
+    store.holds(store.meets("app.log.1", b"one\n"))
+    store.room.append("app.log.1", b"own\n")
+    assert store.copies.shipped_of(store.room.open("app.log.1"), truncate(store, key, position=8)) is None
+
+
+def test_nor_of_one_of_which_only_a_part_was_compared(store: Store) -> None:
+    key = store.original("app.log", LARGE)
+    copy = store.meets("app.log.1", LARGE)
+    store.holds(copy)
+    orphans = truncate(store, key, position=len(LARGE))
+    assert store.copies.shipped_of(copy, orphans) is None
+    store.holds(copy)
+    assert store.copies.shipped_of(copy, orphans) is not None
+
+
+def test_nor_of_one_whose_original_was_never_truncated(store: Store) -> None:
+    store.original("app.log", b"one\n")
+    copy = store.meets("app.log.1", b"one\n")
+    assert store.copies.shipped_of(copy, Orphans()) is None
+    store.holds(copy)
+    assert store.copies.shipped_of(copy, Orphans()) is None
+
+
+def test_nor_of_a_compressed_one(make_room: MakeRoom) -> None:
+    store = Store(make_room(compression="auto"))
+    key = store.original("app.log", b"one\n")
+    copy = store.meets("app.log.gz", gzip.compress(b"one\n"))
+    store.holds(copy)
+    assert store.copies.shipped_of(copy, truncate(store, key, position=4)) is None

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from registry.store import Store
 from registry.testing import CrashingFiles
-from shipper.errors import Truncated
+from shipper.errors import Disproved, Truncated
 from shipper.metrics import Metrics
 from shipper.source.crawler import Crawler
 from shipper.source.harvester import Harvester
@@ -19,6 +20,7 @@ from shipper.source.scheduler import Scheduler
 from shipper.source.watch import Watcher
 from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
+from tests.reading_room import entry_of
 from tests.watches import Watches
 
 CHECK_INTERVAL = 10.0
@@ -194,3 +196,96 @@ def test_a_file_without_news_is_not_even_opened(logs: Path, clock: ManualClock) 
     (harvester,) = again.running.values()
     assert harvester.offset == 4
     again.stop()
+
+
+# A file that does not hold what was shipped of the one for which it was taken.
+
+LINES = b"".join(b"%05d\n" % number for number in range(500))  # head and tail do not cover it
+OTHER = LINES.replace(b"00250", b"other")
+
+
+def started_again(desk: Desk, known: FileState, *, once: bool = False) -> Crawler:
+    desk.registrar.states[known.id] = known
+    return Crawler(
+        [Input(desk.config, AGENT, {}, 1000, desk.clock, desk.registrar.note)],
+        desk.registrar, desk.scheduler, desk.watcher, desk.clock, desk.metrics, once=once,
+    )  # fmt: skip
+
+
+def disprove(crawler: Crawler) -> Harvester:
+    """The only file that is read turns out to be another."""
+    (harvester,) = crawler.running.values()
+    with pytest.raises(Disproved) as caught:
+        harvester.read()
+    assert crawler.truncated(harvester, caught.value) is None
+    assert harvester.settled
+    return harvester
+
+
+def test_it_is_read_from_its_start_as_a_new_file(logs: Path, clock: ManualClock) -> None:
+    desk = Desk(logs, clock)
+    (logs / "a.log").write_bytes(LINES)
+    known = entry_of(logs / "a.log", len(LINES))
+    (logs / "a.log").write_bytes(OTHER)
+    again = started_again(desk, known)
+    again.step()
+    disproved = disprove(again)
+    (harvester,) = again.running.values()
+    assert (harvester.key, harvester.offset, harvester.is_proven) == (disproved.key, 0, True)
+    assert harvester.state.id != known.id
+    assert desk.scheduler.next_ready() is None  # its id is saved first
+    desk.registrar.step()
+    assert desk.released() == [harvester]
+    assert desk.store.states[known.id].ended == "truncated"
+    assert desk.metrics.files_truncated == 0
+    again.stop()
+
+
+def test_the_entry_of_a_missing_file_waits_for_the_right_one(logs: Path, clock: ManualClock) -> None:
+    desk = Desk(logs, clock)
+    (logs / "a.log").write_bytes(LINES)
+    os.utime(logs / "a.log", (1, 1))
+    known = entry_of(logs / "a.log", len(LINES), device=7, inode=7, ended="missing")
+    (logs / "a.log").write_bytes(OTHER)
+    os.utime(logs / "a.log", (1, 1))
+    again = started_again(desk, known)
+    again.step()
+    disprove(again)
+    (harvester,) = again.running.values()
+    assert (harvester.state.id != known.id, harvester.offset) == (True, 0)
+    (logs / "b.log").write_bytes(LINES)
+    os.utime(logs / "b.log", (1, 1))
+    clock.advance(CHECK_INTERVAL)
+    again.step()
+    assert {each.state.id for each in again.running.values()} == {harvester.state.id, known.id}
+    again.stop()
+
+
+def test_one_of_an_input_that_is_gone_by_then_is_put_down(desk: Desk, logs: Path) -> None:
+    (logs / "a.log").write_bytes(LINES)
+    known = entry_of(logs / "a.log", len(LINES))
+    (logs / "a.log").write_bytes(OTHER)
+    again = started_again(desk, known)
+    again.step()
+    (logs / "a.log").unlink()  # it could not be opened again, and is read on
+    again.replace_inputs([])
+    disprove(again)
+    assert again.running == {}
+
+
+def test_with_once_nothing_is_saved_of_what_is_not_proven(logs: Path, clock: ManualClock) -> None:
+    desk = Desk(logs, clock, once=True)
+    (logs / "a.log").write_bytes(LINES)
+    os.utime(logs / "a.log", (1, 1))
+    known = entry_of(logs / "a.log", len(LINES), device=7, inode=7, ended="missing")
+    (logs / "a.log").write_bytes(OTHER)
+    os.utime(logs / "a.log", (1, 1))
+    again = started_again(desk, known, once=True)
+    again.step()
+    assert known.id not in desk.registrar.states or desk.registrar.states[known.id] == known
+    desk.registrar.step()
+    desk.released()
+    disprove(again)
+    again.stop()
+    desk.registrar.step()
+    assert known.id not in desk.store.states

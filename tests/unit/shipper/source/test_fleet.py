@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from registry.state import MISSING, REMOVED
 from shipper.source.discover import Found
+from shipper.source.entries import Claim
 from shipper.source.fleet import Closed
-from shipper.source.harvester import REMOVED, RENAMED, Harvester
+from shipper.source.harvester import RENAMED, Harvester
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
 
 MakeRoom = Callable[..., Room]
@@ -184,6 +186,87 @@ def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> N
     assert room.books.written[second.state.id].size_seen == 8
 
 
+# What an entry remembers of the last look at a file.
+
+
+def test_a_file_that_is_closed_as_it_was_read_need_not_be_proven_while_its_times_stay(room: Room) -> None:
+    harvester = finish(room.read("app.log", b"one\n"))
+    os.utime(room.path("app.log"), ns=(1, 12345))
+    room.fleet.close(harvester)
+    noted = room.books.written[harvester.state.id]
+    assert (noted.changed, noted.modified) == (room.path("app.log").stat().st_ctime_ns, 12345)
+
+
+def test_one_that_is_open_when_the_agent_stops_neither(room: Room) -> None:
+    harvester = finish(room.read("app.log", b"one\n"))
+    room.append("app.log", b"two\n")  # that is not read any more
+    room.fleet.stop()
+    assert room.books.written[harvester.state.id].changed == room.path("app.log").stat().st_ctime_ns
+
+
+def test_one_that_was_rewritten_behind_the_agents_back_must_be_proven(room: Room) -> None:
+    harvester = finish(room.read("app.log", b"one\n"))
+    room.write("app.log", b"ONE\n")
+    room.fleet.close(harvester)
+    assert room.books.written[harvester.state.id].changed == 0
+
+
+def test_of_a_file_that_ended_it_is_known_when_it_was_modified_last(room: Room, read: Harvester) -> None:
+    os.utime(room.path("app.log"), ns=(1, 12345))
+    room.fleet.end(read, REMOVED)
+    assert room.entries.orphans.states[read.state.id].modified == 12345
+
+
+# A file that is not proven yet to be the one that its entry remembers.
+
+
+@pytest.fixture
+def unproven(room: Room) -> Harvester:
+    room.write("app.log", b"one\n")
+    state = entry_of(room.path("app.log"), 4)
+    return room.start(room.open("app.log"), Claim(state, state.path, state))
+
+
+def close(room: Room, harvester: Harvester) -> None:
+    assert room.fleet.close(harvester)
+
+
+def put_down(room: Room, harvester: Harvester) -> None:
+    room.fleet.put_down(harvester, until_news=False)
+
+
+def end(room: Room, harvester: Harvester) -> None:
+    room.fleet.end(harvester, REMOVED)
+
+
+def stop(room: Room, harvester: Harvester) -> None:
+    room.fleet.stop()
+
+
+@pytest.mark.parametrize("how", [close, put_down, end, stop])
+def test_its_entry_stays_as_it_was_however_it_is_closed(
+    room: Room, unproven: Harvester, how: Callable[[Room, Harvester], None]
+) -> None:
+    state = unproven.unproven
+    how(room, unproven)
+    assert (room.entries.asleep, room.entries.orphans.states) == ({unproven.key: state}, {})
+    assert (room.books.written, is_open(unproven.fd)) == ({}, False)
+
+
+def test_the_entry_of_a_file_that_is_gone_waits_for_another_again(room: Room) -> None:
+    room.write("app.log", b"one\n")
+    state = entry_of(room.path("app.log"), 4, device=7, ended=MISSING)
+    room.entries.orphan(state)
+    opened = room.open("app.log")
+    claim = room.entries.adopt(opened)
+    assert claim is not None
+    room.fleet.put_down(room.start(opened, claim), until_news=False)
+    assert (room.entries.asleep, room.entries.orphans.states) == ({}, {"known": state})
+
+
+# What others may be copies of.
+
+
 def test_what_is_gone_and_not_done_with_is_ending(room: Room) -> None:
     gone, moved, closed = (room.read(f"{name}.log", b"one\n") for name in "abc")
     read_all(closed)
@@ -192,11 +275,38 @@ def test_what_is_gone_and_not_done_with_is_ending(room: Room) -> None:
     assert room.fleet.ending() == {gone.key: gone.state, closed.key: closed.state}
 
 
+def test_what_is_gone_is_known_with_the_time_at_which_it_was_modified_last(room: Room, read: Harvester) -> None:
+    os.utime(room.path("app.log"), ns=(1, 12345))
+    read.gone = REMOVED
+    assert room.fleet.ending()[read.key].modified == 12345
+
+
+def test_an_open_file_that_holds_something_else_is_seen_when_it_would_be_looked_at_anyway(room: Room) -> None:
+    asleep, awake, gone, as_read = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcd")
+    for harvester in (asleep, awake, gone):
+        room.write(os.path.basename(harvester.state.path), b"new\n")
+        os.utime(harvester.state.path, ns=(1, 12345))
+    room.scheduler.wake(awake)
+    room.scheduler.wake(as_read)
+    gone.gone = RENAMED
+    assert {(state.id, state.modified) for state in room.fleet.rewritten()} == {
+        (awake.state.id, 12345),
+        (gone.state.id, 12345),
+    }
+
+
 def test_the_state_of_a_file_is_known_whether_it_is_open_or_not(room: Room, read: Harvester) -> None:
     assert room.fleet.state_of(read.key) == read.state
     room.fleet.close(read)
     assert room.fleet.state_of(read.key) == read.state
     assert room.fleet.state_of((0, 0)) is None
+
+
+def test_also_while_it_is_about_to_be_read(room: Room, read: Harvester) -> None:
+    room.fleet.close(read)
+    claim = room.entries.claim(room.open("app.log"))
+    assert claim is not None
+    assert room.fleet.state_of(read.key) == claim.state
 
 
 def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> None:

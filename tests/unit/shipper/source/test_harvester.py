@@ -113,23 +113,23 @@ def write_and_read(harvester: Harvester, clock: ManualClock, *gaps: float) -> No
 def test_a_file_is_hot_while_data_comes_often(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
     write_and_read(harvester, clock, HOT_GAP * 0.5)
-    assert not harvester.is_hot
+    assert not harvester.heat.is_hot
     write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50)
-    assert harvester.is_hot
+    assert harvester.heat.is_hot
     clock.advance(QUIET_AFTER * 1.01)
-    assert not harvester.is_hot
+    assert not harvester.heat.is_hot
 
 
 def test_one_long_pause_does_not_make_a_busy_file_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
     write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, 1.0)
-    assert harvester.is_hot
+    assert harvester.heat.is_hot
 
 
 def test_a_file_that_becomes_slower_becomes_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
     write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, *[QUIET_GAP * 1.2] * 50)
-    assert not harvester.is_hot
+    assert not harvester.heat.is_hot
 
 
 def test_what_was_read_is_known_beyond_what_became_messages(open_harvester: OpenHarvester) -> None:

@@ -31,7 +31,8 @@ class Hall:
 
     def __init__(self, most: int = 100, **limits: int) -> None:
         self.fleet: Any = SimpleNamespace(running={}, of_input=Counter())
-        self.places = Places(cast("Fleet", self.fleet), limits, most)
+        self.held: list[str] = []
+        self.places = Places(cast("Fleet", self.fleet), limits, most, self.held)
 
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
@@ -92,6 +93,14 @@ def test_all_inputs_share_what_the_system_gives() -> None:
     assert hall.admit() == ["web e"]
 
 
+def test_files_that_are_open_and_wait_to_be_known_take_places_too() -> None:
+    hall = Hall(most=3, app=0)
+    hall.held.append("app.log.1")
+    assert hall.admit("app a", "app b", "app c") == ["app a", "app b"]
+    hall.held.clear()
+    assert hall.admit() == ["app c"]
+
+
 def test_a_new_survey_tells_anew_who_waits() -> None:
     hall = Hall(app=1)
     hall.admit("app a", "app gone")
@@ -120,21 +129,30 @@ class Start:
         claims = []
         for name, content in files:
             self.room.write(name, content)
-            self._age(name, age)
+            self.age(name, age)
             opened = self.room.open(name)
             claims.append((opened, self.room.entries.make(opened)))
         self.launcher.launch(claims, fresh_inputs={"app"} if first else ())
         return list(self.room.fleet.running.values())
 
     def known(self, name: str, content: bytes, age: float = 0.0, former: str = "", **state: Any) -> list[Harvester]:
+        return self._known(name, content, age, former, prove=False, **state)
+
+    def known_perhaps(self, name: str, content: bytes, age: float = 0.0, **state: Any) -> list[Harvester]:
+        """One that goes on there if it is proven."""
+        return self._known(name, content, age, "", prove=True, **state)
+
+    def _known(
+        self, name: str, content: bytes, age: float, former: str, *, prove: bool, **state: Any
+    ) -> list[Harvester]:  # fmt: skip
         self.room.write(name, content)
-        self._age(name, age)
+        self.age(name, age)
         opened = self.room.open(name)
         entry = entry_of(self.room.path(name), **state)
-        self.launcher.launch([(opened, Claim(entry, former or entry.path))])
+        self.launcher.launch([(opened, Claim(entry, former or entry.path, entry if prove else None))])
         return list(self.room.fleet.running.values())
 
-    def _age(self, name: str, age: float) -> None:
+    def age(self, name: str, age: float) -> None:
         at = self.room.clock.time() - age
         os.utime(self.room.path(name), (at, at))
 
@@ -285,3 +303,43 @@ def test_a_file_that_was_renamed_while_closed_is_followed_by_the_new_one_at_its_
     assert start.room.books.saves == [[new.state.id, old.state.id]]
     assert start.room.books.written["known"].continues_in == new.state.id
     assert start.succession.waits_for(new) is old
+
+
+# One that may have changed since its entry was made.
+
+
+def test_a_file_without_more_is_opened_to_be_proven(start: Start) -> None:
+    (harvester,) = start.known_perhaps("app.log", b"one\n", position=4)
+    assert not harvester.is_proven
+    assert start.room.scheduler.next_ready() is harvester
+
+
+def test_nothing_of_it_is_noted_before(start: Start) -> None:
+    start.known_perhaps("app.log", b"one\ntwo\n", position=4)
+    assert start.room.books.written == {}
+
+
+def test_one_that_was_not_touched_since_rests(start: Start) -> None:
+    assert start.known_perhaps("app.log", b"one\n", position=4, seen=True) == []
+    assert start.resting() == ["app.log"]
+
+
+def test_one_that_was_not_touched_and_has_more_is_noted_and_read(start: Start) -> None:
+    (harvester,) = start.known_perhaps("app.log", b"one\ntwo\n", position=4, seen=True)
+    assert harvester.is_proven
+    assert start.room.books.written == {"known": harvester.state}
+
+
+def test_an_old_one_is_proven_when_it_is_read_and_not_taken_for_it_before(make_room: MakeRoom) -> None:
+    start = Start(make_room(ignore_older=HOUR))
+    room, lines = start.room, b"".join(b"%05d\n" % number for number in range(500))
+    room.write("app.log", lines)
+    state = entry_of(room.path("app.log"), len(lines))
+    room.write("app.log", lines.replace(b"00250", b"other"))
+    start.age("app.log", 2 * HOUR)
+    start.launcher.launch([(room.open("app.log"), Claim(state, state.path, state))])
+    assert (room.fleet.running, room.books.written) == ({}, {})
+    room.append("app.log", b"more\n")
+    claim = room.entries.claim(room.open("app.log"))
+    assert claim is not None
+    assert claim.was == state

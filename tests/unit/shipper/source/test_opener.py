@@ -9,15 +9,17 @@ import pytest
 
 from config.model import FileIdentityConfig, FingerprintConfig, ProspectorConfig, ScannerConfig
 from registry.state import FileState
+from shipper.source.birth import born
 from shipper.source.content import Plain
 from shipper.source.copies import GRACE, Copies
 from shipper.source.discover import FileKey, Found
-from shipper.source.entries import Claim, Opened
+from shipper.source.entries import Claim
 from shipper.source.harvester import Harvester
+from shipper.source.opened import Opened
 from shipper.source.opener import Opener
 from shipper.source.survey import Wanted
 from tests.powers import without_powers
-from tests.reading_room import Room, entry_of, finish, is_open
+from tests.reading_room import Room, entry_of, finish, is_open, proof_of
 
 MakeRoom = Callable[..., Room]
 
@@ -71,6 +73,7 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     assert (opened.size, opened.found.size) == (8, 8)
     assert opened.found.modified == door.room.path("app.log").stat().st_mtime
     assert (opened.name, opened.source) == (wanted[1].key, door.room.input)
+    assert (opened.birth, opened.modified) == (born(opened.content.fd), door.room.path("app.log").stat().st_mtime_ns)
     assert not os.get_inheritable(opened.content.fd)
     assert door.problem("app.log") is None
 
@@ -224,6 +227,19 @@ def test_it_is_identified_when_its_original_has_ended(door: Door) -> None:
     assert door.copies.held == {}
 
 
+def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is_shipped_again(door: Door) -> None:
+    """It was made before they came, and they were read from its original."""
+    original = running(door, "app.log", b"one\n")
+    door.identify(door.meet("app.log.1", b"one\n"))
+    door.room.append("app.log", b"two\n")
+    finish(original)
+    door.room.write("app.log", b"new\n")
+    door.room.fleet.end(original, "truncated")
+    claim = door.identify(*door.copies.refreshed())["app.log.1"]
+    assert (claim.is_new, claim.state.position, claim.state.proof) == (True, 4, proof_of(b"one\n"))
+    assert door.copies.held == {}
+
+
 def test_or_is_new_when_it_stays_as_it_is(door: Door) -> None:
     running(door, "app.log", b"one\n")
     door.identify(door.meet("app.log.1", b"one\n"))
@@ -262,6 +278,23 @@ def test_so_is_what_turns_out_to_be_unreadable_later(make_room: MakeRoom) -> Non
     assert door.identify(opened) == {}
     assert door.problem("app.log") == "cannot be read: Is a directory"
     assert open_files() == before
+
+
+def test_a_file_that_was_taken_for_another_one_is_opened_again_and_is_new_at_once(door: Door) -> None:
+    """It need not wait, though it looks like a copy of one that is there."""
+    running(door, "app.log", b"one\n")
+    door.room.write("app.log.1", b"one\n")
+    state = entry_of(door.room.path("app.log.1"), 4, device=7, ended="missing")
+    door.room.entries.orphan(state)
+    (opened,) = door.opener.open([door.wanted("app.log.1")])
+    harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
+    assert harvester.unproven is state
+    again = door.opener.again(harvester, door.room.input)
+    door.room.fleet.put_down(harvester, until_news=False)
+    door.room.entries.disproved(state, again)
+    assert is_open(again.content.fd)
+    assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
+    assert door.identify(again)["app.log.1"].is_new
 
 
 class Flaky(Plain):

@@ -28,7 +28,7 @@ def heat(harvester: Harvester) -> None:
         with open(harvester.state.path, "ab") as file:
             file.write(b"more\n")
         harvester.read()
-    assert harvester.is_hot
+    assert harvester.heat.is_hot
 
 
 def test_ready_ones_are_taken_in_turn(scheduler: Scheduler, open_harvester: OpenHarvester) -> None:

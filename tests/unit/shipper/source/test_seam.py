@@ -10,9 +10,10 @@ from config.container_parser import ContainerConfig
 from config.model import MultilineConfig
 from config.ndjson import IncludeMessageConfig
 from shipper.event import Batch
+from shipper.source.entries import Claim
 from shipper.source.harvester import Harvester
 from tests.builders import multiline
-from tests.reading_room import Room, acknowledge, read_all
+from tests.reading_room import Room, acknowledge, entry_of, read_all
 
 MakeRoom = Callable[..., Room]
 
@@ -266,3 +267,17 @@ def test_what_lies_across_is_read_once_whatever_becomes_of_it(case: str, grows: 
     assert acknowledged(found) == of_first
     assert acknowledged(read_all(pair.new)) == of_second
     assert pair.old.state.position == len(first)
+
+
+def test_a_file_that_is_still_to_be_proven_sends_what_was_taken_of_it_once_more(make_room: MakeRoom) -> None:
+    """Its position lies within the message, which ended elsewhere when it was shipped: the pattern was another."""
+    room = make_room(parsers=(multiline(r"^\s"),))
+    first = room.read("app.log.1", b"one\n +\n")
+    acknowledge(read_all(first))
+    room.write("app.log", b" ++\n +++\nnext\n")
+    state = entry_of(room.path("app.log"), 4)
+    second = room.start(room.open("app.log"), Claim(state, state.path, state))
+    first.join(second)
+    assert acknowledged(read_all(first)) == ["one\n +\n ++\n +++"]
+    read_all(second)
+    assert second.is_proven

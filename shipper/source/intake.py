@@ -1,0 +1,66 @@
+"""What becomes of files that a survey wants to be read: opened, known, held or started."""
+
+from collections.abc import Mapping
+
+from registry.state import FileState
+from shipper.source.copies import Copies, FilesAt
+from shipper.source.discover import FileKey
+from shipper.source.entries import Entries
+from shipper.source.input import Input
+from shipper.source.launch import Launcher, Places
+from shipper.source.opened import Opened
+from shipper.source.opener import Opener
+from shipper.source.survey import Survey, Wanted
+from shipper.source.watch import Watcher
+
+
+class Intake:
+    """Used by the reading thread only. `inputs` by id."""
+
+    def __init__(
+        self, inputs: Mapping[str, Input], survey: Survey, entries: Entries, copies: Copies, opener: Opener,
+        places: Places, launcher: Launcher, watcher: Watcher, *, once: bool,
+    ) -> None:  # fmt: skip
+        self._inputs = inputs
+        self._survey = survey
+        self._entries = entries
+        self._copies = copies
+        self._opener = opener
+        self._places = places
+        self._launcher = launcher
+        self._watcher = watcher
+        self._once = once
+        self._surveyed: set[str] = set()  # inputs
+        self.former: dict[str, FileKey] = {}  # by the path that they had before the last survey
+
+    def open(self, wanted: list[Wanted]) -> None:
+        """As many of these, and of those that wait, as may be open; and look again at those that are held."""
+        self._open(self._places.admit(wanted))
+
+    def fill_places(self) -> None:
+        """Open those that wait, as far as there is room now."""
+        if admitted := self._places.admit([]):
+            self._open(admitted)
+
+    def _open(self, admitted: list[Wanted]) -> None:
+        self._take([*self._copies.refreshed(), *self._opener.open(admitted)])
+
+    def take_again(self, opened: Opened, unproven: FileState) -> None:
+        """A file that does not hold what was shipped of the one for which it was taken."""
+        self._entries.disproved(unproven, opened)
+        self._take([opened])
+
+    def _take(self, opened: list[Opened]) -> None:
+        if opened:
+            self._opener.look_at_originals(opened, self._survey.found)
+            claims = self._opener.identify(opened, None if self._once or not self._surveyed else self._files_at())
+            for key, suspect in self._copies.held.items():
+                if not self._watcher.is_watched(key):
+                    self._watcher.watch_file(key, suspect.opened.content.fd)
+            self._launcher.launch(claims, fresh_inputs=self._inputs.keys() - self._surveyed)
+        self._surveyed |= self._inputs.keys()
+        self._entries.doubts.tell()
+
+    def _files_at(self) -> FilesAt:
+        present, former = self._survey.present, self.former
+        return lambda path: [paths[path] for paths in (present, former) if path in paths]

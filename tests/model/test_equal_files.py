@@ -1,0 +1,207 @@
+"""Equal is not the same: of files with equal bytes nothing is skipped that was not proven to have been shipped."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.lab import Lab
+from tests.model.test_rotations import look_around, messages, pass_time
+
+BACKUP = "backup starts\nbackup is done\n"
+
+
+def place(lab: Lab, name: str, content: str) -> None:
+    """As a whole: it is made elsewhere and moved to its place."""
+    made = lab.logs.parent / "made"
+    made.write_text(content)
+    made.rename(lab.logs / name)
+
+
+def take_inode(lab: Lab, inode: int) -> Path:
+    """Another file, outside of the paths, that has an inode which is free."""
+    for number in range(1000):
+        path = lab.logs.parent / f"other {number}"
+        path.touch()
+        if path.stat().st_ino == inode:
+            return path
+    pytest.skip("this file system does not use the inode again")
+
+
+def ids_and_offsets(lab: Lab) -> list[tuple[str, int]]:
+    return [(each.file_id, each.offset) for each in lab.arrived]
+
+
+@pytest.mark.parametrize("more", ["", "one line more\n"])
+def test_a_new_file_that_equals_a_deleted_one_is_shipped_from_its_start(lab: Lab, more: str) -> None:
+    place(lab, "backup-20261121.log", BACKUP)
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 2)
+    lab.remove("backup-20261121.log")
+    pass_time(lab)
+    (lab.logs.parent / "other").touch()
+    place(lab, "backup-20261122.log", BACKUP + more)
+    pass_time(lab)
+    assert messages(lab) == BACKUP.splitlines() + (BACKUP + more).splitlines()
+    assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
+
+
+@pytest.mark.parametrize("more", ["", "one line more\n"])
+def test_nor_while_nobody_looked_and_with_its_inode(lab: Lab, more: str) -> None:
+    place(lab, "backup-20261121.log", BACKUP)
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 2)
+    lab.stop()
+    inode = lab.inode("backup-20261121.log")
+    lab.remove("backup-20261121.log")
+    taken = take_inode(lab, inode)
+    taken.write_text(BACKUP + more)
+    taken.rename(lab.logs / "backup-20261122.log")
+    lab.start()
+    pass_time(lab)
+    assert messages(lab) == BACKUP.splitlines() + (BACKUP + more).splitlines()
+    assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
+
+
+def test_a_copy_that_takes_the_place_of_its_original_gets_no_id_under_which_more_was_sent(lab: Lab) -> None:
+    lab.append("app.log", "one\ntwo\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 2)
+    shutil.copy(lab.logs / "app.log", lab.logs / "app.log.bak")
+    lab.append("app.log", "".join(f"first {number}\n" for number in range(20)))
+    lab.until(lambda: sum(each.message.startswith("first") for each in lab.arrived) == 20)
+    lab.remove("app.log")
+    lab.rotate("app.log.bak", to="app.log")
+    look_around(lab)
+    lab.append("app.log", "".join(f"other {number}\n" for number in range(20)))
+    pass_time(lab)
+    named: dict[tuple[str, int], str] = {}
+    for each in lab.arrived:
+        assert named.setdefault((each.file_id, each.offset), each.message) == each.message
+    assert {f"other {number}" for number in range(20)} <= set(messages(lab))
+
+
+def test_a_file_and_its_copy_that_are_met_together_come_once(lab: Lab) -> None:
+    lab.start()
+    look_around(lab)
+    lab.append("app.log", "one\ntwo\n")
+    shutil.copy(lab.logs / "app.log", lab.logs / "app.log.1")
+    look_around(lab)
+    lab.truncate("app.log")
+    lab.append("app.log", "three\n")
+    pass_time(lab)
+    assert sorted(messages(lab)) == ["one", "three", "two"]
+
+
+def test_copies_in_a_fast_loop_come_once(lab: Lab) -> None:
+    lab.start()
+    expected = []
+    for number in range(30):
+        lab.append("app.log", f"line {number}\n")
+        expected.append(f"line {number}")
+        if number % 3 == 0:
+            lab.step(wait=0.001)
+        for generation in range(8, 0, -1):
+            if (lab.logs / f"app.log.{generation}").exists():
+                (lab.logs / f"app.log.{generation}").rename(lab.logs / f"app.log.{generation + 1}")
+        shutil.copy(lab.logs / "app.log", lab.logs / "app.log.1")
+        lab.keep(lab.logs / "app.log.1")
+        if number % 2:
+            lab.step(wait=0.001)
+        lab.truncate("app.log")
+    pass_time(lab)
+    assert sorted(messages(lab)) == sorted(expected)
+
+
+LINES = [f"{number:04} " + "x" * 20 for number in range(400)]
+
+
+@pytest.mark.parametrize("again", ["rewritten", "made anew"])
+def test_a_gz_that_begins_as_one_that_was_shipped_is_another(lab: Lab, again: str) -> None:
+    lab.input["compression"] = "auto"
+    path = lab.logs / "app.log.gz"
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in LINES).encode()))
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 400)
+    lab.stop()
+    others = LINES[:100] + [f"other {line}" for line in LINES[100:]]
+    if again == "made anew":
+        inode = path.stat().st_ino
+        path.unlink()
+        take_inode(lab, inode).rename(path)
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in others).encode()))
+    lab.start()
+    pass_time(lab)
+    assert messages(lab) == LINES + others
+
+
+def test_a_file_that_was_rewritten_between_head_and_tail_is_another(lab: Lab) -> None:
+    text = "".join(f"{line}\n" for line in LINES)
+    (lab.logs / "app.log").write_text(text)
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 400)
+    lab.stop()
+    (lab.logs / "app.log").write_text(text.replace("0200 x", "0200 y"))
+    lab.start()
+    pass_time(lab)
+    assert len(lab.arrived) == 800
+
+
+def test_a_file_that_was_restored_with_its_time_goes_on(lab: Lab) -> None:
+    lab.append("app.log", "one\ntwo\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 2)
+    lab.stop()
+    shutil.copy2(lab.logs / "app.log", lab.logs.parent / "saved")
+    lab.remove("app.log")
+    shutil.copy2(lab.logs.parent / "saved", lab.logs / "app.log")
+    lab.start()
+    pass_time(lab)
+    assert messages(lab) == ["one", "two"]
+
+
+def test_a_file_that_was_written_again_with_equal_text_does_not(lab: Lab) -> None:
+    lab.append("app.log", "one\ntwo\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 2)
+    lab.stop()
+    (lab.logs / "app.log").rename(lab.logs.parent / "kept")  # so that its inode is not free
+    (lab.logs / "app.log").write_text("one\ntwo\n")
+    lab.start()
+    pass_time(lab)
+    assert messages(lab) == ["one", "two"] * 2
+
+
+def test_a_deleted_file_that_looked_like_a_copy_is_shipped_all_the_same(lab: Lab) -> None:
+    lab.append("app.log", "header\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 1)
+    (lab.logs / "app.log.1").write_text("header\n")
+    look_around(lab, 3)
+    (lab.logs / "app.log.1").unlink()
+    lab.until(lambda: messages(lab) == ["header", "header"])
+
+
+@pytest.mark.parametrize("content", ["header\n", "header\nline\n"])
+def test_many_files_that_begin_alike_are_shipped_in_proportion_to_their_number(lab: Lab, content: str) -> None:
+    for number in range(200):
+        (lab.logs / f"job-{number}.log").write_text("header\n" + f"{number}\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 400)
+    for number in range(200, 400):
+        (lab.logs / f"job-{number}.log").write_text(content)
+    lab.calm_down()
+    assert len(lab.arrived) == 400 + 200 * len(content.splitlines())
+
+
+def test_held_copies_leave_room_for_a_new_file(lab: Lab) -> None:
+    lab.append("app.log", "header\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 1)
+    for number in range(600):
+        shutil.copy(lab.logs / "app.log", lab.logs / f"app.log.{number}")
+    lab.append("new.log", "new\n")
+    lab.until(lambda: "new" in messages(lab))
+    lab.calm_down()
+    assert messages(lab).count("header") == 601

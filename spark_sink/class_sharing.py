@@ -9,16 +9,20 @@ Source: JEP 310, JEP 350; the options are HotSpot's, from Java 17 on.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from spark_sink.java import JavaRuntime, bundled_java
 
 TRAINING_SECONDS = 300.0  # a run takes some ten on a quiet machine
+LONGEST = 3 * TRAINING_SECONDS  # a run and two dumps
 TRAIN = (sys.executable, "-m", "spark_sink.class_training")
 _QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
@@ -51,6 +55,7 @@ class ClassArchive:
         """Blocks for up to a minute. Raises SharingFailed; what was there stays then. `train`: the command of the
         training run, which gets a directory as its last argument."""
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._remove_left_behind()
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="training-") as scratch:
             directory = Path(scratch)
             environment = {**java.environment(), "SHIPPER_CACHE": str(self.directory.parent)}
@@ -60,6 +65,13 @@ class ClassArchive:
             (self.directory / "key").unlink(missing_ok=True)
             (directory / "classes.jsa").rename(self.path)  # a JVM that maps the old one keeps it
             (self.directory / "key").write_text(key(java, jars))
+
+    def _remove_left_behind(self) -> None:
+        """What a training run that was killed has left, up to 400 MB."""
+        for scratch in self.directory.glob("training-*"):
+            with suppress(FileNotFoundError):  # its own run has removed it just now
+                if scratch.stat().st_mtime < time.time() - LONGEST:
+                    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def class_list(directory: Path) -> Path:

@@ -1,6 +1,7 @@
 """When there is an archive of classes for a JVM, and what is said when none can be made."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,15 @@ def test_of_a_class_path_whose_archive_java_refuses_the_last_entry_is_left_out(
     java.java.write_text(CAPRICIOUS.replace("= a.jar", "= none"))
     with pytest.raises(SharingFailed, match=r"java -Xshare:on ended with code 1:\n    mismatch"):
         archive.make(java, jars, TRAINED)
+
+
+def test_what_a_killed_run_left_is_removed_and_what_another_one_makes_is_not(
+    archive: ClassArchive, java: JavaRuntime, jars: tuple[Path, ...]
+) -> None:
+    for name, ago in (("training-killed", 3600), ("training-running", 60)):
+        (archive.directory / name).mkdir()
+        (archive.directory / name / "classes.jsa").touch()
+        os.utime(archive.directory / name, (time.time() - ago, time.time() - ago))
+    with pytest.raises(SharingFailed):
+        archive.make(java, jars, TRAINED)
+    assert [path.name for path in archive.directory.glob("training-*")] == ["training-running"]

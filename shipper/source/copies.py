@@ -22,6 +22,7 @@ from shipper.source.orphans import Orphans
 from shipper.source.prefix import Prefix
 from shipper.source.rotation import possible_originals
 
+NEVER = float("inf")
 GRACE = 5.0  # seconds without growth after which a file that looks like another is one of its own
 MOST_HELD = 64  # their descriptors are open, and who makes many copies makes files of their own
 COMPARED_AT_ONCE = 4 * 1024 * 1024
@@ -43,7 +44,7 @@ class Suspect:
     size: int
     since: float
     shipped: Prefix = field(default_factory=Prefix)
-    has_more: bool = False  # to be compared
+    compare_at: float = NEVER  # monotonic time at which there is more to be compared
 
 
 class Copies:
@@ -73,7 +74,7 @@ class Copies:
             shipped = known.shipped if known is not None else Prefix()
             known = self.held[opened.key] = Suspect(opened, original, opened.size, now, shipped)
         known.opened, known.original = opened, original
-        known.has_more = False
+        known.compare_at = NEVER
         is_ending = original in self._ending() or self._is_rewritten(original)
         if not is_ending and not self._compare(known):
             if not self._is_rewritten(original):
@@ -115,11 +116,7 @@ class Copies:
     @property
     def next_look(self) -> float:
         """Monotonic time at which a file that is held must be looked at again."""
-        now = self._clock.monotonic()
-        held = self.held.values()
-        return min(
-            (now + COMPARE_AGAIN if each.has_more else each.since + GRACE for each in held), default=float("inf")
-        )
+        return min((min(each.since + GRACE, each.compare_at) for each in self.held.values()), default=NEVER)
 
     def refreshed(self) -> list[Opened]:
         """Those that are held, as they are now."""
@@ -202,7 +199,8 @@ class Copies:
             if os.pread(original.fd, len(data), shipped.length) != data:
                 return False
             shipped.feed(data)
-            suspect.has_more = shipped.length < suspect.opened.size
+            if shipped.length < suspect.opened.size:
+                suspect.compare_at = self._clock.monotonic() + COMPARE_AGAIN
         return True
 
 

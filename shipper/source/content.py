@@ -5,9 +5,8 @@ from typing import Protocol
 
 from registry.state import FileState
 from shipper.errors import Truncated
-from shipper.reader import gzip_file
 from shipper.reader.base import RawFile
-from shipper.reader.gzip_file import MAGIC, GzipFile, head, is_gzip
+from shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
 from shipper.reader.log_file import TAIL_SIZE, LogFile
 from shipper.source.identity import HEAD_SIZE, digest, fingerprint, tail_hash
 from shipper.source.prefix import Prefix, Trail
@@ -128,7 +127,7 @@ class Zipped:
         return not state.fingerprint[0] or self.fingerprint(state.fingerprint[0]) == state.fingerprint
 
     def ends_before(self, length: int) -> bool:
-        return gzip_file.ends_before(self.fd, length)
+        return ends_before(self.fd, length)
 
     def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> ZippedFile:
         return ZippedFile(self.fd, offset, cuts, trail)

@@ -169,22 +169,18 @@ class Copies:
         was = state is not None and state.fingerprint[0] > 0 and opened.content.holds(state)
         return (was and not self._is_as_it_was(key)) or _begins_as(path, opened)
 
-    def _is_as_it_was(self, key: FileKey) -> bool:
-        """Not where it cannot be found: it may just have been renamed."""
-        state = self._state_of(key)
-        if state is None:
-            return False
-        with _opened(state.path) as file:
-            return file is not None and _key_of(file) == key and file.holds(state)
-
     def _is_rewritten(self, key: FileKey) -> bool:
         """Whether the file does not hold any more what was read of it. As long as nobody reads on in it, that may be
         noticed late."""
+        return self._is_as_it_was(key) is False
+
+    def _is_as_it_was(self, key: FileKey) -> bool | None:
+        """None where it is not known, or not found: it may just have been renamed."""
         state = self._state_of(key)
         if state is None:
-            return False
+            return None
         with _opened(state.path) as file:
-            return file is not None and _key_of(file) == key and not file.holds(state)
+            return file.holds(state) if file is not None and _key_of(file) == key else None
 
     def _compare(self, suspect: Suspect) -> bool:
         """Compare some more with the original; False where they differ."""

@@ -133,7 +133,7 @@ class Harvester:
         try:
             if self.seam is not None:
                 self.seam.check(self._reading.file.offset)
-            messages = self._reading.next()
+            messages = self._reading.reader.next()
         except Truncated:
             if self.seam is None:
                 raise

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from registry.state import FileState
 from shipper.errors import Disproved, Truncated
-from shipper.event import Messages
 from shipper.reader.base import RawFile, Reader
 from shipper.reader.log_file import LogFile
 from shipper.source.content import Content, fingerprint_now, is_as_read, tail_at, trail_from
@@ -64,11 +63,7 @@ class Reading:
         """Take these bytes for read. Raises OSError."""
         self._trail.go_back(start)
         self._trail.add(os.pread(self._content.fd, end - start, start))
-        self._trail.proof_at(end)
         self.read_from(end, cuts)
-
-    def next(self) -> Messages | None:
-        return self.reader.next()
 
     @property
     def unproven(self) -> FileState | None:

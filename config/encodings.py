@@ -106,6 +106,13 @@ def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
     return raw
 
 
+def padding_unit(encoding: str, terminator: LineTerminator) -> int:
+    """Bytes of the smallest character, to tell the NULs at the end of a file from text; 0 where NULs end lines."""
+    if terminator == "null_terminator":
+        return 0
+    return 2 if charset_of(encoding).codec in ("", "utf-16-le", "utf-16-be") else 1
+
+
 def check_terminator(encoding: str, terminator: LineTerminator) -> Iterator[Finding]:
     """For the models of inputs, whose two options these are."""
     try:

@@ -175,7 +175,7 @@ def _file(content: bytes) -> Iterator[int]:
 def _read(source: Input, fd: int, path: str, size: int) -> Iterator[Batch]:
     status = os.fstat(fd)
     state = FileState("preview", path, status.st_dev, status.st_ino, size_seen=size, cuts=(size,))
-    harvester = source.open(Plain(fd), state, once=True)
+    harvester = source.open(Plain(fd, unit=0), state, once=True)
     while not harvester.finished:
         batch = harvester.read()
         if batch is None:

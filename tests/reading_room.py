@@ -14,7 +14,7 @@ from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.source.birth import born
-from shipper.source.content import content_of, part_of
+from shipper.source.content import part_of
 from shipper.source.discover import FileKey, Found
 from shipper.source.entries import Claim, Entries
 from shipper.source.fleet import Fleet
@@ -118,7 +118,7 @@ class Room:
         found = Found.of(path, os.stat(path))
         fd = os.open(path, os.O_RDONLY)
         self._fds.append((fd, found.key))
-        content = content_of(fd, source.config.compression)
+        content = source.content(fd)
         known_by = name_of_file(source.config, found, partial(part_of, content), content.ends_before)
         assert known_by is not None
         return Opened(found, content, found.size, known_by, source, born(fd), os.fstat(fd).st_mtime_ns)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from config.encodings import padding_unit
 from config.model import InputConfig
 from registry.files import DiskFiles
 from registry.state import FileState
@@ -138,7 +139,8 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
         for found in Scanner(config.paths, ScanOptions(symlinks=True)).scan(afresh=True).files.values():
             try:
                 with opened(found.path) as fd:
-                    content = content_of(fd, config.compression, found.path)
+                    unit = padding_unit(config.encoding, config.line_terminator)
+                    content = content_of(fd, config.compression, found.path, unit)
                     name = name_of_file(config, found, partial(part_of, content), content.ends_before)
             except Refused:
                 continue

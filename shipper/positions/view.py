@@ -13,6 +13,7 @@ from registry.load import read
 from registry.state import FileState
 from shipper.errors import StartError
 from shipper.record import readable_path
+from shipper.source.content import Plain
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
@@ -83,8 +84,21 @@ def size_now(state: FileState) -> int:
         status = os.stat(state.path)
     except OSError:
         return state.size_seen
-    same = (status.st_dev, status.st_ino) == (state.device, state.inode)
-    return status.st_size if same and not is_zipped(state) else state.size_seen
+    if (status.st_dev, status.st_ino) != (state.device, state.inode) or is_zipped(state):
+        return state.size_seen
+    return _without_padding(state.path, state.position) if status.st_size > state.position else status.st_size
+
+
+def _without_padding(path: str, position: int) -> int:
+    """NULs at its end are no content; they are behind nobody."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return os.stat(path).st_size
+    try:
+        return max(Plain(fd).size, position)
+    finally:
+        os.close(fd)
 
 
 def is_zipped(state: FileState) -> bool:

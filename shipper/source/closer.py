@@ -166,7 +166,7 @@ class Closer:
         return True
 
     def _close_removed(self, harvester: Harvester, why: str) -> bool:
-        size = os.fstat(harvester.fd).st_size
+        size = os.fstat(harvester.fd).st_size - harvester.padding
         if harvester.content.compressed:
             if not harvester.is_complete:
                 self._give_up(harvester, why)
@@ -202,7 +202,7 @@ class Closer:
                     self._give_up(harvester, "close.removed.max_bytes")
 
     def _give_up(self, harvester: Harvester, option: str) -> None:
-        size = os.fstat(harvester.fd).st_size
+        size = os.fstat(harvester.fd).st_size - harvester.padding
         lost = max(size - harvester.offset, 0)
         self._metrics.bytes_lost += lost
         logger.warning(

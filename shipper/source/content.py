@@ -9,6 +9,7 @@ from shipper.reader.base import RawFile
 from shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
 from shipper.reader.log_file import TAIL_SIZE, LogFile
 from shipper.source.identity import HEAD_SIZE, digest, fingerprint, tail_hash
+from shipper.source.padding import Padding, content_size
 from shipper.source.prefix import Prefix, Trail
 
 
@@ -18,8 +19,13 @@ class Content(Protocol):
     fd: int
     compressed: bool
 
-    def fingerprint(self, length: int = HEAD_SIZE) -> tuple[int, str]:
-        """Length and hash of the head, at most `length` bytes of it."""
+    @property
+    def size(self) -> int:
+        """Of the file on disk, without the NULs at its end that are no content."""
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        """Length and hash of the first `length` bytes, or of as many as there are; without `length`, of as much of the
+        head as an entry remembers."""
 
     def tail_hash(self, position: int) -> str:
         """Hash of the up to 256 bytes before `position`; empty where that cannot be had."""
@@ -35,10 +41,14 @@ class Content(Protocol):
 
 class PlainFile(LogFile):
     """What comes after a pause may be of another life that has grown past the old one with equal bytes before the
-    position (padded lines, the same line again and again): the head is compared too then."""
+    position (equal lines, again and again): the head is compared too then. `unit` as in padding.py."""
 
-    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None) -> None:
+    def __init__(
+        self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
+    ) -> None:
         super().__init__(fd, offset, cuts)
+        self._unit = unit
+        self._padding = Padding(unit)
         self._trail = trail or Trail(None)
         self._head = fingerprint(fd, min(offset, HEAD_SIZE))
         self._paused = True
@@ -46,7 +56,7 @@ class PlainFile(LogFile):
 
     def next(self) -> bytes:
         offset, tail = self.offset, self._tail
-        data = super().next()
+        data = self._without_padding(super().next(), offset, tail)
         if data and self._paused and not self._base and fingerprint(self.fd, self._head[0]) != self._head:
             self.offset, self._tail = offset, tail  # the chain has seen nothing of it
             raise Truncated(os.fstat(self.fd).st_size)
@@ -61,6 +71,23 @@ class PlainFile(LogFile):
         self._paused = not data
         return data
 
+    def _without_padding(self, data: bytes, offset: int, tail: bytes) -> bytes:
+        end = self._padding.content(self.fd, data, offset - self._base)
+        self.busy = self._padding.busy
+        if end < len(data):
+            data = data[:end]
+            self.offset, self._tail = offset + end, (tail + data)[-TAIL_SIZE:]
+        return data
+
+    def go_on_in(self, fd: int) -> None:
+        super().go_on_in(fd)
+        self._padding = Padding(self._unit)
+
+    @property
+    def padding(self) -> int:
+        """NULs at the end of the file, behind what was read; none where its end was not reached, or another is read."""
+        return 0 if self._base else max(self._padding.end - self.offset, 0)
+
     @property
     def is_as_read(self) -> bool:
         """Whether they are there still. Raises OSError."""
@@ -68,14 +95,26 @@ class PlainFile(LogFile):
 
 
 class Plain:
+    """`unit` as in padding.py."""
+
     compressed = False
-    __slots__ = ("fd",)
+    __slots__ = ("_unit", "fd")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, unit: int = 1) -> None:
         self.fd = fd
+        self._unit = unit
 
-    def fingerprint(self, length: int = HEAD_SIZE) -> tuple[int, str]:
-        return fingerprint(self.fd, length)
+    @property
+    def size(self) -> int:
+        size = content_size(self.fd, self._unit) if self._unit else None
+        return os.fstat(self.fd).st_size if size is None else size
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        if length is not None:
+            return fingerprint(self.fd, length)
+        found = fingerprint(self.fd, HEAD_SIZE)
+        size = self.size  # what will be filled is no part of the head that is remembered
+        return found if size >= found[0] else fingerprint(self.fd, size)
 
     def tail_hash(self, position: int) -> str:
         return tail_hash(self.fd, position)
@@ -93,7 +132,7 @@ class Plain:
         return False
 
     def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> PlainFile:
-        return PlainFile(self.fd, offset, cuts, trail)
+        return PlainFile(self.fd, offset, cuts, trail, self._unit)
 
 
 class ZippedFile(GzipFile):
@@ -116,8 +155,12 @@ class Zipped:
     def __init__(self, fd: int) -> None:
         self.fd = fd
 
-    def fingerprint(self, length: int = HEAD_SIZE) -> tuple[int, str]:
-        first = head(self.fd, length)
+    @property
+    def size(self) -> int:
+        return os.fstat(self.fd).st_size
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        first = head(self.fd, HEAD_SIZE if length is None else length)
         return len(first), digest(first)
 
     def tail_hash(self, position: int) -> str:
@@ -137,14 +180,15 @@ def part_of(content: Content, offset: int, length: int) -> bytes:
     """The `length` bytes from `offset` on, or as many as there are. Raises OSError."""
     if content.compressed:
         return head(content.fd, offset + length)[offset:]
-    return os.pread(content.fd, length, offset)
+    return os.pread(content.fd, max(min(length, content.size - offset), 0), offset)
 
 
-def content_of(fd: int, compression: str, path: str = "") -> Content:
-    """`compression`: none, gzip or auto, as the input's option says. Raises OSError."""
+def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Content:
+    """`compression`: none, gzip or auto, as the input's option says; `unit` as in padding.py. Raises OSError."""
     if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
         return Zipped(fd)
-    return Plain(fd)
+    is_measured = unit > 0 and content_size(fd, unit) is not None
+    return Plain(fd, unit if is_measured else 0)
 
 
 def _may_become_gzip(fd: int, path: str) -> bool:
@@ -155,8 +199,11 @@ def _may_become_gzip(fd: int, path: str) -> bool:
 def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:
     """Of a file that grew since `known`. Not where it was truncated since it was read: the head of another life would
     be taken for that of this one. Raises OSError."""
-    longer = content.fingerprint()
-    return longer if is_as_read(file) else known
+    if isinstance(file, PlainFile):  # of what was read: what follows may be half stored (padding.py)
+        longer = content.fingerprint(min(file.start or file.offset, HEAD_SIZE))
+    else:
+        longer = content.fingerprint()
+    return longer if longer[0] >= known[0] and is_as_read(file) else known
 
 
 def is_as_read(file: RawFile) -> bool:

@@ -125,7 +125,7 @@ class Copies:
         for suspect in self.held.values():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
             now = replace(opened.found, size=status.st_size, modified=status.st_mtime)
-            found.append(replace(opened, size=status.st_size, found=now, modified=status.st_mtime_ns))
+            found.append(replace(opened, size=opened.content.size, found=now, modified=status.st_mtime_ns))
         return found
 
     def drop(self, key: FileKey) -> None:

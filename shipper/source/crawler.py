@@ -238,7 +238,7 @@ class Crawler:
             return
         for harvester in self.running.values():
             unwatched = self._survey.was_afresh or not self._watcher.is_watched(harvester.key)
-            if unwatched and os.fstat(harvester.fd).st_size != harvester.read_to:
+            if harvester.padding or (unwatched and harvester.has_news(os.fstat(harvester.fd).st_size)):
                 self._scheduler.wake(harvester)
         for harvester in self._succession.waited_for:
             self._scheduler.wake(harvester)

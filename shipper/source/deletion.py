@@ -94,12 +94,17 @@ def _is_read(state: FileState) -> bool:
         return False
     try:
         status = os.fstat(fd)
-        if (status.st_dev, status.st_ino, status.st_size) != (
-            state.device, state.inode, state.compressed or state.position
-        ):  # fmt: skip
+        if (status.st_dev, status.st_ino) != (state.device, state.inode):
             return False
-        return state.compressed > 0 or Plain(fd).holds(state)
+        if state.compressed:
+            return status.st_size == state.compressed
+        return _ends_at(fd, state.position, status.st_size) and Plain(fd).holds(state)
     except OSError:
         return False
     finally:
         os.close(fd)
+
+
+def _ends_at(fd: int, position: int, size: int) -> bool:
+    """Behind it may be NULs, which are no content."""
+    return size == position or (size > position and Plain(fd).size <= position)

@@ -66,16 +66,19 @@ class Fleet:
 
     def _watch_closed(self, opened: Opened) -> None:
         key = opened.found.key
-        self._watcher.watch_file(key, opened.content.fd)
+        if opened.size == opened.found.size:  # what is stored in memory, over NULs at the end, gives no event
+            self._watcher.watch_file(key, opened.content.fd)
         os.close(opened.content.fd)
         self.closed[key] = Closed(opened.found.size, opened.found.modified, None)
 
     def close(self, harvester: Harvester) -> bool:
         """Stop reading a file that may be opened again. False when it has news just now: then it stays open."""
-        if not self._watcher.is_watched(harvester.key):
+        if harvester.padding:  # as in _watch_closed
+            self._watcher.unwatch_file(harvester.key)
+        elif not self._watcher.is_watched(harvester.key):
             self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
         status = os.fstat(harvester.fd)
-        if harvester.at_end and not harvester.content.compressed and status.st_size != harvester.read_to:
+        if harvester.at_end and not harvester.content.compressed and harvester.has_news(status.st_size):
             self._scheduler.wake(harvester)
             return False
         self._note_last_look(harvester, status)
@@ -130,7 +133,7 @@ class Fleet:
         elif harvester.content.compressed:
             seen = {}
         else:  # should it go before it is read on, this much is missed
-            seen = {"size_seen": max(harvester.state.size_seen, status.st_size)}
+            seen = {"size_seen": max(harvester.state.size_seen, status.st_size - harvester.padding)}
         as_read = status.st_ctime_ns if harvester.is_as_read else 0
         harvester.update(**seen, changed=as_read, modified=status.st_mtime_ns)
 

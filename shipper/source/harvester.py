@@ -32,7 +32,7 @@ class Harvester:
     """
 
     __slots__ = (
-        "_clock", "_ends", "_note", "_parted", "_reading", "at_end", "content", "gone", "heat", "is_open", "key",
+        "_clock", "_note", "_parted", "_reading", "at_end", "content", "gone", "heat", "is_open", "key",
         "ledger", "must_save", "opened_at", "policy", "seam", "size", "source", "state",
     )  # fmt: skip
 
@@ -58,7 +58,6 @@ class Harvester:
         self._clock = clock
         self._note = note
         self.must_save = False
-        self._ends: list[tuple[int, str, str]] = []  # of batches, with what is known of the bytes before
         self._reading = Reading(content, state, chain, was)
 
     @property
@@ -83,6 +82,15 @@ class Harvester:
     def read_to(self) -> int:
         """Up to where the file was read, a message under way included."""
         return self._reading.file.offset if self.seam is None else self.seam.end
+
+    @property
+    def padding(self) -> int:
+        """NULs at the end of the file that are no content; none as long as its end was not reached."""
+        return self._reading.padding
+
+    def has_news(self, size: int) -> bool:
+        """Whether a file of that size has more than what was read."""
+        return size != self.read_to + self.padding
 
     @property
     def is_as_read(self) -> bool:
@@ -190,7 +198,7 @@ class Harvester:
         if length <= self.offset or not self.is_proven:
             return lambda: None  # a second reading: they are resolved already, or come once more
         self._reading.skip(self.offset, length, self.state.cuts)
-        self._remember_end(length)
+        self._reading.remember_end(length)
         return self.ledger.track(length)
 
     def _batch(self, messages: Messages) -> Batch:
@@ -202,7 +210,7 @@ class Harvester:
             self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
         if self.seam is not None and messages.end >= self.seam.end:
             return self._last_batch(self.seam, messages)
-        self._remember_end(messages.end)
+        self._reading.remember_end(messages.end)
         if not self.policy.once:
             self.size = max(self.size, messages.end)
         return Batch(self.source, messages, self._clock.time(), self.ledger.track(messages.end))
@@ -210,7 +218,7 @@ class Harvester:
     def _last_batch(self, seam: Seam, messages: Messages) -> Batch:
         """The message that began in this file and ends in the next one, or exactly here."""
         taken = seam.keep_own(messages)
-        self._remember_end(seam.end)
+        self._reading.remember_end(seam.end)
         resolve_here, resolve_there = self.ledger.track(seam.end), seam.successor.skip(taken)
 
         def resolve() -> None:
@@ -223,15 +231,9 @@ class Harvester:
         self._part(seam, seam.end)
         return Batch(self.source, messages, self._clock.time(), resolve)
 
-    def _remember_end(self, end: int) -> None:
-        if end > self.offset:
-            self._ends.append((end, *self._reading.evidence_at(end)))
-
     def _advanced(self, position: int) -> None:
         state = self.state
-        tail, proof = state.tail_hash, state.proof
-        while self._ends and self._ends[0][0] <= position:
-            _, tail, proof = self._ends.pop(0)
+        tail, proof = self._reading.evidence_up_to(position) or (state.tail_hash, state.proof)
         cuts, continues_in = state.cuts, state.continues_in
         if self._parted is not None and position >= self._parted.end:
             cuts = tuple(cut for cut in cuts if cut != self._parted.cut)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from config.container_parser import ContainerConfig
-from config.encodings import encoded_terminator
+from config.encodings import encoded_terminator, padding_unit
 from config.model import InputConfig
 from config.multiline import MultilineConfig
 from registry.state import FileState
@@ -15,7 +15,7 @@ from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import RawFile, Reader
 from shipper.record import Agent, file_member, members
-from shipper.source.content import Content
+from shipper.source.content import Content, content_of
 from shipper.source.discover import Scanner, ScanOptions
 from shipper.source.harvester import Harvester
 from shipper.source.reading import ReadPolicy
@@ -54,6 +54,11 @@ class Input:
             self.paths,
             ScanOptions(options.exclude_files, options.include_files, options.symlinks, options.recursive_glob),
         )
+
+    def content(self, fd: int, path: str = "") -> Content:
+        """What an open file holds. Raises OSError."""
+        unit = padding_unit(self.config.encoding, self.config.line_terminator)
+        return content_of(fd, self.config.compression, path, unit)
 
     def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
         """A harvester that goes on at the state's position; with `once` it ends at the state's size. `was`: the entry

@@ -13,7 +13,7 @@ from functools import partial
 
 from shipper.reader.gzip_file import is_gzip
 from shipper.source.birth import born
-from shipper.source.content import content_of, part_of
+from shipper.source.content import part_of
 from shipper.source.copies import Copies, FilesAt
 from shipper.source.discover import FileKey, Found
 from shipper.source.entries import Claim, Entries
@@ -181,7 +181,7 @@ class Opener:
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) != found.key:
             return None  # another file took the path since it was listed
-        content = content_of(fd, source.config.compression, found.path)
+        content = source.content(fd, found.path)
         name = name_of_file(source.config, found, partial(part_of, content), content.ends_before)
         if name is None:
             if status.st_size:  # a file that is empty misses nothing
@@ -190,7 +190,7 @@ class Opener:
         if source.config.compression == "none" and is_gzip(fd):
             self._tell_of_gzip(found)
         return Opened(
-            replace(found, size=status.st_size, modified=status.st_mtime), content, status.st_size, name, source,
+            replace(found, size=status.st_size, modified=status.st_mtime), content, content.size, name, source,
             born(fd), status.st_mtime_ns,
         )  # fmt: skip
 

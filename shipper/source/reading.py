@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from registry.state import FileState
 from shipper.errors import Disproved, Truncated
 from shipper.reader.base import RawFile, Reader
 from shipper.reader.log_file import LogFile
-from shipper.source.content import Content, fingerprint_now, is_as_read, tail_at, trail_from
+from shipper.source.content import Content, PlainFile, fingerprint_now, is_as_read, tail_at, trail_from
 from shipper.source.proving import Proving, must_be_proven
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,19 @@ class ReadPolicy:
 class Reading:
     """`was`: the entry that is to be proven before anything is read, None where there is nothing to prove."""
 
-    __slots__ = ("_chain", "_content", "_is_confirmed", "_proving", "_state", "_trail", "_was", "file", "reader")
+    __slots__ = (
+        "_chain",
+        "_content",
+        "_ends",
+        "_is_confirmed",
+        "_last_end",
+        "_proving",
+        "_state",
+        "_trail",
+        "_was",
+        "file",
+        "reader",
+    )
 
     def __init__(self, content: Content, state: FileState, chain: Chain, was: FileState | None) -> None:
         """Raises OSError."""
@@ -40,6 +53,8 @@ class Reading:
         self._chain = chain
         self._was = was
         self._is_confirmed = False
+        self._ends: deque[tuple[int, str, str]] = deque()  # of batches, with what is known of the bytes before
+        self._last_end = state.position
         self.file: RawFile
         self.reader: Reader
         self._proving = Proving(content, state) if was is not None and must_be_proven(content, was) else None
@@ -96,6 +111,11 @@ class Reading:
         return is_as_read(self.file)
 
     @property
+    def padding(self) -> int:
+        """NULs at the end of the file that are no content; none as long as its end was not reached."""
+        return self.file.padding if isinstance(self.file, PlainFile) else 0
+
+    @property
     def plain_file(self) -> LogFile | None:
         return self.file if isinstance(self.file, LogFile) else None
 
@@ -103,6 +123,15 @@ class Reading:
         """Raises OSError."""
         return fingerprint_now(self._content, self.file, known)
 
-    def evidence_at(self, end: int) -> tuple[str, str]:
-        """Hash of the bytes before a place, and the proof of all before it. Raises OSError."""
-        return tail_at(self._content, self.file, end), self._trail.proof_at(end)
+    def remember_end(self, end: int) -> None:
+        """Of a batch, which may have no bytes. Raises OSError."""
+        if end > self._last_end:
+            self._last_end = end
+            self._ends.append((end, tail_at(self._content, self.file, end), self._trail.proof_at(end)))
+
+    def evidence_up_to(self, position: int) -> tuple[str, str] | None:
+        """Hash of the bytes before the last end up to there, and the proof of all before it; each is told once."""
+        last = None
+        while self._ends and self._ends[0][0] <= position:
+            last = self._ends.popleft()
+        return None if last is None else last[1:]

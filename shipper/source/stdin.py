@@ -21,7 +21,6 @@ from shipper.metrics import Metrics
 from shipper.reader.stream import Stream
 from shipper.source.discover import FileKey
 from shipper.source.harvester import Harvester
-from shipper.source.identity import HEAD_SIZE
 from shipper.source.input import Input
 from shipper.source.prefix import Trail
 from shipper.source.problems import Problems
@@ -41,7 +40,11 @@ class Streamed:
     def __init__(self, fd: int) -> None:
         self.fd = fd
 
-    def fingerprint(self, length: int = HEAD_SIZE) -> tuple[int, str]:
+    @property
+    def size(self) -> int:
+        return 0
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
         return 0, ""
 
     def tail_hash(self, position: int) -> str:

@@ -8,7 +8,6 @@ import pytest
 
 from config.model import ParserConfig
 from registry.state import FileState
-from shipper.source.content import Plain
 from shipper.source.harvester import Harvester
 from shipper.source.input import Input
 from shipper.testing import ManualClock
@@ -38,7 +37,8 @@ def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -
             stack.callback(os.close, fd)
             status = os.fstat(fd)
             entry = FileState(f"id of {name}", str(path), status.st_dev, status.st_ino, size_seen=len(content), **state)
-            return Input(input_config(*parsers), AGENT, {}, 1000, clock, noted.append).open(Plain(fd), entry, once=once)
+            source = Input(input_config(*parsers), AGENT, {}, 1000, clock, noted.append)
+            return source.open(source.content(fd), entry, once=once)
 
         yield make
 

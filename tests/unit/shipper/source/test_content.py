@@ -10,6 +10,7 @@ from registry.state import FileState
 from shipper.errors import Truncated
 from shipper.source.content import Content, Plain, PlainFile, Zipped, content_of, trail_from
 from shipper.source.identity import HEAD_SIZE, digest, fingerprint, tail_hash
+from shipper.source.padding import MOST_READ
 from shipper.source.prefix import BLOCK, Prefix, Trail
 from tests.reading_room import proof_of
 
@@ -65,6 +66,21 @@ def test_other_bytes_before_the_position_behind_an_equal_head_are_another_life(f
 def test_an_entry_that_remembers_nothing_yet_fits_any_file(file: OpenFile) -> None:
     file.write(b"anything")
     assert Plain(file.fd).holds(FileState("f1", "/x", 1, 2))
+
+
+def test_more_nuls_than_can_be_looked_at_are_content(file: OpenFile) -> None:
+    nuls = MOST_READ + 2**20
+    file.write(bytes(nuls))
+    content = content_of(file.fd, "none")
+    assert content.size == nuls
+    assert content.fingerprint() == fingerprint(file.fd)
+    assert content.reader(0, (), Trail(None)).next().strip(b"\0") == b""
+    assert content.reader(nuls - 5, (), Trail(None)).next() == bytes(5)
+
+
+def test_nuls_at_the_end_are_no_part_of_what_is_remembered_of_a_head(file: OpenFile) -> None:
+    file.write(b"one\n" + bytes(5000))
+    assert content_of(file.fd, "none").fingerprint() == (4, digest(b"one\n"))
 
 
 # Compressed.

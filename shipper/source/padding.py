@@ -1,0 +1,143 @@
+"""NULs at the end of a file are no content: its writer has set the space aside, and will fill it.
+
+log4j2's MemoryMappedFileAppender maps a region that is longer than what is written; others allocate before they write.
+What such a writer stores becomes visible byte by byte, in whatever order the processor copies: at the place where it
+writes, a NUL that has content behind it may be a line of which half is stored. So there it is looked at again, a moment
+later. A NUL that is still there then is content: the hole that copytruncate leaves under a writer that does not append.
+"""
+
+import errno
+import os
+import time
+from collections.abc import Callable
+
+from shipper.reader.log_file import READ_SIZE
+
+FIRST_WINDOW = 4096
+MOST_READ = 64 * 1024 * 1024
+SETTLED = 0.01  # seconds after which a NUL with content behind it is taken for content
+SCANNED_FOR = 5.0  # seconds for which NULs that were seen are not looked at again, unless they are to be read
+_NULS = [bytes(size) for size in (64 * 1024, 1024, 64, 8, 1)]  # compared as a whole, which costs a hundredth of rstrip
+
+
+def end_of_content(data: bytes, start: int, unit: int) -> int:
+    """How many of the bytes, which lie at offset `start` of a file, come before the NULs at their end. `unit`: bytes of
+    the smallest character; in UTF-16 half of one may be NUL."""
+    end = len(data)
+    for nuls in _NULS:
+        while data.endswith(nuls, 0, end):
+            end -= len(nuls)
+    return min(end + -(start + end) % unit, len(data))
+
+
+def _start_of_content(data: bytes) -> int:
+    start = 0
+    for nuls in _NULS:
+        while data.startswith(nuls, start):
+            start += len(nuls)
+    return start
+
+
+def _first_nul(data: bytes, start: int, unit: int) -> int:
+    """Index of the first character that is one; -1: none."""
+    found = data.find(bytes(unit))
+    while found >= 0 and (start + found) % unit:
+        found = data.find(bytes(unit), found + 1)
+    return found
+
+
+def content_size(fd: int, unit: int, most: int = MOST_READ) -> int | None:
+    """The size of a file without the NULs at its end. None where more than `most` of them are on disk, not in a
+    hole: they are content then, because to look at them takes too long. Raises OSError."""
+    end, window, left = os.fstat(fd).st_size, FIRST_WINDOW, most
+    while end and left > 0:
+        start = max(end - window, 0)
+        data_at = _next_data(fd, start)
+        if data_at is None or data_at >= end:
+            end, window = start, window * 2
+        elif window > READ_SIZE:
+            window //= 2  # the hole begins within it
+        else:
+            data = os.pread(fd, end - start, start)
+            content = end_of_content(data, start, unit)
+            if content:
+                return start + content
+            end, window, left = start, min(window * 2, READ_SIZE), left - len(data)
+    return None if end else 0
+
+
+def _next_data(fd: int, start: int) -> int | None:
+    """The first place that is not in a hole of the file; None at its end. Raises OSError."""
+    try:
+        return os.lseek(fd, start, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            return None
+        if error.errno == errno.EINVAL:  # a file system that knows no holes
+            return start
+        raise
+
+
+class Padding:
+    """Of one open file, asked about each block that is read of it. `busy`: there is more to be looked at, soon."""
+
+    __slots__ = ("_content_to", "_doubtful", "_now", "_scanned_at", "_scanned_to", "_unit", "busy", "end")
+
+    def __init__(self, unit: int, now: Callable[[], float] = time.monotonic) -> None:
+        """`unit` as in end_of_content; 0: NULs are content, because they end lines."""
+        self.busy = False
+        self.end = 0  # the size of the file, where nothing but NULs was seen behind what was read; else 0
+        self._unit = unit
+        self._now = now
+        self._content_to = 0  # what lies before it is content, NULs too
+        self._doubtful = -1, 0.0  # where a NUL with content behind it was seen, and when first
+        self._scanned_to = 0
+        self._scanned_at = 0.0
+
+    def content(self, fd: int, data: bytes, start: int) -> int:
+        """How many bytes of the block that was read at `start` are content. Raises OSError."""
+        self.busy, self.end = False, 0
+        whole = len(data)
+        if not self._unit or not data or data[-1] or start + whole <= self._content_to:
+            return whole
+        end = end_of_content(data, start, self._unit)
+        if end == whole:
+            return end
+        nul = _first_nul(data[:end], start, self._unit)
+        if nul >= 0:
+            content_to = start + end
+        elif end:
+            return end
+        else:
+            found = self._scan(fd, start + whole)
+            if found is None:
+                return 0
+            nul, end, content_to = 0, whole, found
+        if not self._is_settled(start + nul):
+            self.busy = True
+            return nul
+        self._content_to = content_to
+        return end
+
+    def _is_settled(self, place: int) -> bool:
+        now = self._now()
+        if self._doubtful[0] != place:
+            self._doubtful = place, now
+        return now - self._doubtful[1] >= SETTLED
+
+    def _scan(self, fd: int, start: int) -> int | None:
+        """Where content goes on behind the NULs; None where it does not, or is not found yet: one read at a time."""
+        size, now = os.fstat(fd).st_size, self._now()
+        if size < self._scanned_to or now - self._scanned_at > SCANNED_FOR:
+            self._scanned_to, self._scanned_at = 0, now
+        at = _next_data(fd, max(start, self._scanned_to))
+        data = os.pread(fd, READ_SIZE, at) if at is not None else b""
+        if at is None or not data:
+            self._scanned_to = self.end = size
+            return None
+        nuls = _start_of_content(data)
+        if nuls < len(data):
+            return at + nuls
+        self._scanned_to = at + nuls
+        self.busy = True
+        return None

@@ -1,0 +1,271 @@
+"""Files that are longer than what is written in them: mapped into memory, or allocated before they are written."""
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from registry.load import read
+from shipper.positions.view import behind
+from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE
+from tests.model.user_lab import HOUR, UserLab
+
+REGION = 64 * 1024
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[UserLab]:
+    lab = UserLab(tmp_path)
+    yield lab
+    lab.close()
+
+
+class Appender:
+    """As log4j2's MemoryMappedFileAppender: maps a region, stores in it, maps the next, cuts the file at the end."""
+
+    def __init__(self, path: Path, region: int = REGION) -> None:
+        self._file = path.open("w+b")
+        self._region = region
+        self._mapped_to = 0
+        self.written = 0
+        self._map = self._map_next()
+
+    def _map_next(self) -> mmap.mmap:
+        self._mapped_to += self._region
+        self._file.truncate(self._mapped_to)
+        return mmap.mmap(self._file.fileno(), self._mapped_to)
+
+    def store(self, content: bytes, at: int | None = None) -> None:
+        at = self.written if at is None else at
+        while at + len(content) > self._mapped_to:
+            self._map.close()
+            self._map = self._map_next()
+        self._map[at : at + len(content)] = content
+        self.written = max(self.written, at + len(content))
+
+    def close(self) -> None:
+        if self._file.closed:
+            return
+        self._map.close()
+        self._file.truncate(self.written)
+        self._file.close()
+
+
+@pytest.fixture
+def appender(lab: UserLab) -> Iterator[Appender]:
+    appender = Appender(lab.logs / "a.log")
+    lab.keep(lab.logs / "a.log")
+    yield appender
+    appender.close()
+
+
+def is_open(lab: UserLab) -> bool:
+    """As the agent has it: the test's own process maps the file too."""
+    return bool(lab.running.loop.crawler.running)
+
+
+def ids(lab: UserLab) -> set[str]:
+    return {each.file_id for each in lab.arrived}
+
+
+def test_lines_of_a_mapped_file_come_once_and_under_one_id(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    wanted = []
+    for number in range(1500):
+        wanted.append(f"line {number} {'x' * (number % 97)}")
+        appender.store(wanted[-1].encode() + b"\n")
+        if number % 50 == 0:
+            lab.step(seconds=CHECK_INTERVAL)
+    lab.until(lambda: len(lab.messages) >= 1500, seconds=CHECK_INTERVAL)
+    appender.close()
+    lab.calm_down()
+    assert lab.messages == wanted
+    assert len(ids(lab)) == 1
+    lab.stop()
+    assert lab.bytes_lost == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16le", "utf-16be"])
+def test_so_they_do_in_each_encoding(lab: UserLab, appender: Appender, encoding: str) -> None:
+    lab.options = {"encoding": encoding}
+    lab.start()
+    for number in range(5):
+        appender.store(f"{number} ĀĐ\n".encode(encoding.replace("16", "16-")))
+        lab.pass_time(2 * CHECK_INTERVAL)
+        assert lab.messages == [f"{before} ĀĐ" for before in range(number + 1)]
+    assert len(ids(lab)) == 1
+
+
+def test_a_line_of_which_the_end_is_stored_first_comes_whole(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    appender.store(b"end\n", at=4 + 32)
+    for _ in range(3):
+        lab.step(seconds=0.001)
+    appender.store(b"x" * 32, at=4)
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.messages == ["one", "x" * 32 + "end"]
+
+
+def test_a_mapped_file_that_was_closed_is_read_on_when_it_is_stored_in(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.pass_time(2 * CLOSE_INACTIVE + 400, steps=60)
+    assert not is_open(lab)
+    appender.store(b"two\n")
+    os.utime(lab.logs / "a.log")  # the kernel does so when it writes the page back
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.messages == ["one", "two"]
+    assert len(ids(lab)) == 1
+
+
+def test_a_restart_goes_on_in_a_mapped_file(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    appender.store(b"two\n")
+    lab.kill()
+    lab.start()
+    appender.store(b"three\n")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert sorted({each.offset: each.message for each in lab.arrived}.items()) == [(0, "one"), (4, "two"), (8, "three")]
+    assert len(ids(lab)) == 1
+
+
+def test_nothing_of_it_counts_as_behind_or_lost(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.running.loop.crawler.bytes_behind == 0
+    (state,) = lab.saved()
+    assert behind(state) == 0
+    lab.remove("a.log")
+    lab.start()
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.running.metrics.bytes_lost == 0
+
+
+def test_a_mapped_file_that_is_deleted_is_let_go(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.remove("a.log")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert not is_open(lab)
+    assert lab.running.metrics.bytes_lost == 0
+
+
+def test_tail_files_begins_behind_the_content_and_not_behind_the_padding(lab: UserLab, appender: Appender) -> None:
+    lab.options = {"type": "log", "tail_files": True}
+    appender.store(b"old\n")
+    lab.start()
+    lab.pass_time(CHECK_INTERVAL)
+    appender.store(b"new\n")
+    os.utime(lab.logs / "a.log")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.messages == ["new"]
+
+
+def test_once_ends_at_the_end_of_the_content(lab: UserLab, appender: Appender) -> None:
+    appender.store(b"one\nhalf a line")
+    assert lab.run_once() == {}
+    assert lab.messages == ["one", "half a line"]
+
+
+def test_delete_removes_a_file_of_which_only_padding_is_not_read(lab: UserLab, appender: Appender) -> None:
+    lab.options = {"delete.enabled": True, "delete.grace_period": "30m", "close.on_state_change.inactive": "1m"}
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
+    appender.store(b"two\n")
+
+
+def test_delete_leaves_a_file_in_which_was_stored_since(lab: UserLab, appender: Appender) -> None:
+    lab.options = {"delete.enabled": True, "delete.grace_period": "30m", "close.on_state_change.inactive": "1m"}
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.pass_time(20 * 60)
+    appender.store(b"two\n")
+    os.utime(lab.logs / "a.log")
+    lab.pass_time(20 * 60)
+    assert lab.messages == ["one", "two"]
+    assert (lab.logs / "a.log").exists()
+
+
+def test_a_name_by_its_bytes_waits_until_they_are_filled(lab: UserLab, appender: Appender) -> None:
+    lab.options = {"file_identity.fingerprint": None, "prospector.scanner.fingerprint.length": 64}
+    lab.start()
+    appender.store(b"one\n")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.messages == []
+    appender.store(b"x" * 63 + b"\n")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    appender.store(b"last\n")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert lab.messages == ["one", "x" * 63, "last"]
+    assert len(ids(lab)) == 1
+
+
+def test_the_hole_under_a_writer_that_does_not_append_is_content(lab: UserLab) -> None:
+    with (lab.logs / "a.log").open("wb", buffering=0) as writer:
+        lab.keep(lab.logs / "a.log")
+        writer.write(b"one\n")
+        lab.start()
+        lab.until_messages("one")
+        lab.truncate("a.log")
+        lab.pass_time(CHECK_INTERVAL)
+        writer.write(b"two\nthree\n")
+        lab.until(lambda: len(lab.messages) == 3, seconds=CHECK_INTERVAL)
+    assert lab.messages == ["one", "\0\0\0\0two", "three"]
+
+
+def test_where_nuls_end_lines_none_waits(lab: UserLab) -> None:
+    lab.options = {"line_terminator": "null_terminator"}
+    lab.append("a.log", b"one\0two\0")
+    lab.start()
+    lab.until_messages("one", "two")
+
+
+def test_a_mapped_file_is_known_after_a_rotation(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.rotate("a.log", "a.log.1")
+    lab.append("a.log", "new\n")
+    lab.pass_time(CHECK_INTERVAL)
+    appender.store(b"two\n")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    appender.close()
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert sorted(lab.messages) == ["new", "one", "two"]
+    assert len(ids(lab)) == 2
+    assert {state.ended for state in read(lab.data / "registry").values()} == {None}
+
+
+def test_a_clock_that_runs_for_hours_sends_nothing_again(lab: UserLab, appender: Appender) -> None:
+    lab.start()
+    appender.store(b"one\n")
+    lab.until_messages("one")
+    lab.pass_time(HOUR, steps=100)
+    assert lab.messages == ["one"]
+
+
+def test_a_message_goes_on_in_the_next_file_behind_the_padding_of_the_first(lab: UserLab, appender: Appender) -> None:
+    lab.options = {"parsers": [{"multiline": {"type": "pattern", "pattern": r"^\s", "match": "after"}}]}
+    lab.start()
+    appender.store(b"one\n  more\n")
+    lab.pass_time(1.0)
+    lab.rotate("a.log", "a.log.1")
+    lab.append("a.log", "  and more\ntwo\nthree\n")
+    lab.pass_time(3.0)
+    assert lab.messages == ["one\n  more\n  and more", "two"]
+    appender.store(b"four\nfive\n")
+    lab.pass_time(2 * CHECK_INTERVAL)
+    assert sorted(lab.messages) == sorted(["one\n  more\n  and more", "two", "three", "four", "five"])

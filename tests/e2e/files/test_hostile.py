@@ -3,6 +3,7 @@ says so, and the line behind it is read as if nothing had been. Each case is hel
 of what one part reads: tests/unit/shipper/reader.
 """
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.files.local import LocalAgent
+from tests.e2e.files.local import LocalAgent, numbered
 from tests.e2e.running import await_true
 
 MIB = 1024**2
@@ -89,3 +90,24 @@ def most_memory(pid: int) -> int:
     """The most that a process ever had in memory, in bytes."""
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) * 1024
+
+
+def test_a_file_that_is_mapped_into_memory_comes_once_while_it_is_written(agent: LocalAgent) -> None:
+    agent.configure([f"{agent.logs}/*.log*"], **{"prospector.scanner.check_interval": "100ms"})
+    agent.start()
+    wanted = numbered("mapped", 3000)
+    with agent.path.open("w+b") as file:
+        size = written = 0
+        for number, line in enumerate(wanted):
+            content = f"{line}\n".encode()
+            if written + len(content) > size:
+                size += 16 * 1024
+                file.truncate(size)
+            with mmap.mmap(file.fileno(), size) as mapped:
+                mapped[written : written + len(content)] = content
+            written += len(content)
+            if number % 1000 == 500:
+                agent.await_messages(line)
+        file.truncate(written)
+    agent.expect(*wanted)
+    assert len(set(agent.ids(*wanted))) == 1

@@ -19,6 +19,14 @@ class MemQueue:
         default=65536, metadata={"doc": "Events read and not yet acknowledged, at most.", "unit": "events", "min": 1}
     )
     bytes: Size = field(default=32 * 1024**2, metadata={"doc": "Their bytes, at most.", "min": 1})
+    pending_bytes: Size = field(
+        default=128 * 1024**2,
+        metadata={
+            "since": "0.2",
+            "doc": "Bytes of all lines and messages whose end was not read yet, at most; then the largest ends.",
+            "min": 1024**2,
+        },
+    )
     flush: MemFlush | None = field(
         default=None,
         metadata={"doc": "Accepted and not used.", "unused": "under load batches form by themselves"},

@@ -43,6 +43,7 @@ from shipper.record import Agent
 from shipper.reload import Reading, Reloader
 from shipper.source.base import FileSource
 from shipper.source.crawler import Crawler
+from shipper.source.pending import PendingBytes
 from shipper.source.scheduler import Scheduler
 from shipper.source.stdin import StdinCrawler, StreamWatcher, open_stdin
 from shipper.source.watch import Watcher
@@ -98,9 +99,7 @@ def build(
     registrar.start()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
-    chosen = config.output.chosen
-    topic = chosen.topic if isinstance(chosen, KafkaConfig) else ""
-    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic, metrics, clock)
+    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), _topic(config), metrics, clock)
     output = (connect or build_output)(config, publisher, metrics, clock)
     stack.callback(output.close)
 
@@ -119,10 +118,16 @@ def build(
             inputs, registrar, scheduler, watcher, clock, metrics,
             once=once, first_start=first_start, most_open=_most_open(once=once),
         )  # fmt: skip
-    loop = Loop(crawler, scheduler, queue, publisher, output, registrar, metrics, clock, wake)
+    pending = PendingBytes(config.queue.mem.pending_bytes, metrics, clock)
+    loop = Loop(crawler, scheduler, queue, publisher, output, registrar, metrics, clock, wake, pending)
     reading = reading or Reading(read=lambda: config, asked=lambda: False)
     reloader = Reloader(config, reading, maker, crawler if isinstance(crawler, Crawler) else None, clock)
     return App(loop, registrar, metrics, Summary(metrics, crawler, clock, _summary_interval(config)), reloader)
+
+
+def _topic(config: ShipperConfig) -> str:
+    chosen = config.output.chosen
+    return chosen.topic if isinstance(chosen, KafkaConfig) else ""
 
 
 def _watcher(wake: Wake, stack: ExitStack) -> Watcher:

@@ -83,6 +83,11 @@ class Messages:
             yield piece
             begin, start = end, place
 
+    def flag_last(self, flag: str) -> None:
+        if self.texts:
+            last = len(self.texts) - 1
+            self.flags[last] = add_flag(self.flags.get(last, ()), flag)
+
     def documents(self) -> list[Doc]:
         """`docs`, made now where there are none yet."""
         if self.docs is None:

@@ -17,6 +17,7 @@ from shipper.pipeline.queue import MemoryQueue
 from shipper.reader.gzip_file import CompressionError
 from shipper.source.base import FileSource
 from shipper.source.harvester import Harvester
+from shipper.source.pending import PendingBytes
 from shipper.source.scheduler import Scheduler
 from shipper.wake import Wake
 
@@ -35,7 +36,7 @@ class Loop:
 
     def __init__(
         self, crawler: FileSource, scheduler: Scheduler, queue: MemoryQueue, publisher: Publisher,
-        output: Output, registrar: Registrar, metrics: Metrics, clock: Clock, wake: Wake,
+        output: Output, registrar: Registrar, metrics: Metrics, clock: Clock, wake: Wake, pending: PendingBytes,
     ) -> None:  # fmt: skip
         self.crawler = crawler
         self._scheduler = scheduler
@@ -48,6 +49,7 @@ class Loop:
         self._metrics = metrics
         self._clock = clock
         self._wake = wake
+        self._pending = pending
 
     def step(self, *, reading: bool = True, wait: float = LONGEST_WAIT) -> None:
         """One round: look at files, read some, publish, take in acknowledgements; then wait, if there is nothing to
@@ -122,7 +124,7 @@ class Loop:
             self._scheduler.rest(harvester)
             self._scheduler.wake(first)
             return
-        joined = harvester.seam is not None
+        joined, read_to = harvester.seam is not None, harvester.read_to
         try:
             batch = harvester.read()
         except Truncated as error:
@@ -140,6 +142,8 @@ class Loop:
             self._take(harvester, batch)
             if joined and harvester.seam is None:
                 self.crawler.parted(harvester)
+            for each in self._pending.grew(harvester.read_to - read_to, self.crawler.running.values):
+                self._scheduler.wake(each)
 
     def _nothing_read(self, harvester: Harvester) -> None:
         if not harvester.at_end and not harvester.finished:

@@ -13,6 +13,7 @@ class Metrics:
     events_filtered: int = 0  # dropped on purpose, by include_lines, exclude_lines or a processor
     processor_failures: int = 0  # what a processor could not do with an event, which says so in its error.message
     events_truncated: int = 0  # had their message cut to message_max_bytes
+    messages_cut_short: int = 0  # ended before their end came, because of queue.mem.pending_bytes
     bytes_read: int = 0  # raw bytes that became events or were dropped on purpose
     bytes_acked: int = 0  # raw bytes of resolved batches
     bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files

@@ -24,6 +24,9 @@ class RawFile(Protocol):
     def take_cut(self) -> bool:
         """Whether a message must end where the bytes read so far end; true once for each such place."""
 
+    def cut_here(self) -> None:
+        """Make that so where they end now: it is told with the next bytes, if there are any by then."""
+
 
 class Reader(Protocol):
     """Called by the one reading thread; never blocks beyond a read of a local file; raises OSError from that read."""

@@ -83,6 +83,9 @@ class GzipFile:
             self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return data
 
+    def cut_here(self) -> None:
+        self._cuts.insert(0, self.offset)
+
     def take_cut(self) -> bool:
         """Whether the bytes read so far end at a cut, or at the end of the whole content; true once for each."""
         at_cut = bool(self._cuts) and self._cuts[0] == self.offset

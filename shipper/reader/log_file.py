@@ -67,6 +67,9 @@ class LogFile:
         """The offset at which the file that is read now begins."""
         return self._base
 
+    def cut_here(self) -> None:
+        self._cuts.insert(0, self.offset)
+
     def take_cut(self) -> bool:
         """Whether the bytes read so far end at a cut; true once for each cut."""
         if self._cuts and self._cuts[0] == self.offset:

@@ -1,11 +1,13 @@
 """The message that is still being joined."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shipper.event import MULTILINE, TRUNCATED, Doc, Messages, add_flag
 
 WAITING_BYTES = 4 * 1024 * 1024
+TEXTS_APART = 4096  # short lines cost far more than their characters as long as each is a text of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,15 @@ class Open:
     """`start` and `end` are its raw bytes so far, `lines` how many it has, dropped ones included.
 
     As in Filebeat, empty lines at its beginning count but leave nothing in the text. A line that is dropped leaves
-    nothing of its document either.
+    nothing of its document either, nor does one that begins beyond `max_bytes` of the raw bytes: much may have
+    been taken out of a line that has a document, and it is not the text that bounds those.
     """
 
-    __slots__ = ("_doc", "_flags", "_limits", "_size", "_texts", "end", "lines", "start")
+    __slots__ = ("_doc", "_flags", "_joined", "_limits", "_size", "_texts", "end", "lines", "start")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._joined: list[str] = []  # the first texts, some thousands in one
         self._texts: list[str] = []
         self._size = 0  # characters of the text
         self._flags: tuple[str, ...] = ()
@@ -54,11 +58,12 @@ class Open:
         if lines.flags:
             self._take_flags(lines, begin, end)
         if lines.docs is not None:
-            self._take_docs(lines.docs[begin : begin + kept], is_first)
+            near = bisect_right(lines.offsets, self.start + self._limits.max_bytes, begin, begin + kept)
+            self._take_docs(lines.docs[begin:near], is_first)
 
     @property
     def text(self) -> str:
-        return self._limits.separator.join(self._texts)
+        return self._limits.separator.join((*self._joined, *self._texts))
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -94,6 +99,9 @@ class Open:
         gap = len(self._limits.separator)
         self._size += sum(map(len, texts)) + gap * (len(texts) if self._size else max(len(texts) - 1, 0))
         self._texts += texts
+        if len(self._texts) > TEXTS_APART:
+            self._joined.append(self._limits.separator.join(self._texts))
+            self._texts = []
 
     def _take_flags(self, lines: Messages, begin: int, end: int) -> None:
         for index in range(begin, end):

@@ -44,6 +44,9 @@ class Stream:
         self.offset += len(data)
         return data
 
+    def cut_here(self) -> None:
+        self._cut = True
+
     def take_cut(self) -> bool:
         """True once, when the stream has ended: what is unterminated there is a whole line. Only the read that gives
         nothing finds the end, so this must be asked after such a read too."""

@@ -166,7 +166,7 @@ class Closer:
         return True
 
     def _close_removed(self, harvester: Harvester, why: str) -> bool:
-        size = os.fstat(harvester.fd).st_size - harvester.padding
+        size = os.fstat(harvester.fd).st_size - harvester.reading.padding
         if harvester.content.compressed:
             if not harvester.is_complete:
                 self._give_up(harvester, why)
@@ -175,7 +175,7 @@ class Closer:
             if size > harvester.read_to and why == "close.reader.after_interval":
                 self._give_up(harvester, why)
                 return True
-            if size > harvester.read_to or not harvester.is_as_read:
+            if size > harvester.read_to or not harvester.reading.is_as_read:
                 self._fleet.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
                 return False
             self._tell_of_rest(harvester, size - harvester.state.position)
@@ -202,7 +202,7 @@ class Closer:
                     self._give_up(harvester, "close.removed.max_bytes")
 
     def _give_up(self, harvester: Harvester, option: str) -> None:
-        size = os.fstat(harvester.fd).st_size - harvester.padding
+        size = os.fstat(harvester.fd).st_size - harvester.reading.padding
         lost = max(size - harvester.offset, 0)
         self._metrics.bytes_lost += lost
         logger.warning(

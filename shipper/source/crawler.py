@@ -16,13 +16,13 @@ from shipper.source.discover import FileKey
 from shipper.source.entries import Entries
 from shipper.source.exchange import Exchange
 from shipper.source.fleet import Fleet
-from shipper.source.harvester import MOVED, RENAMED, Harvester
+from shipper.source.harvester import Harvester
 from shipper.source.ignoring import Ignoring
 from shipper.source.input import Input
 from shipper.source.intake import Intake
 from shipper.source.launch import Launcher, Places
 from shipper.source.opener import Opener
-from shipper.source.plan import plan
+from shipper.source.plan import MOVED, RENAMED, plan
 from shipper.source.problems import Problems
 from shipper.source.scheduler import Scheduler
 from shipper.source.succession import Succession
@@ -238,7 +238,7 @@ class Crawler:
             return
         for harvester in self.running.values():
             unwatched = self._survey.was_afresh or not self._watcher.is_watched(harvester.key)
-            if harvester.padding or (unwatched and harvester.has_news(os.fstat(harvester.fd).st_size)):
+            if harvester.reading.padding or (unwatched and harvester.has_news(os.fstat(harvester.fd).st_size)):
                 self._scheduler.wake(harvester)
         for harvester in self._succession.waited_for:
             self._scheduler.wake(harvester)

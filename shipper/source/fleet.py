@@ -73,7 +73,7 @@ class Fleet:
 
     def close(self, harvester: Harvester) -> bool:
         """Stop reading a file that may be opened again. False when it has news just now: then it stays open."""
-        if harvester.padding:  # as in _watch_closed
+        if harvester.reading.padding:  # as in _watch_closed
             self._watcher.unwatch_file(harvester.key)
         elif not self._watcher.is_watched(harvester.key):
             self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
@@ -133,8 +133,8 @@ class Fleet:
         elif harvester.content.compressed:
             seen = {}
         else:  # should it go before it is read on, this much is missed
-            seen = {"size_seen": max(harvester.state.size_seen, status.st_size - harvester.padding)}
-        as_read = status.st_ctime_ns if harvester.is_as_read else 0
+            seen = {"size_seen": max(harvester.state.size_seen, status.st_size - harvester.reading.padding)}
+        as_read = status.st_ctime_ns if harvester.reading.is_as_read else 0
         harvester.update(**seen, changed=as_read, modified=status.st_mtime_ns)
 
     def ending(self) -> dict[FileKey, FileState]:
@@ -160,7 +160,9 @@ class Fleet:
         they were."""
         looked_at = [each for each in self.running.values() if each.gone or self._scheduler.is_awake(each)]
         return [
-            replace(each.state, modified=os.fstat(each.fd).st_mtime_ns) for each in looked_at if not each.is_as_read
+            replace(each.state, modified=os.fstat(each.fd).st_mtime_ns)
+            for each in looked_at
+            if not each.reading.is_as_read
         ]
 
     def _shut(self, harvester: Harvester) -> None:

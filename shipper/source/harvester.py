@@ -7,7 +7,7 @@ from dataclasses import replace
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.errors import Truncated
-from shipper.event import Batch, Messages, Source
+from shipper.event import TRUNCATED, Batch, Messages, Source
 from shipper.pipeline.acks import Ledger
 from shipper.source.content import Content
 from shipper.source.discover import FileKey
@@ -16,24 +16,20 @@ from shipper.source.identity import HEAD_SIZE
 from shipper.source.reading import Chain, Reading, ReadPolicy
 from shipper.source.seam import Seam
 
-# What may have become of the path under which an open file was found.
-MOVED = "moved"  # out of the paths
-RENAMED = "renamed"
-
 
 class Harvester:
     """One open file. Used by the reading thread only; `note` takes new states of the file to the registrar.
 
     `offset` is where reading goes on, `state.position` what is acknowledged, `size` the size seen last, `gone` what
-    became of its path. `must_save`: what is read must not be sent before `state` is saved.
+    became of its path, if anything (plan.py). `must_save`: what is read must not be sent before `state` is saved.
 
     A file that may have changed since its entry was made is *proven* first: all before the position is read, some at a
     time, and its hash compared with the entry's. Until then `unproven` has that entry, as it was.
     """
 
     __slots__ = (
-        "_clock", "_note", "_parted", "_reading", "at_end", "content", "gone", "heat", "is_open", "key",
-        "ledger", "must_save", "opened_at", "policy", "seam", "size", "source", "state",
+        "_clock", "_note", "_parted", "at_end", "content", "gone", "heat", "is_open", "key",
+        "ledger", "must_save", "opened_at", "policy", "reading", "seam", "size", "source", "state",
     )  # fmt: skip
 
     def __init__(
@@ -58,16 +54,16 @@ class Harvester:
         self._clock = clock
         self._note = note
         self.must_save = False
-        self._reading = Reading(content, state, chain, was)
+        self.reading = Reading(content, state, chain, was)
 
     @property
     def unproven(self) -> FileState | None:
         """The entry as it was, as long as nothing is proven of it."""
-        return self._reading.unproven
+        return self.reading.unproven
 
     @property
     def is_proven(self) -> bool:
-        return self._reading.unproven is None
+        return self.reading.unproven is None
 
     @property
     def fd(self) -> int:
@@ -81,21 +77,16 @@ class Harvester:
     @property
     def read_to(self) -> int:
         """Up to where the file was read, a message under way included."""
-        return self._reading.file.offset if self.seam is None else self.seam.end
+        return self.reading.file.offset if self.seam is None else self.seam.end
 
     @property
-    def padding(self) -> int:
-        """NULs at the end of the file that are no content; none as long as its end was not reached."""
-        return self._reading.padding
+    def pending_bytes(self) -> int:
+        """What the line and the message under way take in memory, about."""
+        return min(self.reading.file.offset - self.offset, self.policy.most_kept) if self.is_proven else 0
 
     def has_news(self, size: int) -> bool:
         """Whether a file of that size has more than what was read."""
-        return size != self.read_to + self.padding
-
-    @property
-    def is_as_read(self) -> bool:
-        """Whether what was read last is there still. Raises OSError."""
-        return self._reading.is_as_read
+        return size != self.read_to + self.reading.padding
 
     @property
     def settled(self) -> bool:
@@ -115,12 +106,12 @@ class Harvester:
     @property
     def is_complete(self) -> bool:
         """Whether it is a file that cannot grow any more, and was read to its end."""
-        return self.at_end and self._reading.file.complete
+        return self.at_end and self.reading.file.complete
 
     @property
     def message_deadline(self) -> float | None:
         """Monotonic time at which the message under way must be ended by `end_message`."""
-        since, timeout = self._reading.reader.pending_since, self.policy.multiline_timeout
+        since, timeout = self.reading.reader.pending_since, self.policy.multiline_timeout
         return None if since is None or timeout is None else since + timeout
 
     @property
@@ -134,39 +125,46 @@ class Harvester:
         if self.finished:
             return None
         was_proven = self.is_proven
-        if not self._reading.confirm():
+        if not self.reading.confirm():
             return None
         if not was_proven:
             self._note(self.state)
         try:
             if self.seam is not None:
-                self.seam.check(self._reading.file.offset)
-            messages = self._reading.reader.next()
+                self.seam.check(self.reading.file.offset)
+            messages = self.reading.reader.next()
         except Truncated:
             if self.seam is None:
                 raise
             return self.end_message()  # the successor was, which tells itself; this file is as it was
-        self.at_end = messages is None and not self._reading.file.busy
+        self.at_end = messages is None and not self.reading.file.busy
         if self.at_end and self.policy.once:
-            self._reading.file.require_complete()
+            self.reading.file.require_complete()
         if messages is None:
             return None
         self.heat.data_came()
+        if self.reading.took_cut():
+            self._save_cut(messages.end)
+            messages.flag_last(TRUNCATED)
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:
         """End the message under way by time. The cut must be saved (`state` has it) before the batch is queued."""
-        messages = self._reading.reader.finish()
+        messages = self.reading.reader.finish()
         if messages is None:
             return None
-        self.must_save = True
-        self.state = replace(self.state, cuts=(*self.state.cuts, messages.end))
+        self._save_cut(messages.end)
         if self.seam is not None:
             self.seam.cut = messages.end
         batch = self._batch(messages)
         if self.seam is not None:  # a line without end lies before it, and stays
             self._part(self.seam, self.offset)
         return batch
+
+    def _save_cut(self, end: int) -> None:
+        """A second reading must end a message there too, or an offset would have two texts."""
+        self.must_save = True
+        self.state = replace(self.state, cuts=(*self.state.cuts, end))
 
     def update(self, **changes: object) -> None:
         """Change the file's state (path, ended) and let the registry know."""
@@ -182,7 +180,7 @@ class Harvester:
 
     def join(self, successor: "Harvester") -> None:
         """The message under way may go on at the start of the successor: read on there, to the end of that message."""
-        file = self._reading.plain_file
+        file = self.reading.plain_file
         if file is not None:
             self.seam = Seam(file, successor)
             self.at_end = False
@@ -191,26 +189,26 @@ class Harvester:
         """Read on in this file alone."""
         seam.close()
         self.seam = None
-        self._reading.go_back(offset)
+        self.reading.go_back(offset)
 
     def skip(self, length: int) -> Callable[[], None]:
         """They belong to the last message of the predecessor; what is returned resolves them."""
         if length <= self.offset or not self.is_proven:
             return lambda: None  # a second reading: they are resolved already, or come once more
-        self._reading.skip(self.offset, length, self.state.cuts)
-        self._reading.remember_end(length)
+        self.reading.skip(self.offset, length, self.state.cuts)
+        self.reading.remember_end(length)
         return self.ledger.track(length)
 
     def _batch(self, messages: Messages) -> Batch:
         if self.state.fingerprint[0] < HEAD_SIZE:
-            fingerprint = self._reading.fingerprint_now(self.state.fingerprint)
+            fingerprint = self.reading.fingerprint_now(self.state.fingerprint)
             # Met empty: an entry without any bytes would fit whatever is at this inode after a crash.
             self.must_save = self.must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
             size = max(self.state.size_seen, messages.end)
             self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
         if self.seam is not None and messages.end >= self.seam.end:
             return self._last_batch(self.seam, messages)
-        self._reading.remember_end(messages.end)
+        self.reading.remember_end(messages.end)
         if not self.policy.once:
             self.size = max(self.size, messages.end)
         return Batch(self.source, messages, self._clock.time(), self.ledger.track(messages.end))
@@ -218,7 +216,7 @@ class Harvester:
     def _last_batch(self, seam: Seam, messages: Messages) -> Batch:
         """The message that began in this file and ends in the next one, or exactly here."""
         taken = seam.keep_own(messages)
-        self._reading.remember_end(seam.end)
+        self.reading.remember_end(seam.end)
         resolve_here, resolve_there = self.ledger.track(seam.end), seam.successor.skip(taken)
 
         def resolve() -> None:
@@ -233,7 +231,7 @@ class Harvester:
 
     def _advanced(self, position: int) -> None:
         state = self.state
-        tail, proof = self._reading.evidence_up_to(position) or (state.tail_hash, state.proof)
+        tail, proof = self.reading.evidence_up_to(position) or (state.tail_hash, state.proof)
         cuts, continues_in = state.cuts, state.continues_in
         if self._parted is not None and position >= self._parted.end:
             cuts = tuple(cut for cut in cuts if cut != self._parted.cut)

@@ -66,7 +66,10 @@ class Input:
         joining = [each for each in self.config.parsers if isinstance(each, MultilineConfig | ContainerConfig)]
         timeouts = [parser.ends_after for parser in joining]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
-        policy = ReadPolicy(max(timeouts) if timeouts and not once else None, once, line_end=line_end)
+        policy = ReadPolicy(
+            max(timeouts) if timeouts and not once else None, once, line_end=line_end,
+            most_kept=self.max_bytes * (1 + len(joining)),
+        )  # fmt: skip
         shared = self._members(state)
         source = Source(
             file_id=state.id, path=state.path, inode=state.inode, device=state.device, input_id=self.config.id,

@@ -8,6 +8,10 @@ from shipper.source.fleet import Closed
 from shipper.source.harvester import Harvester
 from shipper.source.survey import Wanted
 
+# What may have become of the path under which an open file was found, beside REMOVED.
+MOVED = "moved"  # out of the paths
+RENAMED = "renamed"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -21,12 +21,14 @@ Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messa
 @dataclass(frozen=True, slots=True)
 class ReadPolicy:
     """`multiline_timeout`: seconds after its last line at which a message under way is ended; None: never.
-    `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read again."""
+    `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read again. `most_kept`: bytes
+    that the readers keep of a line and a message under way, at most."""
 
     multiline_timeout: float | None = None
     once: bool = False
     repeatable: bool = True
     line_end: bytes = b"\n"
+    most_kept: int = 2**31
 
 
 class Reading:
@@ -43,6 +45,7 @@ class Reading:
         "_trail",
         "_was",
         "file",
+        "is_cut_short",
         "reader",
     )
 
@@ -53,6 +56,7 @@ class Reading:
         self._chain = chain
         self._was = was
         self._is_confirmed = False
+        self.is_cut_short = False
         self._ends: deque[tuple[int, str, str]] = deque()  # of batches, with what is known of the bytes before
         self._last_end = state.position
         self.file: RawFile
@@ -114,6 +118,16 @@ class Reading:
     def padding(self) -> int:
         """NULs at the end of the file that are no content; none as long as its end was not reached."""
         return self.file.padding if isinstance(self.file, PlainFile) else 0
+
+    def cut_short(self) -> None:
+        """The next read ends the message under way, with the line that it is in; the rest is another message."""
+        self.is_cut_short = True
+        self.file.cut_here()
+
+    def took_cut(self) -> bool:
+        """Whether the last read was that one."""
+        taken, self.is_cut_short = self.is_cut_short, False
+        return taken
 
     @property
     def plain_file(self) -> LogFile | None:

@@ -129,6 +129,7 @@ class Agent:
         self.logs.mkdir(parents=True)
         self.data = directory / "data"
         self.topic = topic
+        self.settings: dict[str, Any] = {}  # beside the input and the output
         self.path = self.logs / "app.log"
         self._bootstrap = bootstrap
         self._file = directory / "shipper.yml"
@@ -143,6 +144,7 @@ class Agent:
                 "prospector.scanner.check_interval": "1s", **input_options,
             }],
             "path.data": str(self.data),
+            **self.settings,
             **self._output(),
         }  # fmt: skip
         self._file.write_bytes(orjson.dumps(config))

@@ -86,6 +86,24 @@ def test_a_hostile_file_costs_bounded_memory_and_nothing_behind_it(case: str, ag
     assert "truncated" in first["log"]["flags"]
 
 
+def test_lines_without_an_end_in_many_files_cost_no_more_than_the_bound(agent: LocalAgent) -> None:
+    names = [f"{number:03}.log" for number in range(40)]
+    size = 8 * MIB
+    for name in names:
+        (agent.logs / name).write_bytes(name.encode() + b"x" * (size - len(name)))
+    agent.settings["queue.mem.pending_bytes"] = "16MiB"
+    agent.configure()
+    agent.start()
+    await_true(lambda: len({message[:7] for message in agent.messages} & set(names)) > 30, "what was cut short")
+    assert agent.log.count("queue.mem.pending_bytes") == 1
+    for name in names:
+        agent.append("end", path=agent.logs / name)
+    await_true(lambda: sum(event["log"]["length"] for event in agent.events) == len(names) * (size + 4), "all of it")
+    memory = most_memory(agent.process.pid)
+    assert agent.stop() == 0
+    assert memory < 250 * MIB, f"{memory // MIB} MiB"
+
+
 def most_memory(pid: int) -> int:
     """The most that a process ever had in memory, in bytes."""
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM:")]

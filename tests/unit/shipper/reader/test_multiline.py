@@ -1,5 +1,6 @@
 import itertools
 import time
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from shipper.event import GONE, MULTILINE, TRUNCATED, Doc, Messages
 from shipper.reader import multiline
 from shipper.reader.base import Reader
 from shipper.reader.line import LineReader
+from shipper.reader.multiline_open import Limits, Open
 from shipper.testing import ManualClock
 from tests.short_reads import LogOnDisk
 
@@ -320,3 +322,36 @@ def test_no_pattern_holds_the_reader_up(clock: ManualClock, pattern: str) -> Non
     start = time.process_time()
     read(multiline.build(MultilineConfig(pattern=pattern), Endless(b"a" * 1_000_000 + b"!", 3, 1), 10**7, clock))
     assert time.process_time() - start < 1
+
+
+def test_a_message_of_a_million_short_lines_takes_little_more_than_its_bytes(
+    log: LogOnDisk, clock: ManualClock
+) -> None:
+    lines = 1_000_000
+    log.write(b"first\n" + b" x\n" * lines)
+    reader = open_reader(log, clock, size=100_000, max_bytes=10_000_000, max_lines=0)
+    tracemalloc.start()
+    try:
+        assert texts(read(reader)) == []
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert taken < 3 * lines * 2  # a text of its own for each line would be some 60 bytes
+    rest = reader.finish()
+    assert rest is not None
+    assert rest.texts == ["first" + "\n x" * lines]
+
+
+def test_lines_far_behind_the_first_leave_no_document(clock: ManualClock) -> None:
+    def lines() -> Messages:
+        texts = ["first", " a", " b", " c"]
+        run = Messages(0, 400, texts, [0, 100, 200, 300], [100] * 4)
+        run.docs = [{"first": 1}, {"a": 1}, {"b": 1}, {"c": 1}]
+        return run
+
+    message = Open(Limits(100, 200, "\n"))
+    message.add(lines(), 0, 4)
+    joined = Messages(0, 400)
+    message.close(joined)
+    assert joined.texts == ["first\n a\n b\n c"]
+    assert joined.docs == [{"first": 1, "a": 1, "b": 1}]

@@ -11,8 +11,9 @@ from config.model import CloseConfig, InputConfig, ReaderCloseConfig, RemovedClo
 from registry.state import REMOVED
 from shipper.errors import Truncated
 from shipper.source.closer import SOON, Closer, why_close
-from shipper.source.harvester import MOVED, RENAMED, Harvester
+from shipper.source.harvester import Harvester
 from shipper.source.input import Input
+from shipper.source.plan import MOVED, RENAMED
 from shipper.testing import ManualClock
 from tests.builders import AGENT, multiline
 from tests.reading_room import Room, acknowledge, finish, read_all

@@ -8,7 +8,8 @@ from registry.state import MISSING, REMOVED
 from shipper.source.discover import Found
 from shipper.source.entries import Claim
 from shipper.source.fleet import Closed
-from shipper.source.harvester import RENAMED, Harvester
+from shipper.source.harvester import Harvester
+from shipper.source.plan import RENAMED
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
 
 MakeRoom = Callable[..., Room]

@@ -1,0 +1,142 @@
+"""Lines and messages whose end does not come, in many files: all together are bounded, and nothing is lost."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.model import ShipperConfig
+from config.multiline import MultilineConfig
+from config.queues import MemQueue, QueueConfig
+from tests.lab import Lab
+
+MIB = 1024**2
+FILES = 12
+PART = 300 * 1024
+
+
+class SmallLab(Lab):
+    def _config(self) -> ShipperConfig:
+        return replace(super()._config(), queue=QueueConfig(mem=MemQueue(pending_bytes=MIB)))
+
+    @property
+    def pending(self) -> int:
+        return sum(each.pending_bytes for each in self.running.loop.crawler.running.values())
+
+    @property
+    def is_read(self) -> bool:
+        running = self.running.loop.crawler.running.values()
+        return len(running) == FILES and all(each.read_to == each.size for each in running)
+
+    def parts(self, name: str) -> list[str]:
+        """What arrived of a file, each once; a repeat must say the same."""
+        inode = self.inode(name)
+        found: dict[tuple[str, int], tuple[int, str]] = {}
+        for each in self.arrived:
+            if each.inode == inode:
+                assert found.setdefault((each.file_id, each.offset), (each.length, each.message)) == (
+                    each.length, each.message,
+                )  # fmt: skip
+        return [message for _, (_, message) in sorted(found.items(), key=lambda item: item[0][1])]
+
+    @property
+    def flagged(self) -> int:
+        return sum("truncated" in json.loads(record)["log"].get("flags", ()) for record in self.records)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[SmallLab]:
+    lab = SmallLab(tmp_path)
+    yield lab
+    lab.close()
+
+
+def line(number: int) -> str:
+    """One that says where a part of it comes from."""
+    return "".join(f"{number}:{at:06} " for at in range(PART // 9))
+
+
+def test_the_largest_lines_without_an_end_become_messages_and_lose_nothing(
+    lab: SmallLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(FILES):
+        lab.append(f"{number}.log", line(number))
+    lab.start()
+    lab.until(lambda: lab.is_read)
+    cut = lab.running.metrics.messages_cut_short
+    assert FILES - 5 < cut < FILES
+    lab.until(lambda: lab.flagged == cut)
+    assert lab.pending < 1.2 * MIB
+    assert "queue.mem.pending_bytes" in caplog.text
+    for number in range(FILES):
+        lab.append(f"{number}.log", "end\n")
+    lab.calm_down()
+    for number in range(FILES):
+        assert "".join(lab.parts(f"{number}.log")) == line(number) + "end"
+
+
+def test_a_line_that_was_cut_short_is_cut_there_again_after_a_kill(lab: SmallLab) -> None:
+    lab.flush = 1e9  # so that all is read again
+    for number in range(FILES):
+        lab.append(f"{number}.log", line(number))
+    lab.start()
+    lab.calm_down()
+    before = {number: lab.parts(f"{number}.log") for number in range(FILES)}
+    lab.kill()
+    lab.flush = 1.0
+    lab.start()
+    for number in range(FILES):
+        lab.append(f"{number}.log", "end\n")
+    lab.calm_down()
+    for number, parts in before.items():
+        assert lab.parts(f"{number}.log")[: len(parts)] == parts
+        assert "".join(lab.parts(f"{number}.log")) == line(number) + "end"
+
+
+def test_messages_of_many_lines_are_bounded_too(lab: SmallLab) -> None:
+    lab.parsers = (MultilineConfig(pattern=r"^\s", timeout=1e9, max_lines=10**6),)
+    content = "begin\n" + " more of it\n" * (PART // 12)
+    for number in range(FILES):
+        lab.append(f"{number}.log", content)
+    lab.start()
+    lab.calm_down()
+    assert lab.pending < 1.2 * MIB
+    assert lab.running.metrics.messages_cut_short > FILES - 5
+    for number in range(FILES):
+        lab.append(f"{number}.log", "next\nlast\n")
+    lab.calm_down()
+    for number in range(FILES):
+        assert "".join(lab.parts(f"{number}.log")).replace("\n", "") == content.replace("\n", "") + "next"
+
+
+def test_compressed_ones_are_bounded_too(lab: SmallLab) -> None:
+    lab.input = {"compression": "gzip"}
+    contents = {f"{number}.log.gz": line(number) for number in range(FILES)}
+    for name, content in contents.items():
+        packed = gzip.compress(content.encode())
+        lab.append(name, packed[: len(packed) // 2 * 2 - 8])  # the trailer is still to come
+    lab.start()
+    lab.calm_down()
+    assert lab.pending < 1.2 * MIB
+    assert lab.flagged > FILES - 5
+    for name, content in contents.items():
+        packed = gzip.compress(content.encode())
+        lab.append(name, packed[len(packed) // 2 * 2 - 8 :])
+    lab.calm_down()
+    for name, content in contents.items():
+        assert "".join(lab.parts(name)) == content
+
+
+def test_below_the_bound_every_line_waits_for_its_end(lab: SmallLab) -> None:
+    for number in range(3):
+        lab.append(f"{number}.log", line(number))
+    lab.start()
+    lab.calm_down()
+    assert lab.records == []
+    for number in range(3):
+        lab.append(f"{number}.log", "end\n")
+    lab.calm_down()
+    assert [lab.parts(f"{number}.log") for number in range(3)] == [[line(number) + "end"] for number in range(3)]

@@ -17,7 +17,7 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
-from shipper.output.kafka_errors import POISON, PURGED, Trouble
+from shipper.output.kafka_errors import LIMITS, POISON, PURGED, Trouble
 from shipper.output.lane import Flight, Lane
 
 logger = logging.getLogger(__name__)
@@ -140,8 +140,8 @@ class KafkaOutput:
         self._hold(flight)
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
-        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE and not flight.lane.alone:
-            self._trouble.request_too_large()
+        if error.code() in LIMITS and not flight.lane.alone:
+            self._trouble.request_too_large(error.code())
         if error.code() not in POISON | PURGED:
             self._trouble.say(error.code(), error.str())
 

@@ -1,6 +1,6 @@
 """Kafka's errors, sorted once, at the door.
 
-poison      the broker will never take this record:   sent alone to be sure, then rejected
+poison      the broker will never take this record:   rejected where it was refused alone in its request
 fatal       the producer is beyond repair:            replaced, everything unacknowledged is sent again
 the rest    somebody can mend it, or time does:       held and retried for ever, said in words once a minute
 """
@@ -15,12 +15,24 @@ logger = logging.getLogger(__name__)
 
 LOG_EVERY = 60.0
 
-POISON = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
+# Which limit of the topic a request exceeds. Both are on the whole request of a partition, as it is compressed.
+LIMITS = {
+    KafkaError.MSG_SIZE_TOO_LARGE: "max.message.bytes",
+    KafkaError.RECORD_LIST_TOO_LARGE: "segment.bytes",
+}
+# The second says that another record of the same request is invalid. INVALID_TIMESTAMP is not one of them: records have
+# the time at which they are sent, so it is about this host's clock, and goes for all of them until that is right.
+INVALID = frozenset({KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD})
+POISON = INVALID | LIMITS.keys()
 # What our own purge reports when a producer is replaced.
 PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 
 _CREDENTIALS = "the broker refuses the credentials; check username, password and sasl.mechanism"
 _NO_TOPIC = "the topic does not exist; create it, or let the broker create topics"
+_CLOCK = (
+    "the broker finds the time of the records wrong; set the clock of this host or of the broker, or raise the topic's "
+    "message.timestamp.before.max.ms or message.timestamp.after.max.ms"
+)
 _REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the brokers back"
 
 # What to do about it, for the person who reads the log at night.
@@ -37,6 +49,10 @@ ADVICE = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the right IdempotentWrite",
     KafkaError.NOT_ENOUGH_REPLICAS: _REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
+    KafkaError.INVALID_TIMESTAMP: _CLOCK,
+    KafkaError.POLICY_VIOLATION: "a policy of the cluster forbids it; ask who runs the cluster which one",
+    KafkaError.TOPIC_EXCEPTION: "the topic may not be written to, its name is invalid or reserved; set another topic",
+    KafkaError.UNSUPPORTED_COMPRESSION_TYPE: "the broker does not know the compression; set output.kafka.compression",
 }
 
 
@@ -67,12 +83,13 @@ class Trouble:
                 text,
             )
 
-    def request_too_large(self) -> None:
-        if self._is_due(KafkaError.MSG_SIZE_TOO_LARGE):
+    def request_too_large(self, code: int) -> None:
+        if self._is_due(code):
             logger.warning(
-                "Kafka (%s): a request is larger than the topic's max.message.bytes; it is sent again in parts, "
-                "which is slow. Raise the topic's limit, or lower output.kafka.max_message_bytes to it",
+                "Kafka (%s): a request is larger than the topic's %s; it is sent again in parts, which is slow. "
+                "Raise the topic's limit, or lower output.kafka.max_message_bytes to it",
                 self._where,
+                LIMITS[code],
             )
 
     def over(self) -> None:

@@ -58,9 +58,13 @@ def test_once_exits_1_for_a_file_that_may_not_be_read_and_delivers_the_rest(agen
     assert len(topic.records) == 1
 
 
-def limit_requests(broker: Broker, topic: Topic, size: int) -> None:
-    limit = ConfigEntry("max.message.bytes", str(size), incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[limit])
+def limit_requests(broker: Broker, topic: Topic, size: int, **others: int) -> None:
+    """`others` are further settings of the topic, with an underscore for each dot."""
+    settings = {"max.message.bytes": size} | {name.replace("_", "."): value for name, value in others.items()}
+    limits = [
+        ConfigEntry(name, str(value), incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()
+    ]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=limits)
     admin = broker.admin()
     admin.incremental_alter_configs([resource])[resource].result(10)
 
@@ -81,6 +85,30 @@ def test_an_event_the_topic_refuses_is_dead_lettered_alone_and_once_exits_3(
     (letter,) = map(orjson.loads, (agent.data / "dead_letter.ndjson").read_bytes().splitlines())
     assert letter["message"] == random_text
     assert (letter["topic"], letter["path"]) == (topic.name, str(agent.path))
+    (state,) = read(agent.data / "registry").values()
+    assert state.position == agent.path.stat().st_size
+
+
+def test_an_event_that_fits_no_segment_of_the_topic_is_dead_lettered_alone(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    smallest = 1024 * 1024  # Kafka takes no less
+    limit_requests(kafka_broker, topic, 4 * smallest, segment_bytes=smallest)
+    random_text = (
+        random.Random(3).randbytes(smallest).hex()
+    )  # two megabytes, of which no compression makes less than one
+    lines = [f"before {n}" for n in range(500)], [f"after {n}" for n in range(500)]
+    agent.append(*lines[0], random_text, *lines[1])
+
+    assert agent.once("-E", "output.kafka.max_message_bytes=4MiB") == 3
+
+    topic.await_records(1000)
+    got = sorted(topic.life_of(agent.path.stat().st_ino).items())
+    assert [value["message"] for _, value in got] == lines[0] + lines[1]
+    (letter,) = map(orjson.loads, (agent.data / "dead_letter.ndjson").read_bytes().splitlines())
+    assert letter["message"] == random_text
+    assert "larger than configured server segment size" in letter["reason"]
+    assert "a request is larger than the topic's segment.bytes" in agent.log
     (state,) = read(agent.data / "registry").values()
     assert state.position == agent.path.stat().st_size
 

@@ -40,15 +40,18 @@ class Cluster:
             record_bytes=RECORD_BYTES,
         )
         self.trouble = dice.choice([0.0, 0.1, 0.5])
+        self._too_large = dice.choice([KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE])
+        # A broker that names the invalid records of a request has its library tell the others apart.
+        self._neighbour = dice.choice([KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD])
         self._dice = dice
 
     def judge(self, request: Sequence[Sent]) -> list[int | None]:
         if self._dice.random() < self.trouble:
             return self._fail(request)
         if sum(len(sent.value) for sent in request) > REQUEST_BYTES:
-            return [KafkaError.MSG_SIZE_TOO_LARGE] * len(request)
-        if any("poison" in sent.value for sent in request):
-            return [KafkaError.INVALID_RECORD] * len(request)  # the broker refuses the batch, the library all of it
+            return [self._too_large] * len(request)
+        if any("poison" in sent.value for sent in request):  # the broker refuses the batch, the library all of it
+            return [KafkaError.INVALID_RECORD if "poison" in sent.value else self._neighbour for sent in request]
         return [None] * len(request)
 
     def _fail(self, request: Sequence[Sent]) -> list[int | None]:

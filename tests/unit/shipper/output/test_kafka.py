@@ -148,14 +148,86 @@ def test_a_request_that_is_too_large_is_no_verdict_on_its_records(desk: Desk) ->
     assert desk.rejected == []
 
 
-def test_only_the_record_that_is_refused_alone_is_rejected(desk: Desk) -> None:
-    desk.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
+# What a broker, or the client, may say of a record that is alone in its request, and whether it is about that record.
+REJECTED = [
+    (KafkaError.MSG_SIZE_TOO_LARGE, "larger than max.message.bytes, or than the client's own limit"),
+    (KafkaError.RECORD_LIST_TOO_LARGE, "larger than segment.bytes: it fits no segment of the topic"),
+    (KafkaError.INVALID_RECORD, "what the broker, or a schema check in it, finds wrong with the record"),
+    (KafkaError._INVALID_DIFFERENT_RECORD, "says that one of the request is invalid, and there is but one"),
+]
+KEPT = [
+    (KafkaError.INVALID_TIMESTAMP, "a clock is wrong; all records are refused until it is right"),
+    (KafkaError.INVALID_MSG, "CORRUPT_MESSAGE: bytes were damaged on the way; the next request has its own checksum"),
+    (KafkaError.INVALID_MSG_SIZE, "not of a produce request; nothing is known of the record"),
+    (KafkaError.POLICY_VIOLATION, "a rule for the topic or of a proxy, which somebody may change"),
+    (KafkaError.UNSUPPORTED_COMPRESSION_TYPE, "the compression is an option, and the same for all records"),
+    (KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT, "the message format is the topic's"),
+    (KafkaError.TOPIC_EXCEPTION, "the topic may not be written to"),
+    (KafkaError.TOPIC_AUTHORIZATION_FAILED, "rights may be given"),
+    (KafkaError.INVALID_REQUEST, "about the request; no record is named"),
+    (KafkaError.INVALID_REQUIRED_ACKS, "about the request; no record is named"),
+    (KafkaError.SECURITY_DISABLED, "a setting of the broker"),
+    (KafkaError.THROTTLING_QUOTA_EXCEEDED, "passes"),
+    (KafkaError.KAFKA_STORAGE_ERROR, "the broker's disk"),
+    (KafkaError.UNKNOWN, "an error within the broker; it may be about anything"),
+    (KafkaError._MSG_TIMED_OUT, "passes"),
+    (KafkaError._BAD_MSG, "an answer that the client cannot read"),
+]
+
+
+@pytest.mark.parametrize("code", [code for code, _ in REJECTED])
+def test_only_the_record_that_is_refused_alone_is_rejected(desk: Desk, code: int) -> None:
+    desk.kafka.verdict = refuse_texts(code, "poison")
     desk.publish("a", "b", "poison", "c")
     desk.publish("d", start=100)
     desk.poll(30)
     assert sorted(desk.landed) == ["a", "b", "c", "d"]
-    assert [text for text, _ in desk.rejected] == ["poison"]
+    assert desk.rejected == [("poison", KafkaError(code).str())]
     assert desk.output.in_flight == 0
+
+
+@pytest.mark.parametrize("code", [code for code, _ in KEPT])
+def test_what_is_no_verdict_on_a_record_keeps_it_until_it_is_taken(desk: Desk, clock: ManualClock, code: int) -> None:
+    desk.kafka.verdict = refuse_all(code)
+    desk.publish("alone")
+    for _ in range(10):
+        desk.poll(3)
+        clock.advance(60)
+    assert (desk.landed, desk.rejected, desk.output.in_flight) == ([], [], 1)
+    desk.kafka.verdict = accept
+    desk.poll(3)
+    assert (desk.landed, desk.rejected, desk.output.in_flight) == (["alone"], [], 0)
+
+
+def test_a_wrong_clock_has_no_record_rejected(desk: Desk, clock: ManualClock, caplog: pytest.LogCaptureFixture) -> None:
+    def verdict(request: Sequence[Sent]) -> list[int | None]:
+        """As librdkafka reports it: a broker that names several records of a request makes them all invalid."""
+        return [KafkaError.INVALID_RECORD if len(request) > 1 else KafkaError.INVALID_TIMESTAMP] * len(request)
+
+    desk.kafka.verdict = verdict
+    desk.publish("a", "b", "c")
+    for _ in range(10):
+        desk.poll(3)
+        clock.advance(60)
+    assert (desk.landed, desk.rejected, desk.output.in_flight) == ([], [], 1)
+    assert "set the clock of this host or of the broker" in caplog.text
+    desk.kafka.verdict = accept
+    desk.poll(9)
+    assert (sorted(desk.landed), desk.rejected) == (["a", "b", "c"], [])
+
+
+@pytest.mark.parametrize(
+    ("code", "limit"),
+    [(KafkaError.MSG_SIZE_TOO_LARGE, "max.message.bytes"), (KafkaError.RECORD_LIST_TOO_LARGE, "segment.bytes")],
+)
+def test_a_request_that_is_too_large_is_told_once_with_the_limit_of_the_topic(
+    desk: Desk, code: int, limit: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.kafka.verdict = refuse_texts(code, "poison")
+    desk.publish("a", "b", "poison", "c")
+    desk.poll(30)
+    (line,) = caplog.messages
+    assert f"a request is larger than the topic's {limit}; it is sent again in parts" in line
 
 
 def test_a_neighbour_in_the_request_does_not_have_a_good_record_rejected(desk: Desk) -> None:

@@ -54,7 +54,8 @@ SSL_NOT_YET = {
 }
 CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
 FILE_NOT_YET = dict.fromkeys(
-    ("rotate_every_kb", "number_of_files", "permissions", "rotate_on_startup"), "the file only grows"
+    ("rotate_every_kb", "number_of_files", "permissions", "rotate_on_startup"),
+    "the file only grows; logrotate may rename it ('create', no signal needed)",
 )
 QUEUE_NOT_YET = dict.fromkeys(
     ("disk", "spool"), "the log files themselves are the queue: the shipper waits, and reads on when it can"

@@ -35,7 +35,7 @@ class FileOutput:
     enabled: bool = field(default=True, metadata=ENABLED)
     path: str = field(metadata={"doc": "The directory of the file.", "check": not_blank})
     filename: str = field(
-        default="shipper", metadata={"doc": "The file's name; one record a line is added to it.", "check": not_blank}
+        default="shipper", metadata={"doc": "The file's name. Only one agent writes to it.", "check": not_blank}
     )
     codec: CodecConfig | None = field(default=None, metadata=UNUSED_CODEC)
 

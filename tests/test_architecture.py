@@ -39,12 +39,14 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "structured_data": set(),
     "syslog_format": {"errors", "event", "structured_data", "times"},
     "wake": set(),
+    "file_lock": set(),
+    "append_file": {"file_lock"},
     "reader": VALUES,
     # cut_text: a record is cut to the output's limit in the same way as a message to the input's.
-    "output": VALUES | {"reader.limit"},
+    "output": VALUES | {"reader.limit", "append_file", "file_lock"},
     # timestamps: a processor writes times as records have them.
     "processor": VALUES,
-    "pipeline": VALUES | {"output.base", "output.encode"},
+    "pipeline": VALUES | {"output.base", "output.encode", "append_file"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks"},
 }

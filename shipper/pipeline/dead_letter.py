@@ -6,11 +6,13 @@ events of the file share is left out: it follows from the path and the configura
 A repeat is possible, like everywhere before an acknowledgement is saved: a reader goes by file id and offset.
 """
 
+import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
-from registry.files import DiskFile, DiskFiles, write_all
+from shipper.append_file import AppendFile
 from shipper.clock import Clock
 from shipper.event import GONE, Batch, Rejection
 from shipper.output.encode import dumps
@@ -18,26 +20,20 @@ from shipper.record import readable_path, timestamp
 
 
 class DeadLetter:
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, fsync: Callable[[int], None] = os.fsync) -> None:
         self.path = path
         self._clock = clock
+        self._fsync = fsync
 
     def write(self, batch: Batch, topic: str, rejected: Sequence[Rejection]) -> None:
         """Append and fsync. Raises OSError when the disk refuses: then nothing of the batch may be resolved."""
         lines = b"".join(self._line(batch, topic, rejection) for rejection in rejected)
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            size = os.fstat(fd).st_size
-            try:
-                write_all(DiskFile(fd), lines if _ends_whole(fd, size) else b"\n" + lines)
-                os.fsync(fd)
-            except OSError:
-                os.ftruncate(fd, size)  # a half line would damage the next one
-                raise
-        finally:
-            os.close(fd)
-        # Each time: a file that a killed run made new may not be in its directory for good yet. Rejections are rare.
-        DiskFiles().fsync_dir(self.path.parent)
+        # Opened each time, for rejections are rare, and whoever takes care of them may move the file away.
+        with closing(AppendFile(self.path, self._fsync)) as file:
+            file.append(lines)
+            file.sync()
+            if not file.holds_all():
+                raise OSError(errno.ESTALE, "it was renamed, removed or truncated in that moment", str(self.path))
 
     def _line(self, batch: Batch, topic: str, rejection: Rejection) -> bytes:
         messages, source, index = batch.messages, batch.source, rejection.index
@@ -55,8 +51,3 @@ class DeadLetter:
         if members := {name: value for name, value in event.items() if value is not GONE}:
             letter["event"] = members
         return f"{dumps(letter)}\n".encode()
-
-
-def _ends_whole(fd: int, size: int) -> bool:
-    """Whether the last line has its end: a power failure in the middle of a write may have left a part of one."""
-    return size == 0 or os.pread(fd, 1, size - 1) == b"\n"

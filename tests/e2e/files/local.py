@@ -25,7 +25,7 @@ class LocalAgent(Agent):
         self.destination.parent.mkdir()
         # Larger than all else that the agent writes: see `fill_disk`.
         self.destination.write_bytes(b" " * 2**18 + b"\n")
-        self._offset = 0
+        self._inode, self._offset = self.destination.stat().st_ino, 0
         self._places: dict[tuple[str, int], dict[str, Any]] = {}
         self._all: list[str] = []
         super().__init__(directory, "", "")
@@ -46,7 +46,12 @@ class LocalAgent(Agent):
         return self._all
 
     def _read(self) -> None:
+        if not self.destination.exists():  # it was renamed, and the agent has not come by yet
+            return
         with self.destination.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if found.st_ino != self._inode or found.st_size < self._offset:  # it was rotated
+                self._inode, self._offset = found.st_ino, 0
             file.seek(self._offset)
             lines = file.read().split(b"\n")[:-1]
         for event in map(orjson.loads, filter(bytes.strip, lines)):

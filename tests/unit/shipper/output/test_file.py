@@ -1,7 +1,10 @@
 import errno
 import json
 import os
+import resource
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,17 @@ class Disk:
             os.ftruncate(fd, 0)
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         os.fsync(fd)
+
+
+@contextmanager
+def no_file_beyond(size: int) -> Iterator[None]:
+    """The kernel takes a part of a write that goes beyond, and refuses the next: as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.fixture
@@ -108,19 +122,25 @@ def test_a_disk_that_refuses_is_asked_again_after_a_while_and_told_once_a_minute
     assert "Input/output error" in caplog.text
 
 
-def test_a_write_that_fails_leaves_no_part_of_a_line(tmp_path: Path, told: Told, clock: ManualClock) -> None:
-    path = tmp_path / "shipper"
-    output = FileOutput(path, encoder(), told, clock)
-    output.publish(batch(["first"]))
+def test_a_disk_that_is_full_in_the_middle_of_a_record_leaves_no_part_of_it(
+    output: FileOutput, told: Told, clock: ManualClock, tmp_path: Path
+) -> None:
+    output.publish(batch(["before"]))
     output.poll(0)
-    whole = path.read_bytes()
-    path.write_bytes(whole + b'{"half')  # what a full disk took of the next line
-    output.publish(batch(["second"]))
+    with no_file_beyond((tmp_path / "out" / "shipper").stat().st_size + 700):
+        output.publish(batch(["fits"]))
+        output.publish(batch(["also", "half"]))
+        output.poll(0)
+        assert written(tmp_path) == ["before", "fits"]
+        clock.advance(RETRY_INTERVAL)
+        output.poll(0)
+        assert written(tmp_path) == told.texts == ["before", "fits"]
+    clock.advance(RETRY_INTERVAL)
     output.poll(0)
-    assert [json.loads(line)["message"] for line in path.read_text().splitlines()] == ["first", "second"]
+    assert written(tmp_path) == told.texts == ["before", "fits", "also", "half"]
 
 
-@pytest.mark.parametrize("rest", [b'{"half a rec', b"x" * 200_000])
+@pytest.mark.parametrize("rest", [b'{"half a rec', b'{"message":"' + b"x" * 200_000])
 def test_what_a_killed_writer_left_of_a_line_is_cut_off(
     rest: bytes, tmp_path: Path, told: Told, clock: ManualClock
 ) -> None:
@@ -130,6 +150,19 @@ def test_what_a_killed_writer_left_of_a_line_is_cut_off(
     output.publish(batch(["new"]))
     output.poll(0)
     assert [json.loads(line)["message"] for line in path.read_text().splitlines()] == ["old", "new"]
+
+
+@pytest.mark.parametrize("theirs", ['{"message":"whole"}', "no record of ours"])
+def test_what_no_writer_of_records_left_is_not_cut_off(
+    theirs: str, tmp_path: Path, told: Told, clock: ManualClock
+) -> None:
+    path = tmp_path / "shipper"
+    path.write_text(theirs)
+    output = FileOutput(path, encoder(), told, clock)
+    output.publish(batch(["new"]))
+    output.poll(0)
+    first, second = path.read_text().splitlines()
+    assert (first, json.loads(second)["message"]) == (theirs, "new")
 
 
 def test_a_lot_is_synced_before_the_next_poll(output: FileOutput, told: Told) -> None:

@@ -1,9 +1,11 @@
 import json
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from shipper.append_file import AppendFile
 from shipper.event import GONE, Rejection
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.testing import ManualClock
@@ -51,6 +53,28 @@ def test_a_disk_that_refuses_raises(tmp_path: Path, clock: ManualClock) -> None:
         DeadLetter(tmp_path / "gone" / "dead.ndjson", clock).write(batch(["a"]), "logs", [Rejection(0, "x")])
 
 
+def test_letters_go_to_a_new_file_when_somebody_moved_the_file_away(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    letter.path.rename(tmp_path / "old")
+    letter.write(batch(["b"]), "logs", [Rejection(0, "x")])
+    assert json.loads(letter.path.read_text())["message"] == "b"
+
+
+def test_a_letter_in_a_file_that_was_removed_meanwhile_does_not_count(tmp_path: Path, clock: ManualClock) -> None:
+    path = tmp_path / "dead.ndjson"
+    letter = DeadLetter(path, clock, lambda fd: path.unlink())
+    with pytest.raises(OSError, match="renamed, removed or truncated in that moment"):
+        letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+
+
+def test_a_file_that_another_process_writes_to_is_not_written_to(tmp_path: Path, clock: ManualClock) -> None:
+    letter = DeadLetter(tmp_path / "dead.ndjson", clock)
+    with closing(AppendFile(letter.path)), pytest.raises(OSError, match="in use by process"):
+        letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    assert letter.path.read_bytes() == b""
+
+
 def test_a_path_that_is_not_utf_8_can_be_written(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     made = batch(["a"])
@@ -59,8 +83,11 @@ def test_a_path_that_is_not_utf_8_can_be_written(tmp_path: Path, clock: ManualCl
     assert json.loads(letter.path.read_text())["path"] == "/var/log/\ufffd.log"
 
 
-def test_what_a_power_failure_left_of_a_line_does_not_damage_the_next(tmp_path: Path, clock: ManualClock) -> None:
+@pytest.mark.parametrize(("left", "kept"), [('{"time":"2025', []), ('{"message":"whole"}', ["whole"])])
+def test_what_a_power_failure_left_of_a_line_does_not_damage_the_next(
+    tmp_path: Path, clock: ManualClock, left: str, kept: list[str]
+) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
-    letter.path.write_text('{"time":"2025')
+    letter.path.write_text(left)
     letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
-    assert json.loads(letter.path.read_text().splitlines()[1])["message"] == "a"
+    assert [json.loads(line)["message"] for line in letter.path.read_text().splitlines()] == [*kept, "a"]

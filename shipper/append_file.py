@@ -1,0 +1,203 @@
+"""A file that gets whole lines at its end, while others may rename, remove or truncate it (logrotate does).
+
+Only one agent at a time has it: it is locked (flock), so what lies behind the last sync is ours, and is cut off when a
+write fails. A file system without locks is lived with; nothing is ever cut off there, because it could be another's:
+a half line gets an end, and stays. So does all that others add meanwhile.
+
+Others do what they like with the name, so every sync is followed by a look (`holds_all`): is the file at the path still
+this one, and still as long? Then it was so after the bytes were on disk, and whoever renames it to compress it finds
+them in it. If not, they may be in a file that was read before, or is deleted: then they are written again.
+"""
+
+import errno
+import logging
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+
+from registry.files import DiskFiles
+from shipper.file_lock import Lock, flock, lock_alone
+
+logger = logging.getLogger(__name__)
+
+
+class AppendFile:
+    """Every method may block on the disk and raise OSError, and FileInUse where it opens the file. Used by one thread.
+
+    After an OSError of `append` nothing of the data counts; after one of `sync`, `holds_all` is false.
+    """
+
+    def __init__(
+        self, path: Path, fsync: Callable[[int], None] = os.fsync, lock: Lock = flock, *, with_directory: bool = False
+    ) -> None:
+        """`with_directory`: its directory is made, too, where there is none."""
+        self._path = path
+        self._with_directory = with_directory
+        self._fsync = fsync
+        self._lock = lock
+        self._fd = -1
+        self._identity = (0, 0)
+        self._locked = True
+        self._size = 0  # by what we wrote; others may have added to it, or truncated it
+        self._synced = 0
+        self._shared = False  # another has written behind `_synced`
+        self._broken = False  # a write or a sync failed, and what is behind `_synced` cannot be relied on
+        self._open()
+
+    @property
+    def unsynced(self) -> int:
+        """Bytes that were appended since the last sync."""
+        return self._size - self._synced
+
+    def holds_all(self) -> bool:
+        """Whether it is still the file at its path, with all that was appended. If not: `recover`."""
+        try:
+            there = os.stat(self._path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return not self._broken and _identity(there) == self._identity and there.st_size >= self._size
+
+    def append(self, data: bytes) -> None:
+        """`data` is whole lines."""
+        end = os.fstat(self._fd).st_size
+        if end and os.pread(self._fd, 1, end - 1) != b"\n":
+            data = b"\n" + data  # what another has left there gets a line of its own
+        self._shared = self._shared or end > self._size
+        # Not `end` where that is less: it was truncated since the last look, and the next one must see that.
+        start = self._size = max(self._size, end)
+        rest = memoryview(data)
+        try:
+            while rest:  # a disk that is nearly full takes a part first, and refuses on the next call
+                written = os.write(self._fd, rest)
+                self._size += written
+                rest = rest[written:]
+        except OSError:
+            self._broken = True  # unless the cut succeeds
+            self._cut(start)
+            self._broken = False
+            raise
+
+    def sync(self) -> None:
+        """After it returned and `holds_all`, all that was appended survives a power failure."""
+        self._broken = True
+        self._fsync(self._fd)
+        self._broken = self._shared = False
+        self._synced = self._size
+
+    def recover(self) -> None:
+        """Go back to the last sync, in the file that is at the path now: what was appended since is to be appended
+        again."""
+        if self._is_at_path():
+            size = os.fstat(self._fd).st_size
+            if size < self._size and not self._broken:
+                logger.warning(
+                    "%s was truncated by another program; records that it had not copied by then are lost. Have it "
+                    "renamed instead ('create' in logrotate, without 'copytruncate'): no signal is needed", self._path,
+                )  # fmt: skip
+            # After a sync that failed: the kernel may have dropped pages that it could not write, and forgotten it.
+            # Only writing them again makes a later sync mean something.
+            if not self._shared:
+                self._cut(self._synced)
+            self._size = self._synced = os.fstat(self._fd).st_size
+        else:
+            self._open()
+        self._broken = self._shared = False
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def _is_at_path(self) -> bool:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return _identity(os.stat(self._path)) == self._identity
+        return False
+
+    def _cut(self, end: int) -> None:
+        """Back to `end`, if nobody has added to what we wrote, or truncated it."""
+        if self._locked and os.fstat(self._fd).st_size == self._size:
+            os.ftruncate(self._fd, end)
+            self._size = end
+
+    def _open(self) -> None:
+        """The file at the path, made if it is not there; the one that was open until now is closed."""
+        if self._with_directory:
+            _make_directory(self._path.parent)
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "it is not a plain file", str(self._path))
+            locked = self._try_lock(fd)
+            size = _cut_torn_record(fd) if locked else os.fstat(fd).st_size
+            # Else a power failure could take the file, with all that was fsynced in it.
+            DiskFiles().fsync_dir(Path(os.path.realpath(self._path)).parent)
+        except OSError:
+            os.close(fd)
+            raise
+        last, self._fd, self._locked = self._fd, fd, locked
+        self._identity = _identity(os.fstat(fd))
+        self._size = self._synced = size
+        if last >= 0:
+            with suppress(OSError):  # a network file system may not know it any more
+                self._say_what_became_of(last)
+            with suppress(OSError):
+                os.close(last)
+
+    def _try_lock(self, fd: int) -> bool:
+        refusal = lock_alone(fd, self._path, self._lock)
+        if refusal is not None and self._locked:  # said once
+            logger.warning(
+                "%s cannot be locked: %s. Make sure that no other agent writes to it", self._path, refusal.strerror
+            )
+        return refusal is None
+
+    def _say_what_became_of(self, fd: int) -> None:
+        if os.fstat(fd).st_nlink:
+            logger.info("%s was renamed; the next records go to a new file there", self._path)
+        else:
+            logger.warning(
+                "%s was removed, with its records unless it was renamed and compressed first; the next ones go to a "
+                "new file there", self._path,
+            )  # fmt: skip
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _make_directory(directory: Path) -> None:
+    missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
+    for each in reversed(missing):
+        try:
+            each.mkdir(exist_ok=True)
+        except FileExistsError:  # a file, or a symlink to nothing
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(each)) from None
+        DiskFiles().fsync_dir(each.parent)  # or a power failure takes it, with all that was fsynced in it
+
+
+def _cut_torn_record(fd: int) -> int:
+    """Cut off what a killed writer left of a record, and return the size. What does not look like that is another's:
+    a record whose line end an editor took off, or all of a file that was never one of ours."""
+    size = os.fstat(fd).st_size
+    start = size
+    while start > 0:
+        step = min(start, 65536)
+        newline = os.pread(fd, step, start - step).rfind(b"\n")
+        if newline >= 0:
+            start += newline + 1 - step
+            break
+        start -= step
+    if os.pread(fd, 1, start) != b"{" or _is_document(os.pread(fd, size - start, start)):
+        return size
+    os.ftruncate(fd, start)
+    return start
+
+
+def _is_document(data: bytes) -> bool:
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    return True

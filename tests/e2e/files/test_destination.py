@@ -1,0 +1,102 @@
+"""What others do with the file that a real agent ships to: a second agent, and what rotates it."""
+
+import gzip
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.e2e.files.local import LocalAgent, compress, copytruncate, numbered, older, rotate
+from tests.e2e.running import await_true
+
+
+@pytest.fixture
+def second(agent: LocalAgent, tmp_path: Path) -> Iterator[LocalAgent]:
+    """With logs and a registry of its own, and the same destination."""
+    (tmp_path / "second").mkdir()
+    second = LocalAgent(tmp_path / "second")
+    second.destination = agent.destination
+    second.configure()
+    yield second
+    second.end()
+
+
+def test_a_second_agent_on_the_file_ends_at_once_and_says_who_has_it(agent: LocalAgent, second: LocalAgent) -> None:
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    second.append("not yet")
+    assert second.once() == 1
+    assert f"output.file {agent.destination}: it is in use by process {agent.process.pid}" in second.log
+    agent.append("two")
+    agent.await_messages("one", "two")
+    agent.kill()
+    assert second.once() == 0
+    assert agent.messages == ["one", "two", "not yet"]
+
+
+def renamed(agent: LocalAgent) -> None:
+    rotate(agent.destination)
+
+
+def copied(agent: LocalAgent) -> None:
+    """While the agent stands still: what it writes between the copy and the truncation nobody can keep."""
+    agent.freeze()
+    await_true(lambda: " T " in Path(f"/proc/{agent.process.pid}/stat").read_text(), "stopped")
+    older(agent.destination).unlink(missing_ok=True)
+    copytruncate(agent.destination)
+    older(agent.destination).rename(agent.destination.with_name(f"copy {time.time_ns()}"))
+    agent.thaw()
+
+
+def packed(agent: LocalAgent) -> None:
+    compress(agent.destination.rename(agent.destination.with_name(f"packed {time.time_ns()}")))
+
+
+def await_some(agent: LocalAgent) -> None:
+    """Until it is writing, and most likely not done with it."""
+    await_true(lambda: agent.destination.exists() and agent.destination.stat().st_size > 0, "written to")
+
+
+def arrived(directory: Path) -> set[str]:
+    found: set[str] = set()
+    for path in directory.iterdir():
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        assert b"\0" not in content
+        whole = content.split(b"\n")[:-1]
+        found |= {orjson.loads(line)["message"] for line in whole if line.strip()}
+    return found
+
+
+@pytest.mark.parametrize("how", [renamed, copied, packed])
+def test_a_destination_that_is_rotated_while_it_is_written_to_loses_nothing(
+    agent: LocalAgent, how: Callable[[LocalAgent], None]
+) -> None:
+    lines = [numbered(f"part {part}", 2000) for part in range(5)]
+    agent.append("the start")
+    agent.start()
+    agent.await_messages("the start")
+    for part in lines:
+        agent.append(*part)
+        await_some(agent)
+        how(agent)
+        agent.process.send_signal(signal.SIGHUP)
+    agent.append("the end")
+    agent.await_messages("the end")
+    assert agent.stop() == 0
+    assert arrived(agent.destination.parent) == {"the start", "the end", *(line for part in lines for line in part)}
+
+
+def test_a_destination_that_is_removed_is_given_back_to_the_disk_and_made_again(agent: LocalAgent) -> None:
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    os.unlink(agent.destination)
+    await_true(lambda: agent.destination.exists() and not agent.holds_deleted_files(), "made again", timeout=10)
+    agent.append("two")
+    agent.await_messages("two")
+    assert agent.stop() == 0

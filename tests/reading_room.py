@@ -37,6 +37,7 @@ class Books:
     def __init__(self, states: Iterable[FileState] = ()) -> None:
         self.states = {state.id: state for state in states}
         self.written = dict(self.states)
+        self.removals: list[str] = []
         self.tickets: list[Saved] = []
         self.saves: list[list[str]] = []  # the ids of each
 
@@ -44,6 +45,7 @@ class Books:
         self.written |= {state.id: state for state in states}
 
     def remove(self, file_id: str) -> None:
+        self.removals.append(file_id)
         self.written.pop(file_id, None)
 
     def save(self, states: list[FileState]) -> Saved:

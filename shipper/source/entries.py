@@ -9,6 +9,7 @@ from registry.registrar import Registrar
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
+from shipper.source.cleaning import Cleaning
 from shipper.source.discover import FileKey, Found
 from shipper.source.doubts import INODE_USED_AGAIN, NOT_THERE, OF_NO_INPUT, REWRITTEN, STOPPED, Doubts
 from shipper.source.identity import Name, name_of_entry
@@ -47,6 +48,7 @@ class Entries:
         self.asleep: dict[Name, FileState] = {}
         self.claimed: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.orphans = Orphans()
+        self.clean = Cleaning(registrar, clock, inputs, self.asleep, self.orphans).clean
         self._closed: set[str] = set()  # ids of files that this agent read itself
         self.doubts = Doubts(registrar, metrics, self.orphans)
         for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):
@@ -200,24 +202,6 @@ class Entries:
                 continue
             self.doubts.add(state.id, NOT_THERE if state.input in self._inputs else OF_NO_INPUT)
             self.orphan(self.ended(state, MISSING))
-
-    def clean(self) -> None:
-        """Forget what was kept long enough. The entry of a file that is there leaves the registry only: while this
-        runs, no line of it is read twice."""
-        now = self._clock.time()
-        for state in [each for each in self.orphans.states.values() if 0 <= each.ttl < now - each.updated]:
-            self.orphans.remove(state.id)
-            self._registrar.remove(state.id)
-        for state in list(self.asleep.values()):
-            if state.ended is not None and 0 <= state.ttl < now - state.updated:
-                del self.asleep[name_of_entry(state)]
-                self._registrar.remove(state.id)
-            elif 0 < self._inactive_after(state) < now - state.updated:
-                self._registrar.remove(state.id)
-
-    def _inactive_after(self, state: FileState) -> float:
-        source = self._inputs.get(state.input)
-        return source.config.clean_inactive if source is not None else 0.0
 
     def _taken(self, known: FileState, opened: Opened) -> FileState:
         found = opened.found

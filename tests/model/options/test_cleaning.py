@@ -2,6 +2,7 @@
 
 import pytest
 
+from registry.load import read
 from tests.model.user_lab import HOUR, UserLab
 
 
@@ -28,6 +29,7 @@ def test_a_file_that_clean_inactive_forgot_and_that_has_news_goes_on_while_the_a
     lab.start()
     lab.until_messages("one")
     lab.pass_time(3 * HOUR)
+    lab.until(lambda: read(lab.data / "registry") == {}, seconds=0.0005)
     lab.append("a.log", "two\n")
     lab.date("a.log")
     lab.until_messages("one", "two")
@@ -36,6 +38,24 @@ def test_a_file_that_clean_inactive_forgot_and_that_has_news_goes_on_while_the_a
     lab.start()
     lab.pass_time(600)
     assert lab.messages == ["one", "two"]
+
+
+def test_a_file_that_clean_inactive_forgot_and_that_is_written_to_while_the_agent_is_down_is_sent_again(
+    lab: UserLab,
+) -> None:
+    """As the option says: nobody knows any more what of it was shipped, and no line may be lost."""
+    lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
+    lab.append("a.log", "one\n")
+    lab.date("a.log")
+    lab.start()
+    lab.until_messages("one")
+    lab.pass_time(3 * HOUR)
+    lab.stop()
+    lab.append("a.log", "two\n")
+    lab.date("a.log")
+    lab.start()
+    lab.until_messages("one", "one", "two")
+    assert len({each.file_id for each in lab.arrived}) == 2
 
 
 @pytest.mark.parametrize("cleans", [True, False])

@@ -535,6 +535,40 @@ def test_clean_inactive_forgets_a_file_on_disk_and_not_while_this_runs(make_room
     assert room.entries.claim(opened) is not None
 
 
+def test_what_clean_inactive_has_forgotten_is_not_written_again_at_each_cleaning(make_room: MakeRoom) -> None:
+    room = make_room(clean_inactive=2 * HOUR, ignore_older=HOUR)
+    room.write("app.log", b"one\n")
+    known = know(room, entry_of(room.path("app.log"), 4, updated=room.clock.time()))
+    room.clock.advance(2 * HOUR + 1)
+    room.entries.clean()
+    room.entries.clean()
+    assert room.books.removals == [known.id]
+
+
+def test_clean_inactive_forgets_again_what_was_noted_since(make_room: MakeRoom) -> None:
+    room = make_room(clean_inactive=2 * HOUR, ignore_older=HOUR)
+    room.write("app.log", b"one\n")
+    known = know(room, entry_of(room.path("app.log"), 4, updated=room.clock.time()))
+    room.clock.advance(2 * HOUR + 1)
+    room.entries.clean()
+    room.entries.note_path(known, "/l/other.log")
+    assert known.id in room.books.written
+    room.clock.advance(2 * HOUR + 1)
+    room.entries.clean()
+    assert known.id not in room.books.written
+
+
+def test_clean_inactive_forgets_a_deleted_file_that_clean_removed_keeps(make_room: MakeRoom) -> None:
+    room = make_room(clean_removed=False, clean_inactive=100 * HOUR, ignore_older=HOUR)
+    orphan = missing(room, b"one\n", 4)
+    room.clock.advance(100 * HOUR)
+    room.entries.clean()
+    assert orphan.id in room.books.written
+    room.clock.advance(1)
+    room.entries.clean()
+    assert (orphan.id in room.books.written, room.entries.orphans.states) == (False, {})
+
+
 def test_by_default_a_file_that_is_there_is_never_forgotten(room: Room) -> None:
     room.write("app.log", b"one\n")
     known = know(room, entry_of(room.path("app.log"), 4, updated=room.clock.time()))

@@ -90,7 +90,9 @@ class RegistryConfig:
         default="registry", metadata={"doc": "The registry's directory, below path.data.", "check": not_blank}
     )
     flush: Duration = field(default=1.0, metadata={"doc": "How often moved positions are written."})
-    file_permissions: str = field(default="0600", metadata={"doc": "The mode of the registry's files."})
+    file_permissions: str = field(
+        default="0600", metadata={"doc": "The mode of the registry's files; those that are there get it at the start."}
+    )
 
     def check(self) -> Iterator[Finding]:
         if not re.fullmatch("0?[0-7]{3}", self.file_permissions):

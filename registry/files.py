@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import stat
 from contextlib import suppress
@@ -11,6 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from registry.errors import RegistryLocked, RegistryMisplaced
+
+_logger = logging.getLogger(__name__)
+
+LOCK = "lock"
 
 
 class File(Protocol):
@@ -43,6 +48,9 @@ class Files(Protocol):
 
     def fsync_dir(self, directory: Path) -> None:
         """After it returned, the renames done so far survive a power failure."""
+
+    def give_mode(self, path: Path) -> None:
+        """Give a file that may have been made under other options the permissions of a new one. Raises nothing."""
 
 
 def write_all(file: File, data: bytes) -> None:
@@ -113,14 +121,16 @@ def _refuse_dangling(path: Path) -> None:
 
 
 class DiskFiles:
-    def __init__(self, file_mode: int = 0o600, directory_mode: int = 0o750) -> None:
-        self._file_mode = file_mode
+    def __init__(self, file_mode: int | None = None, directory_mode: int = 0o750) -> None:
+        """Without `file_mode` new files get 600, and those that are there keep what they have."""
+        self._file_mode = 0o600 if file_mode is None else file_mode
+        self._keeps_modes = file_mode is None
         self._directory_mode = directory_mode
 
     def lock(self, directory: Path) -> DiskFile:
         self.make(directory)
         # Not emptied by opening: the bytes are the holder's pid until the lock is ours.
-        descriptor = _open(directory / "lock", os.O_RDWR | os.O_CREAT, self._file_mode)
+        descriptor = _open(directory / LOCK, os.O_RDWR | os.O_CREAT, self._file_mode)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -160,6 +170,25 @@ class DiskFiles:
             path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, somebody else's file
         flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_EXCL if fresh else 0)
         return DiskFile(_open(path, flags, self._file_mode))
+
+    def give_mode(self, path: Path) -> None:
+        if self._keeps_modes:
+            return
+        try:
+            descriptor = _open(path, os.O_RDONLY)
+        except OSError:
+            return  # whoever reads or writes it says so
+        try:
+            if stat.S_IMODE(os.fstat(descriptor).st_mode) != self._file_mode:
+                os.fchmod(descriptor, self._file_mode)
+        except OSError as error:  # another user's, or a file system without permissions
+            _logger.warning(
+                "%s: its permissions cannot be made %03o, as registry.file_permissions asks (%s); it is used as it is. "
+                "Let the user that runs the shipper own it, or set what it has",
+                path, self._file_mode, error.strerror,
+            )  # fmt: skip
+        finally:
+            os.close(descriptor)
 
     def rename(self, source: Path, target: Path) -> None:
         source.rename(target)

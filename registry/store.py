@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Self
 
 from registry import form
-from registry.files import File, Files, write_all
+from registry.files import LOCK, File, Files, write_all
 from registry.load import CHECKPOINT, LOG, Loaded, load, read
 from registry.state import FileState
 
@@ -73,6 +73,8 @@ class Store:
         with ExitStack() as undo:
             lock = files.lock(directory)
             undo.callback(lock.close)
+            for name in (LOCK, CHECKPOINT, LOG):
+                files.give_mode(directory / name)
             found = load(directory, files.read(directory / CHECKPOINT), files.read(directory / LOG))
             store = cls(directory, files, lock, found, checkpoint_after)
             store._open_log(found)

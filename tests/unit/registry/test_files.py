@@ -12,7 +12,10 @@ import pytest
 
 from registry.errors import RegistryLocked
 from registry.files import DiskFile, DiskFiles, Files, write_all
+from registry.state import FileState
+from registry.store import Store
 from registry.testing import CrashingFiles
+from tests.powers import without_powers
 
 ROOT = Path(__file__).parents[3]
 
@@ -133,6 +136,38 @@ def test_the_modes_can_be_configured(tmp_path: Path) -> None:
     files.lock(tmp_path / "registry").close()
     assert stat.S_IMODE((tmp_path / "registry").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "registry" / "lock").stat().st_mode) == 0o640
+
+
+def modes(directory: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()}
+
+
+def test_files_that_are_there_get_new_permissions_when_the_registry_is_opened(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, DiskFiles(0o600), checkpoint_after=0)
+    store.append([FileState("one", "/l", 1, 2), FileState("two", "/m", 1, 3)])
+    store.append([FileState("one", "/l", 1, 2)])
+    store.close()
+    names = ("lock", "log.ndjson", "checkpoint.ndjson")
+    assert modes(tmp_path) == dict.fromkeys(names, 0o600)
+    Store.open(tmp_path, DiskFiles(0o640)).close()
+    assert modes(tmp_path) == dict.fromkeys(names, 0o640)
+    Store.open(tmp_path, DiskFiles()).close()  # a command without the configuration
+    assert modes(tmp_path) == dict.fromkeys(names, 0o640)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of somebody else")
+def test_permissions_that_cannot_be_given_are_told_and_the_file_is_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "log.ndjson"
+    file.write_text("")
+    file.chmod(0o666)
+    os.chown(file, 65534, 65534)
+    with without_powers():
+        DiskFiles(0o640).give_mode(file)
+    (told,) = caplog.messages
+    assert told.startswith(f"{file}: its permissions cannot be made 640, as registry.file_permissions asks (Operation")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o666
 
 
 HOLDER = """

@@ -46,6 +46,7 @@ MULTI_BYTE = ("gb18030", "big5hkscs", "euc-jp", "cp932", "cp949", "iso2022-jp-ex
 # In these, no byte below this one is part of another character.
 NEVER_A_PART = 0x30
 
+OF_ISO = "it is the byte 85 in iso8859-1 and the other iso8859 encodings"
 EVERYWHERE = "every encoding has auto, line_feed and carriage_return_line_feed"
 
 
@@ -99,7 +100,8 @@ def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
         # In either byte order a terminator has the same length, and which of them it is is known when a file is read.
         raw = characters.encode(charset.codec or "utf-16-le", "ignore")
     if not raw:
-        raise ValueError(f"encoding {encoding} has no character {terminator}; {EVERYWHERE}")
+        instead = f"{OF_ISO}; " if charset.table and terminator == "next_line" else ""
+        raise ValueError(f"encoding {encoding} has no character {terminator}; {instead}{EVERYWHERE}")
     if not charset.table and charset.codec in MULTI_BYTE and max(raw) >= NEVER_A_PART:
         reason = f"encoding {encoding} writes {terminator} in bytes that other characters are made of too"
         raise ValueError(f"{reason}, so it is not supported; {EVERYWHERE}")

@@ -39,13 +39,30 @@ class FlatInput(EveryInput):
     max_bytes: Size = field(default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1})
     json: NdjsonConfig | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "Makes members of JSON lines, before `multiline`.", "read_as": JsonSection},
+        metadata={
+            "since": "0.2",
+            "doc": "Makes members of JSON lines, before `multiline`; also where it is `{}`.",
+            "read_as": JsonSection,
+            "null": "absent",
+        },
     )
     multiline: MultilineConfig | None = field(default=None, metadata={"doc": "Joins lines to one message."})
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
         return tuple(parser for parser in (self.json, self.multiline) if parser is not None)
+
+    def check_lines(self) -> Iterator[Finding]:
+        """What is asked of all three."""
+        yield from check_terminator(self.encoding, self.line_terminator)
+        if self.json is None or self.json.message_key:
+            return
+        asked = {"multiline": self.multiline, "include_lines": self.include_lines, "exclude_lines": self.exclude_lines}
+        for name in (name for name, value in asked.items() if value):
+            yield (
+                "json.message_key",
+                f"missing; {name} needs it: name the member of the JSON that is the message, as in 'message_key: log'",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +116,11 @@ class LogInput(FlatInput):
         },
     )
     clean_inactive: DurationOrNever = field(
-        default=0.0, metadata={"doc": "Forgets a file not written to for so long; 0 or -1 is never."}
+        default=0.0,
+        metadata={
+            "doc": "Forgets a file not written to for so long, also if it is still there: if it is written to again, "
+            "it is read on, and after a restart from its start. 0 or -1 is never."
+        },
     )
     clean_removed: bool = field(
         default=True, metadata={"doc": "Forgets a file that is gone, a day later; a copy of it is known until then."}
@@ -107,7 +128,7 @@ class LogInput(FlatInput):
 
     def check(self) -> Iterator[Finding]:
         yield from cleaning(self.clean_inactive, self.ignore_older, self.scan_frequency, "scan_frequency")
-        yield from check_terminator(self.encoding, self.line_terminator)
+        yield from self.check_lines()
 
     def becomes(self) -> InputConfig:
         return InputConfig(
@@ -151,7 +172,7 @@ class StdinInput(FlatInput):
     id: str = field(default="stdin", metadata={"doc": "The input's own name.", "check": not_blank})
 
     def check(self) -> Iterator[Finding]:
-        yield from check_terminator(self.encoding, self.line_terminator)
+        yield from self.check_lines()
 
     def becomes(self) -> InputConfig:
         return InputConfig(

@@ -17,6 +17,8 @@ from config.units import Duration, DurationOrNever, Size, readable_duration
 InputType = Literal["filestream", "log", "container", "stdin"]
 Compression = Literal["none", "gzip", "auto"]
 
+_WITHOUT_ID = ".global"  # in Filebeat's registry
+
 
 def parse_compression(text: str) -> Compression:
     """Filebeat's "" is our "none". Raises ValueError."""
@@ -109,6 +111,12 @@ class DeleteConfig:
     grace_period: Duration = field(default=1800.0, metadata={"doc": "How long after that; news in the file stop it."})
 
 
+def _own_id(text: str) -> Iterator[Finding]:
+    yield from not_blank(text)
+    if text == _WITHOUT_ID:
+        yield "", f"'{_WITHOUT_ID}' is what Filebeat calls inputs without an id; give the input another one"
+
+
 def cleaning(clean_inactive: float, ignore_older: float, interval: float, interval_name: str) -> Iterator[Finding]:
     """An entry may go only when its file is ignored: one forgotten earlier would be read again from its start."""
     if clean_inactive <= 0:
@@ -129,7 +137,7 @@ class InputConfig(EveryInput):
     id: str = field(
         metadata={
             "doc": "The input's own name; positions are kept under it.",
-            "check": not_blank,
+            "check": _own_id,
             "missing": "every filestream input needs an id of its own, as in 'id: nginx'",
         }
     )
@@ -158,7 +166,11 @@ class InputConfig(EveryInput):
     )
     close: CloseConfig = field(default_factory=CloseConfig)
     clean_inactive: DurationOrNever = field(
-        default=0.0, metadata={"doc": "Forgets a file not written to for so long; 0 or -1 is never."}
+        default=0.0,
+        metadata={
+            "doc": "Forgets a file not written to for so long, also if it is still there: if it is written to again, "
+            "it is read on, and after a restart from its start. 0 or -1 is never."
+        },
     )
     clean_removed: bool = field(
         default=True, metadata={"doc": "Forgets a file that is gone, a day later; a copy of it is known until then."}

@@ -31,7 +31,8 @@ class JsonOptions:
         default="", metadata={"doc": "The member that becomes `@metadata._id`, dotted; it must be a text."}
     )
     ignore_decoding_error: bool = field(
-        default=False, metadata={"doc": "No log line about lines that are no JSON; there is one a file otherwise."}
+        default=False,
+        metadata={"doc": "No log line about lines that are no JSON; there is one a file and minute otherwise."},
     )
 
 
@@ -55,15 +56,13 @@ class NdjsonConfig(JsonOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonSection(JsonOptions):
-    """`json.*`, which becomes the parser, and nothing where all of it is left out."""
+    """`json.*`, which becomes the parser, also where it is `{}`."""
 
-    keys_under_root: bool | None = field(
-        default=None, metadata={"doc": "Puts the members at the top of the event; below `json` otherwise."}
+    keys_under_root: bool = field(
+        default=False, metadata={"doc": "Puts the members at the top of the event; below `json` otherwise."}
     )
 
-    def becomes(self) -> NdjsonConfig | None:
-        if self == JsonSection():
-            return None
+    def becomes(self) -> NdjsonConfig:
         return NdjsonConfig(
             target="" if self.keys_under_root else "json",
             overwrite_keys=self.overwrite_keys,

@@ -10,6 +10,7 @@ A field's metadata, all optional:
     split     what separates items of a list that is written as one scalar
     missing   what to say more when a required option is absent
     read_as   the model that YAML is matched against, where it is not the hint's; or Kinds or Named, which choose one
+    null      "absent" where a section without a value (`json:`) is none at all, and not one of defaults
     unused    why the value, which is checked as any other, changes nothing: a note to whoever writes it
     recursive the section, or list of them, may hold sections of the same model: whoever lists options stops there
 

@@ -132,7 +132,7 @@ class Walk:
             self._report.note(spot, option.about["unused"])
         if option.always and (node is not None or "missing" not in option.about):
             return self.section(option.section, node or Table((), spot.place), spot)
-        if node is None or (is_null(node) and (option.section is None or option.many)):
+        if node is None or (is_null(node) and (option.section is None or option.many or "null" in option.about)):
             if option.required:
                 return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
             return option.default

@@ -37,7 +37,7 @@ def build(
             case MultilineConfig():
                 return multiline.build(parser, reader, max_bytes, clock)
             case NdjsonConfig():
-                return NdjsonReader(reader, parser, shared, keep_null=config.keep_null)
+                return NdjsonReader(reader, parser, shared, clock, keep_null=config.keep_null)
             case IncludeMessageConfig():
                 return SelectReader(reader, parser.patterns, (), metrics)
             case ContainerConfig():

@@ -10,6 +10,7 @@ import logging
 import orjson
 
 from config.ndjson import NdjsonConfig
+from shipper.clock import Clock
 from shipper.event import Doc, Messages
 from shipper.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
 from shipper.reader.base import Reader
@@ -17,17 +18,21 @@ from shipper.reader.json_members import JsonMembers
 
 logger = logging.getLogger(__name__)
 
+LOG_EVERY = 60.0  # seconds between two log lines about a file: one of another format has as many errors as lines
+
 
 class NdjsonReader:
     """`shared`: the members that all records of the file have. With `keep_null` members that are null stay."""
 
-    def __init__(self, reader: Reader, config: NdjsonConfig, shared: Doc, *, keep_null: bool) -> None:
+    def __init__(self, reader: Reader, config: NdjsonConfig, shared: Doc, clock: Clock, *, keep_null: bool) -> None:
         self._reader = reader
         self._config = config
         self._members = JsonMembers(config, shared, keep_null=keep_null)
         self._keep_null = keep_null
         self._path = shared.get("log", {}).get("file", {}).get("path", "")
-        self._told = config.ignore_decoding_error
+        self._clock = clock
+        self._told_at: float | None = None
+        self._untold = 0  # errors since then
 
     @property
     def pending_since(self) -> float | None:
@@ -91,11 +96,16 @@ class NdjsonReader:
         return text, doc
 
     def _tell(self, offset: int, why: str) -> None:
-        """Once: a file of another format has as many as it has lines."""
-        if not self._told:
-            self._told = True
-            logger.warning(
-                "%s: the line at offset %d is no JSON object (%s); it is sent as the text it is, and so is every other "
-                "one of this file, without being told",
-                self._path, offset, why,
-            )  # fmt: skip
+        now = self._clock.monotonic()
+        if self._config.ignore_decoding_error:
+            return
+        if self._told_at is not None and now - self._told_at < LOG_EVERY:
+            self._untold += 1
+            return
+        others = f", and so were {self._untold} others since the last report" if self._untold else ""
+        logger.warning(
+            "%s: the line at offset %d is no JSON object (%s); it is sent as the text that it is%s. Leave the file out "
+            "of inputs that decode JSON, or silence this by ignore_decoding_error: true (at most one a minute)",
+            self._path, offset, why, others,
+        )  # fmt: skip
+        self._told_at, self._untold = now, 0

@@ -69,7 +69,11 @@ def test_line_feeds_end_lines_in_every_encoding(terminator: LineTerminator) -> N
 @pytest.mark.parametrize(
     ("encoding", "terminator", "message"),
     [
-        ("latin1", "next_line", "encoding latin1 has no character next_line"),
+        (
+            "latin1",
+            "next_line",
+            "encoding latin1 has no character next_line; it is the byte 85 in iso8859-1 and the other iso8859",
+        ),
         ("iso8859-1", "line_separator", "encoding iso8859-1 has no character line_separator"),
         ("shift-jis", "next_line", "encoding shift-jis has no character next_line"),
         ("gbk", "next_line", "encoding gbk writes next_line in bytes that other characters are made of too"),
@@ -80,6 +84,12 @@ def test_a_terminator_that_cannot_be_told_is_refused(encoding: str, terminator: 
     assert option == "line_terminator"
     assert found.startswith(message)
     assert "every encoding has auto" in found
+
+
+def test_next_line_is_the_byte_85_where_it_is_no_letter_and_what_ebcdic_has_for_it() -> None:
+    of_iso = [name for name in NAMES if charset_of(name).codec.startswith("iso8859-")]
+    assert {encoded_terminator(name, "next_line") for name in of_iso} == {b"\x85"}
+    assert {encoded_terminator(name, "next_line") for name in NAMES if "ebcdic" in name} == {b"\x15"}
 
 
 def test_a_terminator_that_the_encoding_has_is_nothing_to_tell() -> None:

@@ -224,6 +224,16 @@ def test_every_input_needs_an_id_of_its_own(lab: Lab) -> None:
     ]
 
 
+def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) -> None:
+    problem = "shipper.inputs[0].id: '.global' is what Filebeat calls inputs without an id; give the input another one"
+    assert lab.problems("shipper.inputs: [{id: .global, paths: [x]}]\noutput.console:\n") == [
+        f"shipper.yml:1: {problem}"
+    ]
+    assert (
+        lab.load("shipper.inputs: [{type: log, id: .global, paths: [x]}]\noutput.console:\n").inputs[0].id == ".global"
+    )
+
+
 def test_all_mistakes_of_all_inputs_are_told_at_once(lab: Lab) -> None:
     inputs = "- {paths: []}\n- {id: b, path: [x]}\n"
     assert [problem.partition(";")[0] for problem in lab.problems(f"shipper.inputs:\n{inputs}output.consol:\n")] == [

@@ -87,7 +87,8 @@ def test_where_keys_go_is_said_by_the_target(lab: Lab) -> None:
         ("json.message_key: log", NdjsonConfig(target="json", message_key="log")),
         (f"json: {{keys_under_root: true, {WRITTEN}}}", NdjsonConfig(**ALL)),
         ("json:", None),
-        ("json: {}", None),
+        ("json: {}", NdjsonConfig(target="json")),
+        ("json: {overwrite_keys: false}", NdjsonConfig(target="json")),
     ],
 )
 def test_the_older_json_becomes_the_parser(lab: Lab, kind: str, written: str, parser: NdjsonConfig | None) -> None:
@@ -100,6 +101,31 @@ def test_the_older_json_comes_before_multiline(lab: Lab) -> None:
     assert isinstance(first, NdjsonConfig)
     assert isinstance(second, MultilineConfig)
     assert second.pattern == "x"
+
+
+@pytest.mark.parametrize("kind", ["log", "container", "stdin"])
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("multiline.pattern: x", "multiline"),
+        ("include_lines: [x]", "include_lines"),
+        ("exclude_lines: [x]", "exclude_lines"),
+    ],
+)
+def test_what_works_on_the_message_needs_a_message_key(lab: Lab, kind: str, written: str, name: str) -> None:
+    paths = "" if kind == "stdin" else "paths: [x], "
+    text = "shipper.inputs:\n- {{type: {}, {}{}, json: {{{}}}}}\noutput.console:\n"
+    assert lab.problems(text.format(kind, paths, written, "keys_under_root: true")) == [
+        f"shipper.yml:2: shipper.inputs[0].json.message_key: missing; {name} needs it: name the member of the JSON "
+        "that is the message, as in 'message_key: log'"
+    ]
+    assert len(lab.load(text.format(kind, paths, written, "message_key: log")).inputs) == 1
+    assert len(lab.load(text.format(kind, paths, "tags: [x]", "keys_under_root: true")).inputs) == 1
+
+
+def test_the_parsers_of_a_filestream_may_be_in_any_order_without_a_message_key(lab: Lab) -> None:
+    """As in Filebeat, which does not look at them."""
+    assert len(load(lab, "parsers: [ndjson: {}, multiline.pattern: x], include_lines: [x]").inputs[0].parsers) == 2
 
 
 def test_the_older_json_has_no_target(lab: Lab) -> None:

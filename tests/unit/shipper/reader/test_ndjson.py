@@ -11,7 +11,8 @@ from config.ndjson import NdjsonConfig
 from shipper.event import Batch, Doc, Messages
 from shipper.json_fields import DEEPEST
 from shipper.output.encode import Encoder
-from shipper.reader.ndjson import NdjsonReader
+from shipper.reader.ndjson import LOG_EVERY, NdjsonReader
+from shipper.testing import ManualClock
 from tests.builders import messages, nothing, source
 from tests.given_runs import GivenRuns
 
@@ -24,8 +25,9 @@ Given = Messages | list[str]
 
 def decode(given: Given, *, keep_null: bool = False, **options: Any) -> Messages:
     reader = NdjsonReader(
-        GivenRuns(given), NdjsonConfig(**options), source(static=STATIC).constants.members, keep_null=keep_null
-    )
+        GivenRuns(given), NdjsonConfig(**options), source(static=STATIC).constants.members, ManualClock(),
+        keep_null=keep_null,
+    )  # fmt: skip
     run = reader.next()
     assert run is not None
     return run
@@ -270,7 +272,7 @@ def test_no_document_is_made_for_lines_that_have_none() -> None:
 
 
 def test_a_message_that_ends_by_time_is_decoded_too() -> None:
-    reader = NdjsonReader(GivenRuns(ending=messages(['{"a": 1}'])), NdjsonConfig(), {}, keep_null=False)
+    reader = NdjsonReader(GivenRuns(ending=messages(['{"a": 1}'])), NdjsonConfig(), {}, ManualClock(), keep_null=False)
     assert reader.next() is None
     ended = reader.finish()
     assert ended is not None
@@ -282,7 +284,7 @@ def test_what_the_file_shares_is_never_changed_by_what_is_added_in_one_event() -
     shared = source(static=STATIC).constants.members
     before = orjson.dumps(shared)
     line = '{"fields": {"deep": {"m": 2}}, "tags": ["x"], "host": {"ip": 1}, "log": {"file": {"name": 1}}}'
-    reader = NdjsonReader(GivenRuns([line]), NdjsonConfig(overwrite_keys=True), shared, keep_null=False)
+    reader = NdjsonReader(GivenRuns([line]), NdjsonConfig(overwrite_keys=True), shared, ManualClock(), keep_null=False)
     run = reader.next()
     assert run is not None
     assert run.docs is not None
@@ -296,6 +298,24 @@ def test_a_file_of_another_format_is_told_once(caplog: pytest.LogCaptureFixture)
         decode(['{"a": 1}', "x", "y", ""])
     (told,) = caplog.messages
     assert told.startswith(f"/var/log/app.log: the line at offset 9 is no JSON object ({NOT_JSON})")
+    assert "others" not in told
+
+
+def test_lines_that_are_no_json_are_told_once_a_minute_with_how_many_they_were(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = ManualClock()
+    runs = [messages(["x", "y"]), messages(["z"]), messages(['{"a": 1}', "later", "last"])]
+    reader = NdjsonReader(GivenRuns(*runs), NdjsonConfig(), {}, clock, keep_null=False)
+    reader.next()
+    clock.advance(LOG_EVERY - 1)
+    reader.next()
+    assert len(caplog.messages) == 1
+    clock.advance(1)
+    reader.next()
+    _, again = caplog.messages
+    assert "the line at offset 9 is no JSON object" in again
+    assert "and so were 2 others since the last report" in again
 
 
 def test_a_file_of_another_format_is_not_told_where_that_is_not_wanted(caplog: pytest.LogCaptureFixture) -> None:

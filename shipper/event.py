@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 MULTILINE = "multiline"
@@ -140,14 +141,16 @@ class Batch:
     """A run of consecutive events of one file: the unit of queueing, publishing and acknowledging.
 
     `time` is the wall clock when it was read, in seconds. `resolve` is called once all of its events are delivered,
-    dropped on purpose, or in the dead letter; calling it again does nothing. `constants` are the source's, or what
-    processors have made of them.
+    dropped on purpose, or in the dead letter; calling it again does nothing. `grown`: how many bytes of memory its
+    events take beyond the raw ones, where processors may have made much more of them. `constants` are the source's, or
+    what processors have made of them.
     """
 
     source: Source
     messages: Messages
     time: float
     resolve: Callable[[], None]
+    grown: int = 0
     constants: Constants = field(init=False)
 
     def __post_init__(self) -> None:
@@ -195,8 +198,43 @@ class Part(Protocol):
         it, which goes on by itself."""
 
 
-# None says that processors are done with all of the batch.
-Process = Callable[[Batch], Sequence[Part] | None]
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How much larger processors may make an event: to `factor` times its raw bytes, and by `most` bytes, whichever is
+    less. That of those which add little is not counted."""
+
+    factor: int = 1
+    most: int = 0
+
+    def then(self, other: Growth) -> Growth:
+        return Growth(self.factor * other.factor, self.most + other.most)
+
+    def of(self, raw: int, events: int) -> int:
+        """What so many events, of so many raw bytes, may become in bytes."""
+        return min(raw * self.factor, raw + events * self.most)
+
+
+class Process(Protocol):
+    """The processors of an input, as the pipeline sees them."""
+
+    @property
+    def growth(self) -> Growth: ...
+
+    def __call__(self, batch: Batch, /) -> Sequence[Part] | None:
+        """Let them work on a batch. None says that they are done with all of it."""
+
+
+def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]]:
+    """So many closures that resolve when all of them were called; calling one again does nothing."""
+    missing = set(range(count))
+
+    def settle(which: int) -> None:
+        if which in missing:
+            missing.remove(which)
+            if not missing:
+                resolve()
+
+    return [partial(settle, which) for which in range(count)]
 
 
 @dataclass(frozen=True, slots=True)

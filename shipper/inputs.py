@@ -22,7 +22,7 @@ class Inputs:
         self._registrar = registrar
         self._made: list[tuple[object, Input]] = []
         # The processors of all inputs are one for all: a limit is one for the agent, and what one learns, all know.
-        self._shared: tuple[object, list[chain.Outer]] = ((), [])
+        self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
 
     def of(self, config: ShipperConfig) -> list[Input]:
         """Those that are enabled, in their order. Raises StartError: then all is as it was."""
@@ -40,7 +40,7 @@ class Inputs:
         self._made, self._shared = made, shared
         return [source for _, source in made]
 
-    def _make(self, config: InputConfig, root: ShipperConfig, shared: list[chain.Outer]) -> Input:
+    def _make(self, config: InputConfig, root: ShipperConfig, shared: chain.Steps) -> Input:
         around = self._around
         return Input(
             config, around.agent, static(config, root), message_limit(config, root), around.clock,

@@ -41,7 +41,11 @@ class DecompressGzipFieldConfig(ProcessorConfig):
     )
     max_bytes: Size = field(
         default=10 * 1024 * 1024,
-        metadata={"doc": "What becomes more than this is an error.", "unit": "bytes", "min": 1},
+        metadata={
+            "doc": "The most that a field may become; what would be more is an error of the event, which goes on.",
+            "unit": "bytes",
+            "min": 1,
+        },
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)

@@ -1,4 +1,5 @@
-"""Batches that processors have not finished, because they wait for an answer from elsewhere.
+"""Batches that processors have not finished: because they wait for an answer from elsewhere, or because what becomes of
+a batch may be so much that it is worked on in pieces, as the queue has room for them.
 
 Where order is kept, later batches of the same file stand in line behind such a batch; those of other files do not.
 What waits has its room in the queue, so memory is bounded. It may not have all of it, or slow answers would hold up
@@ -12,18 +13,21 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shipper.event import Batch, Part, Source
+from shipper.event import Batch, Growth, Part, Source
+from shipper.pipeline.pieces import PIECE_BYTES, size_of, take_apart
 from shipper.pipeline.queue import MemoryQueue, Room
 
 NEVER = float("inf")
+AT_ONCE = 0.0
 SHARE_OF_FILE = 1 / 8  # of the queue's events and bytes, and so below
 SHARE_OF_ALL = 1 / 2
 ALL = "all"
+AHEAD = "ahead"
 
 
 @dataclass(slots=True)
 class _Parked:
-    """`part` is None for a batch that is done and waits for its turn."""
+    """`part` is None for a batch that is done and waits for its turn, and for a piece that nobody has begun with."""
 
     batch: Batch
     part: Part | None
@@ -35,37 +39,39 @@ class Processing:
 
     def __init__(self, queue: MemoryQueue) -> None:
         self._queue = queue
+        self._ahead: dict[str, deque[_Parked]] = {}  # pieces to begin with, by file id; never an empty one
         self._lines: dict[str, deque[_Parked]] = {}  # by file id; never an empty one
         self._loose: list[_Parked] = []
-        # What is taken by a file (its source), by files of the same chain (their `process`), and by all.
+        # What is taken by a file (its source), by files of the same chain (their `process`), by all, and by pieces that
+        # nobody has begun with.
         self._events: Counter[object] = Counter()
         self._bytes: Counter[object] = Counter()
 
     @property
     def empty(self) -> bool:
-        return not self._lines and not self._loose
+        return not self._lines and not self._loose and not self._ahead
 
     def takes_more(self, source: Source) -> bool:
-        """Whether more of this file should be read, as far as waiting for answers goes."""
+        """Whether more of this file should be read, as far as what waits here goes."""
         if self.empty or not self._events[source.process]:
             return True
+        if source.file_id in self._ahead:
+            return False
         return self._takes_less(source, SHARE_OF_FILE) and self._takes_less(ALL, SHARE_OF_ALL)
 
     def put(self, batch: Batch) -> None:
-        parts = batch.source.process(batch) if batch.source.process is not None else None
-        line = self._lines.get(batch.source.file_id)
-        if parts is None and line is None:
-            self._forward(batch)
-        elif parts is None or parts[0].keeps_order:
-            # Where order is kept, nothing is parted from a batch.
-            part = None if parts is None else parts[0]
-            line = self._lines.setdefault(batch.source.file_id, deque())
-            line.append(_Parked(batch if part is None else part.batch, part, self._park(batch)))
+        file_id = batch.source.file_id
+        growth = _growth_of(batch)
+        pieces = [batch] if growth is None else take_apart(batch, growth)
+        if len(pieces) == 1 and file_id not in self._ahead:
+            self._begin(batch)
         else:
-            self._loose += self._unfinished(parts)
+            ahead = self._ahead.setdefault(file_id, deque())
+            ahead += [_Parked(piece, None, self._park(piece, AHEAD)) for piece in pieces]
 
     def step(self) -> None:
-        """Go on with whatever got its answers, or has waited long enough."""
+        """Go on with whatever got its answers, or has waited long enough, and with pieces for which there is room."""
+        self._begin_with_pieces()
         for file_id, line in list(self._lines.items()):
             while line and self._done(line[0]):
                 self._unpark(line.popleft())
@@ -82,8 +88,46 @@ class Processing:
     @property
     def next_step(self) -> float:
         """Monotonic time at which `step` has something to do though nothing woke the loop up."""
+        if self._ahead and self._has_room:
+            return AT_ONCE
         waiting = [*self._loose, *(line[0] for line in self._lines.values())]
         return min((parked.part.due for parked in waiting if parked.part is not None), default=NEVER)
+
+    def _begin_with_pieces(self) -> None:
+        """Of each file in turn. What comes of them is published before there is more: that bounds memory, and how long
+        a signal waits."""
+        made = 0
+        while self._ahead and self._has_room and made < PIECE_BYTES:
+            file_id, ahead = next(iter(self._ahead.items()))
+            del self._ahead[file_id]
+            piece = ahead.popleft()
+            self._free(piece, AHEAD)
+            before = self._queue.bytes
+            self._begin(piece.batch)
+            made += self._queue.bytes - before
+            if ahead:
+                self._ahead[file_id] = ahead
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether the queue would take a batch if it were not for pieces that nobody has begun with."""
+        queue = self._queue
+        return (
+            queue.events - self._events[AHEAD] < queue.max_events and queue.bytes - self._bytes[AHEAD] < queue.max_bytes
+        )
+
+    def _begin(self, batch: Batch) -> None:
+        parts = batch.source.process(batch) if batch.source.process is not None else None
+        line = self._lines.get(batch.source.file_id)
+        if parts is None and line is None:
+            self._forward(batch)
+        elif parts is None or parts[0].keeps_order:
+            # Where order is kept, nothing is parted from a batch.
+            part = None if parts is None else parts[0]
+            line = self._lines.setdefault(batch.source.file_id, deque())
+            line.append(_Parked(batch if part is None else part.batch, part, self._park(batch)))
+        else:
+            self._loose += self._unfinished(parts)
 
     def _unfinished(self, parts: Sequence[Part]) -> list[_Parked]:
         for part in parts:
@@ -111,17 +155,19 @@ class Processing:
         self._free(parked)
         self._forward(parked.batch)
 
-    def _park(self, batch: Batch) -> Room:
+    def _park(self, batch: Batch, *more: object) -> Room:
+        """`more`: who else takes the room."""
+        self._weigh(batch)
         room = self._queue.park(batch)
-        for taker in (batch.source, batch.source.process, ALL):
+        for taker in (batch.source, batch.source.process, ALL, *more):
             self._events[taker] += room.events
             self._bytes[taker] += room.bytes
         return room
 
-    def _free(self, parked: _Parked) -> None:
+    def _free(self, parked: _Parked, *more: object) -> None:
         self._queue.unpark(parked.room)
         source = parked.batch.source
-        for taker in (source, source.process, ALL):
+        for taker in (source, source.process, ALL, *more):
             self._events[taker] -= parked.room.events
             self._bytes[taker] -= parked.room.bytes
             if not self._bytes[taker]:  # files and chains come and go
@@ -133,6 +179,18 @@ class Processing:
 
     def _forward(self, batch: Batch) -> None:
         if batch.events or batch.size:
+            self._weigh(batch)
             self._queue.put(batch)
         else:
             batch.resolve()
+
+    def _weigh(self, batch: Batch) -> None:
+        """Count what processors have made of it."""
+        if _growth_of(batch) is not None:
+            batch.grown = max(size_of(batch.messages, batch.size + self._queue.max_bytes) - batch.size, 0)
+
+
+def _growth_of(batch: Batch) -> Growth | None:
+    """None where processors do not make much more of it."""
+    process = batch.source.process
+    return process.growth if process is not None and process.growth.factor > 1 else None

@@ -72,4 +72,4 @@ class MemoryQueue:
 
 
 def _cost(batch: Batch) -> int:
-    return batch.size + batch.events * EVENT_OVERHEAD
+    return batch.size + batch.grown + batch.events * EVENT_OVERHEAD

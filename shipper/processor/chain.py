@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from types import ModuleType
 
 from config.processors import AnyProcessor, Branch
-from shipper.event import Batch
+from shipper.event import Batch, Growth
 from shipper.metrics import Metrics
 from shipper.processor import conditions
 from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorError, Surroundings
 from shipper.processor.events import Event, Events, all_of
+from shipper.processor.growth import growth_of
 from shipper.processor.waiting import Asking, WaitingChain
 
 Outer = Processor | Asking
@@ -19,7 +21,8 @@ Outer = Processor | Asking
 class Chain:
     """What `Source.process` is: lets every processor work on a batch, in order, and takes out what was dropped."""
 
-    def __init__(self, steps: Sequence[Processor], metrics: Metrics) -> None:
+    def __init__(self, steps: Sequence[Processor], metrics: Metrics, growth: Growth | None = None) -> None:
+        self.growth = growth or Growth()
         self._steps = steps
         self._metrics = metrics
 
@@ -95,23 +98,32 @@ class Conditional:
             run(self._otherwise, events, [index for index in at if index not in met])
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of some processors, and what these may make of events."""
+
+    outer: Sequence[Outer] = ()
+    growth: Growth = field(default_factory=Growth)
+
+
 def build(
-    configs: Sequence[AnyProcessor], around: Surroundings, shared: Sequence[Outer] = ()
+    configs: Sequence[AnyProcessor], around: Surroundings, shared: Steps | None = None
 ) -> Chain | WaitingChain | None:
     """The chain of these processors, and then of steps that other chains have too; None for none of them. Raises
     StartError for what cannot work here."""
-    outer = [*steps(configs, around), *shared]
+    own, shared = steps(configs, around), shared or Steps()
+    outer, growth = [*own.outer, *shared.outer], own.growth.then(shared.growth)
     if not outer:
         return None
     plain = [step for step in outer if not isinstance(step, Asking)]
     if len(plain) < len(outer):
-        return WaitingChain(outer, around.metrics, around.clock)
-    return Chain(plain, around.metrics)
+        return WaitingChain(outer, around.metrics, around.clock, growth)
+    return Chain(plain, around.metrics, growth)
 
 
-def steps(configs: Sequence[AnyProcessor], around: Surroundings) -> list[Outer]:
+def steps(configs: Sequence[AnyProcessor], around: Surroundings) -> Steps:
     """Those of these processors. Raises StartError."""
-    return [_outer(config, around) for config in configs]
+    return Steps([_outer(config, around) for config in configs], growth_of(configs))
 
 
 def _families() -> ModuleType:

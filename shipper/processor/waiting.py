@@ -7,11 +7,11 @@ question go on at once, as a part of their own; a position moves over the batch 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from shipper.clock import Clock
-from shipper.event import Batch
+from shipper.event import Batch, Growth, together
 from shipper.metrics import Metrics
 from shipper.processor.base import Condition, Processor
 from shipper.processor.events import Events
@@ -60,8 +60,11 @@ class Asking:
 class WaitingChain:
     """What `Source.process` is where a step may have to wait. One step that keeps the order keeps it for all."""
 
-    def __init__(self, steps: Sequence[Processor | Asking], metrics: Metrics, clock: Clock) -> None:
+    def __init__(
+        self, steps: Sequence[Processor | Asking], metrics: Metrics, clock: Clock, growth: Growth | None = None
+    ) -> None:
         self.steps = steps
+        self.growth = growth or Growth()
         self.keeps_order = any(isinstance(step, Asking) and step.keeps_order for step in steps)
         self.metrics = metrics
         self.clock = clock
@@ -126,7 +129,7 @@ class BatchPart:
         waiting = question.waiting
         held = set(waiting)
         ready = [index for index in at if index not in held]
-        resolve_ready, resolve_waiting = together(self.batch.resolve)
+        resolve_ready, resolve_waiting = together(self.batch.resolve, 2)
         rest, own = self.batch.part(ready), self.batch.part(waiting)
         rest.resolve, own.resolve = resolve_ready, resolve_waiting
         # The raw bytes are counted once, by one of the two.
@@ -134,16 +137,3 @@ class BatchPart:
         self.batch, self._events, self._question = own, Events(own), question.part(waiting)
         parted = BatchPart(self._chain, rest, self._position, question.part(ready))
         return [parted, *parted.go_on()]
-
-
-def together(resolve: Callable[[], None]) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Two closures that resolve when both were called; calling one again does nothing."""
-    missing = {"first", "second"}
-
-    def settle(which: str) -> None:
-        if which in missing:
-            missing.remove(which)
-            if not missing:
-                resolve()
-
-    return lambda: settle("first"), lambda: settle("second")

@@ -9,9 +9,10 @@ from typing import Literal
 import pytest
 
 from config.processors.dns import DnsConfig
-from shipper.event import Batch, Source
+from shipper.event import Batch, Growth, Source
 from shipper.metrics import Metrics
 from shipper.pipeline.acks import Ledger
+from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import MemoryQueue
 from shipper.processor.base import Surroundings
@@ -47,7 +48,8 @@ class World:
         around = Surroundings(AGENT, Path(), Metrics(), self.clock)
         self.kept = dice.random() < 0.5
         steps = [Asking(names.step(self.config(number), around), None) for number, names in enumerate(self.names)]
-        self.chain = WaitingChain([*steps, Counts()], around.metrics, self.clock)
+        growth = dice.choice([Growth(), Growth(PIECE_BYTES // 10, PIECE_BYTES)])  # one piece, or two events each
+        self.chain = WaitingChain([*steps, Counts()], around.metrics, self.clock, growth)
         self.sources = [self.source(name) for name in ("f1", "f2")]
         self.ledgers = {each.file_id: Ledger(0) for each in self.sources}
         self.put: dict[str, list[int]] = defaultdict(list)

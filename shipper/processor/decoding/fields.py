@@ -17,6 +17,9 @@ from shipper.processor.field_by_field import FieldByField, value_of
 from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 
 _GZIP = 16 + zlib.MAX_WBITS
+# Behind each member zlib copies what is left of what it was fed: of a large field with many members, again and again.
+_FED = 16 * 1024
+_MOST_MEMBERS = 100_000  # each costs time, also one that holds nothing
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _PART = re.compile(r"([0-9]*)\.?([0-9]*)(ns|us|µs|μs|ms|s|m|h)")
 _NANOSECONDS = {
@@ -70,30 +73,33 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
     """All members of it; never more than `most` bytes are kept, however much they would become."""
     if not isinstance(value, str | bytes):
         raise ValueError("it is no text")
-    rest = value.encode("utf-8", "replace") if isinstance(value, str) else value
-    done = b""
-    while rest or not done:
-        inflate = zlib.decompressobj(_GZIP)
-        try:
-            done += inflate.decompress(rest, most + 1 - len(done))
-        except zlib.error as error:
-            raise ValueError(f"it is no gzip ({error})") from error
-        if len(done) > most:
-            raise ValueError(f"it becomes more than {most} bytes; see max_bytes")
-        if not inflate.eof:
-            raise ValueError("its end is missing")
-        if not inflate.unused_data:
-            break
-        rest = inflate.unused_data
+    packed = memoryview(value.encode("utf-8", "replace") if isinstance(value, str) else value)
+    done, members, inflate = bytearray(), 1, zlib.decompressobj(_GZIP)
+    for start in range(0, len(packed), _FED):
+        rest = bytes(packed[start : start + _FED])
+        while rest:
+            if inflate.eof:
+                members, inflate = members + 1, zlib.decompressobj(_GZIP)
+            if members > _MOST_MEMBERS:
+                raise ValueError(f"it has more than {_MOST_MEMBERS} members")
+            try:
+                done += inflate.decompress(rest, most + 1 - len(done))
+            except zlib.error as error:
+                raise ValueError(f"it is no gzip ({error})") from error
+            if len(done) > most:
+                raise ValueError(f"it becomes more than {most} bytes; see max_bytes")
+            rest = inflate.unused_data
+    if not inflate.eof:
+        raise ValueError("its end is missing")
     return _text_where_possible(done)
 
 
-def _text_where_possible(data: bytes) -> str | bytes:
+def _text_where_possible(data: bytes | bytearray) -> str | bytes:
     """Bytes that are no text stay bytes for the next processor; a record has them as text with U+FFFD."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data
+        return bytes(data)
 
 
 class DecodeDuration:

@@ -1,5 +1,7 @@
 """How long the loop waits, and for what."""
 
+import base64
+import gzip
 import json
 import time
 from collections.abc import Iterator
@@ -7,7 +9,9 @@ from itertools import pairwise
 
 import pytest
 
+from config.processors.decoding import DecodeBase64FieldConfig, DecompressGzipFieldConfig, OneFieldConfig
 from config.processors.dns import DnsConfig
+from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.reader.log_file import READ_SIZE
 from shipper.source.scheduler import HOT_INTERVAL
 from tests.lab import CHECK_INTERVAL, LONG, Lab
@@ -153,6 +157,28 @@ def test_it_wakes_up_by_itself_when_it_is_too_late_for_answers(lab: Lab, slow_na
     started = time.monotonic()
     lab.running.loop.step(reading=False, wait=LONG)
     assert time.monotonic() - started < LONG / 2
+
+
+def test_one_step_decompresses_a_bounded_part_of_what_was_read_and_other_files_go_on(lab: Lab) -> None:
+    packed = base64.b64encode(gzip.compress(b"x" * 1024**2)).decode()
+    field = OneFieldConfig(source="message")
+    lab.input["processors"] = (DecodeBase64FieldConfig(source=field), DecompressGzipFieldConfig(source=field))
+    lab.append("other.log", "no base64\n")
+    lab.start()
+    lab.expect_lines("other.log", "no base64")
+    lab.append("packed.log", f"{packed}\n" * 150)
+    lab.until(lambda: lab.running.metrics.events_read == 151)  # in two reads
+    arrived = [len(lab.records)]
+    assert arrived[-1] < 100
+    lab.append("other.log", "nor is this\n")
+    while len(lab.records) < 152:
+        lab.step(seconds=0.005)
+        arrived.append(len(lab.records))
+    assert max(after - before for before, after in pairwise(arrived)) <= 2 * PIECE_BYTES // 1024**2
+    messages = [json.loads(record)["message"] for record in lab.records]
+    assert messages.index("nor is this") < 151
+    assert messages.count("x" * 1024**2) == 150
+    lab.until(lambda: position(lab, "packed.log") == 150 * (len(packed) + 1))
 
 
 def position(lab: Lab, name: str) -> int:

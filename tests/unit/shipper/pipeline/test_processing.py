@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from shipper.event import Batch, Part, Process
+from shipper.event import Batch, Growth, Part, Process
+from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import EVENT_OVERHEAD, MemoryQueue
 from tests.builders import batch, source
@@ -37,7 +38,25 @@ def waiting(texts: Sequence[str], file_id: str, *parts: Part | Callable[[Batch],
     return of(process, texts, file_id)
 
 
-def of(process: Process | None, texts: Sequence[str], file_id: str = "f1") -> Batch:
+Work = Callable[[Batch], Sequence[Part] | None]
+
+
+@dataclass(frozen=True)
+class Works:
+    """A `Process` that does what the test says."""
+
+    work: Work
+    growth: Growth = field(default_factory=Growth)
+
+    def __call__(self, batch: Batch) -> Sequence[Part] | None:
+        return self.work(batch)
+
+
+def of(work: Work | None, texts: Sequence[str], file_id: str = "f1") -> Batch:
+    return by(None if work is None else Works(work), texts, file_id)
+
+
+def by(process: Process | None, texts: Sequence[str], file_id: str = "f1") -> Batch:
     made = batch(texts, file_id)
     where = source(file_id)
     object.__setattr__(where, "process", process)
@@ -171,7 +190,8 @@ def test_it_tells_when_it_is_due() -> None:
 )
 def test_what_waits_may_not_take_the_whole_queue(waits: dict[str, int], asked_for: str, expected: bool) -> None:
     processing = Processing(MemoryQueue(16, 1_000_000))
-    sources = {file_id: of(process, [], file_id).source for file_id in ("f1", "f2", "f3")}
+    works = Works(process)
+    sources = {file_id: by(works, [], file_id).source for file_id in ("f1", "f2", "f3")}
     sources["plain"] = of(None, []).source
     for file_id, events in waits.items():
         made = batch(["x"] * events)
@@ -195,3 +215,103 @@ def test_what_has_gone_on_takes_nothing() -> None:
     processing.put(of(process, ["b"], "f2"))  # so that it is not empty
     processing.step()
     assert made.source not in processing._events
+
+
+HUGE = PIECE_BYTES  # of each event's text
+
+
+def makes_huge(made: Batch) -> None:
+    made.messages.texts = [text[0] * HUGE for text in made.messages.texts]
+
+
+def may_become_huge(texts: Sequence[str], file_id: str = "f1") -> Batch:
+    return by(Works(makes_huge, Growth(HUGE, 2 * HUGE)), texts, file_id)
+
+
+def starts(queue: MemoryQueue) -> list[str]:
+    """Of all texts that can be taken out of the queue now: as if the output had room, and acknowledged nothing."""
+    return [text[:2] for run in texts(queue) for text in run]
+
+
+def test_what_may_become_much_is_worked_on_as_the_queue_has_room() -> None:
+    queue = MemoryQueue(1000, 3 * HUGE)
+    processing = Processing(queue)
+    processing.put(may_become_huge(["a", "b", "c", "d", "e"]))
+    assert (queue.empty, processing.empty, processing.next_step) == (True, False, 0.0)
+    taken = []
+    for count in (1, 2, 3, 3):
+        processing.step()
+        taken += list(iter(queue.get, None))
+        assert [each.messages.texts[0][0] for each in taken] == ["a", "b", "c"][:count]
+        assert queue.bytes < count * (HUGE + 10_000)
+    assert (processing.empty, processing.next_step) == (False, float("inf"))
+    queue.release(taken[0])
+    assert processing.next_step == 0.0
+    processing.step()
+    assert starts(queue) == ["dd"]
+    for each in taken[1:]:
+        queue.release(each)
+    processing.step()
+    assert starts(queue) == ["ee"]
+    assert processing.empty
+
+
+def test_pieces_are_begun_with_also_in_a_queue_that_is_smaller_than_a_batch() -> None:
+    queue = MemoryQueue(1, 1)
+    processing = Processing(queue)
+    processing.put(may_become_huge(["a", "b", "c"]))
+    assert not queue.has_room
+    for text in ("aa", "bb", "cc"):
+        processing.step()
+        taken = queue.get()
+        assert taken is not None
+        assert taken.messages.texts[0][:2] == text
+        processing.step()
+        assert queue.get() is None
+        queue.release(taken)
+    assert (processing.empty, queue.events, queue.bytes) == (True, 0, 0)
+
+
+def test_later_batches_of_a_file_stand_behind_its_pieces_and_files_take_turns() -> None:
+    queue = MemoryQueue(1000, 100 * HUGE)
+    processing = Processing(queue)
+    first, other = may_become_huge(["a", "b"]), may_become_huge(["x", "y"], "f2")
+    processing.put(first)
+    processing.put(may_become_huge(["c"]))
+    processing.put(other)
+    processing.put(may_become_huge(["z"], "f3"))
+    assert starts(queue) == ["zz"]
+    order = []
+    while not processing.empty:
+        assert not (processing.takes_more(first.source) and processing.takes_more(other.source))
+        processing.step()
+        order += starts(queue)
+    assert order == ["aa", "xx", "bb", "yy", "cc"]
+    assert processing.takes_more(first.source)
+
+
+def test_pieces_may_wait_for_answers_too() -> None:
+    queue = MemoryQueue(1000, 100 * HUGE)
+    processing = Processing(queue)
+    parts: list[Open] = []
+
+    def asks(made: Batch) -> Sequence[Part]:
+        parts.append(Open(made))
+        return [parts[-1]]
+
+    processing.put(by(Works(asks, Growth(HUGE, HUGE)), ["a", "b"]))
+    processing.step()
+    assert len(parts) == 2
+    parts[1].answered = True
+    processing.step()
+    assert texts(queue) == []
+    parts[0].answered = True
+    processing.step()
+    assert texts(queue) == [["a"], ["b"]]
+    assert processing.empty
+
+
+def test_what_processors_do_not_make_larger_is_one_piece_whatever_its_size() -> None:
+    queue = MemoryQueue(10, 10_000)
+    Processing(queue).put(by(Works(lambda made: None), ["a" * PIECE_BYTES, "b"]))
+    assert [len(run) for run in texts(queue)] == [2]

@@ -1,0 +1,32 @@
+"""What a chain may make of an event is told by its configuration."""
+
+import pytest
+
+from shipper.event import Growth
+from shipper.processor.growth import DEFLATE
+from tests.processing import chain_of
+
+GZIP = "decompress_gzip_field: {field: {from: message}, max_bytes: 100}"
+DNS = "dns: {type: A, fields: {a: b}, nameservers: [127.0.0.1]}"
+
+
+@pytest.mark.parametrize(
+    ("processors", "growth"),
+    [
+        ("- add_tags: {tags: [x]}\n- decode_base64_field: {field: {from: message}}", Growth()),
+        (f"- {GZIP}", Growth(DEFLATE, 100)),
+        (f"- add_tags: {{tags: [x]}}\n- {GZIP}", Growth(DEFLATE, 100)),
+        (f"- {GZIP}\n- {GZIP}", Growth(DEFLATE**2, 200)),
+        (f"- {GZIP}\n- {DNS}", Growth(DEFLATE, 100)),
+        (f"- if: {{equals: {{a: 1}}}}\n  then: [{GZIP}]\n  else: [{GZIP}]", Growth(DEFLATE**2, 200)),
+        ("- decompress_gzip_field: {field: {from: message}}", Growth(DEFLATE, 10 * 1024**2)),
+    ],
+)
+def test_it_grows_by_what_it_decompresses(processors: str, growth: Growth) -> None:
+    assert chain_of(processors).growth == growth
+
+
+def test_what_events_become_is_bounded_by_either() -> None:
+    assert Growth(1000, 100).of(raw=10, events=2) == 210
+    assert Growth(10, 1000).of(raw=10, events=2) == 100
+    assert Growth().of(raw=10, events=2) == 10

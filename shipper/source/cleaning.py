@@ -10,6 +10,7 @@ from shipper.source.input import Input
 from shipper.source.orphans import Orphans
 
 NEVER = float("inf")
+EVERY = 60.0  # seconds
 
 
 class Cleaning:
@@ -25,7 +26,13 @@ class Cleaning:
         self._inputs = inputs
         self._asleep = asleep
         self._orphans = orphans
+        self.next_step = clock.monotonic() + EVERY  # monotonic time
         self._removed: dict[str, float] = {}  # what is asleep and left the registry: when it was updated, by id
+
+    def step(self) -> None:
+        if self._clock.monotonic() >= self.next_step:
+            self.next_step = self._clock.monotonic() + EVERY
+            self.clean()
 
     def clean(self) -> None:
         """Forget what was kept long enough."""

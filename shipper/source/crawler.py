@@ -24,13 +24,12 @@ from shipper.source.launch import Launcher, Places
 from shipper.source.opener import Opener
 from shipper.source.plan import MOVED, RENAMED, plan
 from shipper.source.problems import Problems
+from shipper.source.renaming import end_renamed
 from shipper.source.scheduler import Scheduler
 from shipper.source.succession import Succession
 from shipper.source.survey import Survey, Wanted
 from shipper.source.truncation import last_message
 from shipper.source.watch import Watcher
-
-CLEAN_EVERY = 60.0
 
 
 class Crawler:
@@ -42,7 +41,6 @@ class Crawler:
     ) -> None:  # fmt: skip
         """`first_start`: unix time at which the agent ran first; `most_open`: files that may be open at once."""
         self._inputs = {source.id: source for source in inputs}
-        self._registrar = registrar
         self._scheduler = scheduler
         self._watcher = watcher
         self._clock = clock
@@ -74,7 +72,6 @@ class Crawler:
             self._inputs, self._survey, self.fleet, scheduler, self._places, self._closer, self._deletions,
             self._copies, self.problems,
         )  # fmt: skip
-        self._clean_at = clock.monotonic() + CLEAN_EVERY
 
     @property
     def running(self) -> dict[FileKey, Harvester]:
@@ -90,7 +87,7 @@ class Crawler:
         """Monotonic time at which `step` has something to do by itself."""
         return min(
             self._survey.next_step, self._closer.next_step, self._copies.next_look, self._deletions.next_step,
-            self._clean_at,
+            self._entries.cleaning.next_step,
         )  # fmt: skip
 
     @property
@@ -116,9 +113,7 @@ class Crawler:
         if self._places.any_wanted:
             self._intake.fill_places()
         self._deletions.step()
-        if self._clock.monotonic() >= self._clean_at:
-            self._clean_at = self._clock.monotonic() + CLEAN_EVERY
-            self._entries.clean()
+        self._entries.cleaning.step()
 
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these from now on. What was made from the same configuration is given as the same object."""
@@ -212,6 +207,7 @@ class Crawler:
     def _after_survey(self) -> None:
         found = self._survey.found
         self._survey.look_again([key for key in self.fleet.closed if not self._watcher.is_watched(key)])
+        end_renamed(found, self.fleet, self._entries)
         decided = plan(found, self.running, self.fleet.closed, self._held)
         went = [*(harvester for harvester, _ in decided.renamed), *decided.gone]
         self._intake.former = {harvester.state.path: harvester.key for harvester in went}

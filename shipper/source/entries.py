@@ -48,7 +48,7 @@ class Entries:
         self.asleep: dict[Name, FileState] = {}
         self.claimed: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.orphans = Orphans()
-        self.clean = Cleaning(registrar, clock, inputs, self.asleep, self.orphans).clean
+        self.cleaning = Cleaning(registrar, clock, inputs, self.asleep, self.orphans)
         self._closed: set[str] = set()  # ids of files that this agent read itself
         self.doubts = Doubts(registrar, metrics, self.orphans)
         for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):

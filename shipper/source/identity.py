@@ -12,6 +12,8 @@ from shipper.source.discover import FileKey, Found
 
 HEAD_SIZE = 1024
 
+BY_PATH = "path:"  # how a name begins that is a path
+
 # What a file is known by: device and inode, or what `file_identity` makes of it.
 Name = FileKey | str
 
@@ -44,7 +46,7 @@ def name_of_file(
     identity = config.file_identity
     match identity.name:
         case "path":
-            return f"path:{found.path}"
+            return f"{BY_PATH}{found.path}"
         case "inode_marker":
             try:
                 marker = Path(identity.marker).read_text(encoding="utf-8", errors="replace").strip()

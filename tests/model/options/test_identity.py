@@ -74,6 +74,46 @@ def test_under_each_identity_a_rename_while_down_is_the_same_file_but_for_the_pa
     assert lab.messages == [HEAD[:-1], "one", *again, "two"]
 
 
+@pytest.mark.parametrize("inactive", ["1m", "1h"])
+def test_under_path_a_renamed_file_is_read_again_and_so_is_all_that_comes_to_its_old_path(
+    lab: UserLab, inactive: str
+) -> None:
+    """Whether it is open or was closed. Without its end, the old path's entry would be that of the next file there, of
+    which as many bytes would be left out as the other one had."""
+    lab.options = {"file_identity.path": None, "close.on_state_change.inactive": inactive}
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.until_messages("one", "two")
+    lab.pass_time(600)
+    assert lab.is_open("a.log") is (inactive == "1h")
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "three\nfour\nfive\n")
+    lab.pass_time(60)
+    assert sorted(lab.messages[2:]) == sorted(["one", "two", "three", "four", "five"])
+    lab.append("a.log.1", "late\n")
+    lab.append("a.log", "six\n")
+    lab.pass_time(60)
+    assert sorted(lab.messages[7:]) == ["late", "six"]
+    assert len({each.file_id for each in lab.arrived}) == 3
+    lab.stop()
+    lab.start()
+    lab.pass_time(60)
+    assert len(lab.messages) == 9
+
+
+def test_under_path_a_file_that_is_renamed_before_all_of_it_was_read_is_read_under_its_new_path(lab: UserLab) -> None:
+    lab.options = {"file_identity.path": None}
+    lab.queue_events = 10
+    lab.append("a.log", "".join(f"{number}\n" for number in range(30_000)))
+    lab.start()
+    lab.until(lambda: len(lab.messages) > 10, seconds=0.0005)
+    assert len(lab.messages) < 30_000
+    lab.rotate("a.log", to="b.log")
+    lab.pass_time(60)
+    lab.until(lambda: lab.messages[-1] == "29999")
+    assert {each.message for each in lab.arrived} == {str(number) for number in range(30_000)}
+
+
 def test_under_path_a_file_that_is_replaced_by_one_that_is_at_least_as_long_goes_on_at_the_position(
     lab: UserLab,
 ) -> None:

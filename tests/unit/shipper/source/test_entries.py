@@ -498,10 +498,10 @@ def test_what_has_ended_is_kept_for_a_day_or_as_clean_removed_says(
 def test_an_orphan_is_forgotten_when_its_time_is_over(room: Room) -> None:
     orphan = missing(room, b"one\n", 4)
     room.clock.advance(KEPT_FOR)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert orphan.id in room.books.written
     room.clock.advance(1)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert (orphan.id in room.books.written, room.entries.orphans.states) == (False, {})
 
 
@@ -509,7 +509,7 @@ def test_an_orphan_of_clean_removed_false_is_never_forgotten(make_room: MakeRoom
     room = make_room(clean_removed=False)
     orphan = missing(room, b"one\n", 4)
     room.clock.advance(KEPT_FOR * 1000)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert orphan.id in room.books.written
 
 
@@ -517,7 +517,7 @@ def test_by_path_what_has_ended_is_forgotten_as_well(make_room: MakeRoom) -> Non
     room = make_room(file_identity=BY_PATH)
     room.entries.orphan(room.entries.ended(FileState("known", "/x", 1, 2, key="path:/x", input="app"), REMOVED))
     room.clock.advance(KEPT_FOR + 1)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert (room.entries.asleep, room.books.written) == ({}, {})
 
 
@@ -527,10 +527,10 @@ def test_clean_inactive_forgets_a_file_on_disk_and_not_while_this_runs(make_room
     opened = meet(room, "app.log", b"one\n")
     known = know(room, entry_of(room.path("app.log"), 4, updated=room.clock.time()))
     room.clock.advance(2 * HOUR)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert known.id in room.books.written
     room.clock.advance(1)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert known.id not in room.books.written
     assert room.entries.claim(opened) is not None
 
@@ -540,8 +540,8 @@ def test_what_clean_inactive_has_forgotten_is_not_written_again_at_each_cleaning
     room.write("app.log", b"one\n")
     known = know(room, entry_of(room.path("app.log"), 4, updated=room.clock.time()))
     room.clock.advance(2 * HOUR + 1)
-    room.entries.clean()
-    room.entries.clean()
+    room.entries.cleaning.clean()
+    room.entries.cleaning.clean()
     assert room.books.removals == [known.id]
 
 
@@ -550,11 +550,11 @@ def test_clean_inactive_forgets_again_what_was_noted_since(make_room: MakeRoom) 
     room.write("app.log", b"one\n")
     known = know(room, entry_of(room.path("app.log"), 4, updated=room.clock.time()))
     room.clock.advance(2 * HOUR + 1)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     room.entries.note_path(known, "/l/other.log")
     assert known.id in room.books.written
     room.clock.advance(2 * HOUR + 1)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert known.id not in room.books.written
 
 
@@ -562,10 +562,10 @@ def test_clean_inactive_forgets_a_deleted_file_that_clean_removed_keeps(make_roo
     room = make_room(clean_removed=False, clean_inactive=100 * HOUR, ignore_older=HOUR)
     orphan = missing(room, b"one\n", 4)
     room.clock.advance(100 * HOUR)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert orphan.id in room.books.written
     room.clock.advance(1)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert (orphan.id in room.books.written, room.entries.orphans.states) == (False, {})
 
 
@@ -573,7 +573,7 @@ def test_by_default_a_file_that_is_there_is_never_forgotten(room: Room) -> None:
     room.write("app.log", b"one\n")
     known = know(room, entry_of(room.path("app.log"), 4, updated=room.clock.time()))
     room.clock.advance(1000 * 24 * HOUR)
-    room.entries.clean()
+    room.entries.cleaning.clean()
     assert known.id in room.books.written
 
 

@@ -3,7 +3,10 @@ says so, and the line behind it is read as if nothing had been. Each case is hel
 of what one part reads: tests/unit/shipper/reader.
 """
 
+import base64
+import gzip
 import mmap
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +105,23 @@ def test_lines_without_an_end_in_many_files_cost_no_more_than_the_bound(agent: L
     memory = most_memory(agent.process.pid)
     assert agent.stop() == 0
     assert memory < 250 * MIB, f"{memory // MIB} MiB"
+
+
+def test_lines_that_become_a_thousand_times_as_large_cost_bounded_memory_and_a_signal_is_heard(
+    agent: LocalAgent,
+) -> None:
+    """Two hundred of them are read at once, and no output could take what becomes of all."""
+    packed = base64.b64encode(gzip.compress(b"x" * MIB))
+    field = {"field": {"from": "message"}}
+    agent.configure(processors=[{"decode_base64_field": field}, {"decompress_gzip_field": field}])
+    agent.path.write_bytes((packed + b"\n") * 2000)
+    agent.start()
+    await_true(lambda: agent.destination.stat().st_size > 400 * MIB, f"four hundred lines; said:\n{agent.log[-1000:]}")
+    memory = most_memory(agent.process.pid)
+    begun = time.monotonic()
+    assert agent.stop() == 0
+    assert time.monotonic() - begun < 5 + 2  # shutdown_timeout, and what was under way
+    assert memory < MOST_MEMORY, f"{memory // MIB} MiB"
 
 
 def most_memory(pid: int) -> int:

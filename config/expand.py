@@ -1,16 +1,22 @@
 """Variables of the environment inside a scalar.
 
 `${VAR}` must be set, `${VAR:default}` need not be, `${VAR:?message}` fails with that message. A default may hold
-variables itself. `$${` stands for `${`. What a variable holds is never expanded again: its text is data.
+variables itself, MAX_NESTED of them within each other. `$${` stands for `${`. What a variable holds is never expanded
+again: its text is data.
 """
 
+import re
 from collections.abc import Mapping
+
+MAX_NESTED = 8  # each is another pass over the text; nobody reads four
+MAX_EXPANDED = 1024**2  # characters: the variables of a text may hold far more than it does
+_BRACE = re.compile(r"\$\{|\}")
 
 
 def expand(text: str, env: Mapping[str, str]) -> str:
-    """The text with its variables filled in. Raises ValueError when one is not set or not closed."""
+    """The text with its variables filled in. Raises ValueError when one is not set or not closed, or it is too long."""
     done: list[str] = []
-    at = 0
+    at = length = 0
     while (start := text.find("${", at)) >= 0:
         if start > at and text[start - 1] == "$":
             done.append(text[at : start - 1] + "${")
@@ -18,6 +24,9 @@ def expand(text: str, env: Mapping[str, str]) -> str:
             continue
         end = _closing(text, start)
         done.append(text[at:start] + _value(text[start + 2 : end], env))
+        length += len(done[-1])
+        if length > MAX_EXPANDED:
+            raise ValueError(f"has more than {MAX_EXPANDED:,} characters with its variables filled in")
         at = end + 1
     return "".join(done) + text[at:]
 
@@ -28,16 +37,13 @@ def is_variable(text: str) -> bool:
 
 
 def _closing(text: str, start: int) -> int:
-    depth, at = 0, start
-    while at < len(text):
-        if text.startswith("${", at):
-            depth, at = depth + 1, at + 2
-            continue
-        if text[at] == "}":
-            depth -= 1
-            if depth == 0:
-                return at
-        at += 1
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace.group() == "${" else -1
+        if depth == 0:
+            return brace.start()
+        if depth > MAX_NESTED:
+            raise ValueError(f"more than {MAX_NESTED} variables are nested in each other's defaults")
     raise ValueError("'${' without its '}'; write '$${' where the two characters themselves are meant")
 
 

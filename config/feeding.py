@@ -4,39 +4,55 @@ Told from the names alone, as globs find them; a link to such a file is not seen
 """
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from config.checks import Finding
 from config.inputs import InputConfig, ScannerConfig
 from config.patterns import searcher
 
+_MAGIC = re.compile(r"[*?[]")
 _WRITES = "what it writes; exclude that file, or move one of them"
 
 
 def feeds_itself(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) -> Iterator[Finding]:
     """Findings below `inputs`; `written` is what the shipper writes, by path -> what it is."""
+    absolute = {path: os.path.abspath(path) for path in written}
     for index, each in enumerate(inputs):
         if not each.enabled:
             continue
         for at, pattern in enumerate(each.paths):
+            matches = _matcher(os.path.abspath(pattern), recursive=each.prospector.scanner.recursive_glob)
             for path, what in written.items():
-                if _reads(each.prospector.scanner, pattern, os.path.abspath(path)):
+                if matches(absolute[path]) and _takes(each.prospector.scanner, absolute[path]):
                     yield f"[{index}].paths[{at}]", f"matches {path} of {what}: the shipper would read {_WRITES}"
                     break
 
 
-def _reads(scanner: ScannerConfig, pattern: str, path: str) -> bool:
+def _takes(scanner: ScannerConfig, path: str) -> bool:
     included = not scanner.include_files or searcher(scanner.include_files)(path)
-    excluded = searcher(scanner.exclude_files)(path)
-    names = os.path.abspath(pattern).split("/")
-    return included and not excluded and _matches(names, path.split("/"), recursive=scanner.recursive_glob)
+    return included and not searcher(scanner.exclude_files)(path)
+
+
+def _matcher(pattern: str, *, recursive: bool) -> Callable[[str], bool]:
+    """Whether a path matches, name by name: a star ends at the slash; `**` is any number of names, none included."""
+    beginning = _MAGIC.split(pattern, maxsplit=1)[0]
+    if beginning == pattern:
+        return pattern.__eq__
+    names = pattern.split("/")
+    # Nearly every path is told by its beginning already; thousands of inputs are looked at, each with several paths.
+    return lambda path: path.startswith(beginning) and _matches(names, path.split("/"), recursive=recursive)
 
 
 def _matches(pattern: list[str], path: list[str], *, recursive: bool) -> bool:
-    """Name by name: a star ends at the slash, and `**` is any number of names, none included."""
-    if not pattern or not path:
-        return pattern == path
-    if recursive and pattern[0] == "**":
-        return any(_matches(pattern[1:], path[skipped:], recursive=True) for skipped in range(len(path) + 1))
-    return fnmatchcase(path[0], pattern[0]) and _matches(pattern[1:], path[1:], recursive=recursive)
+    # How many names of the path may be matched by the pattern so far: trying each way of each `**` could take for ever.
+    matched = {0}
+    for name in pattern:
+        if recursive and name == "**":
+            matched = set(range(min(matched), len(path) + 1))
+        else:
+            matched = {count + 1 for count in matched if count < len(path) and fnmatchcase(path[count], name)}
+        if not matched:
+            return False
+    return len(path) in matched

@@ -5,6 +5,7 @@ checks them. Each keeps the file and the line where it stands.
 """
 
 import glob
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,12 +14,15 @@ from typing import ClassVar
 
 from config import document
 from config.checks import Finding, not_blank
+from config.composing import Budget
 from config.errors import ConfigError, Problem
+from config.regular_file import read_bytes
 from config.tree import Entry, Listing, Node, Scalar, Table, as_listing, is_null
 from config.units import Duration
 
 SECTIONS = ("filebeat.config.inputs", "shipper.config.inputs")
 INPUTS = ("filebeat.inputs", "shipper.inputs")
+Content = tuple[bytes, int, int] | str  # digest, mode and owner; or why there is nothing to read
 _LAST = 2**31  # a rank above all others
 
 
@@ -58,17 +62,18 @@ class ConfigInputs:
         """Those that are there now, in the order of their names."""
         return [Path(name) for name in sorted(glob.glob(self.path))] if self.enabled and self.path else []
 
-    def contents(self) -> dict[Path, tuple[bytes, int, int] | None]:
+    def contents(self) -> dict[Path, Content]:
         """What a change of the files is seen by: what is in them, and who may write them."""
         return {file: _content(file) for file in self.files()}
 
 
-def _content(file: Path) -> tuple[bytes, int, int] | None:
+def _content(file: Path) -> Content:
     try:
         status = file.stat()
-        return file.read_bytes(), status.st_mode, status.st_uid
-    except OSError:
-        return None
+        digest = hashlib.blake2b(read_bytes(file)).digest()
+    except (OSError, ConfigError) as error:
+        return str(error)
+    return digest, status.st_mode, status.st_uid
 
 
 def with_path(root: Table, section: str, path: str) -> Table:
@@ -80,9 +85,10 @@ def with_path(root: Table, section: str, path: str) -> Table:
 def with_inputs(root: Table, rules: ConfigInputs, problems: list[Problem]) -> Table:
     """The tree with the inputs of those files. What is wrong with a file goes to `problems`."""
     items: list[Node] = []
+    budget = Budget()
     for file in rules.files():
         try:
-            listed = document.read_list(file, problems)
+            listed = document.read_list(file, problems, budget)
         except ConfigError as error:
             problems.extend(error.problems)
         else:

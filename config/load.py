@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from config import document
+from config.composing import OVERRIDE
 from config.errors import ConfigError, Problem
 from config.report import FAILED, Report, Spot
 from config.tree import Node, Table
@@ -66,5 +67,5 @@ def load(
 
 def _in_order(told: list[Problem], files: Sequence[Path]) -> list[Problem]:
     """As the files go, then those that they include, overrides last."""
-    rank = {str(file): index for index, file in enumerate(files)} | {document.OVERRIDE: len(files) + 1}
+    rank = {str(file): index for index, file in enumerate(files)} | {OVERRIDE: len(files) + 1}
     return sorted(told, key=lambda problem: (rank.get(problem.file, len(files)), problem.file, problem.line))

@@ -13,19 +13,23 @@ from dataclasses import is_dataclass
 from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from config.composing import MAX_DEPTH, MAX_VALUES
 from config.conditions import ConditionConfig
 from config.encodings import parse_encoding
+from config.expand import MAX_NESTED
 from config.model import INPUT_KINDS, ShipperConfig
 from config.parsers import PARSERS
 from config.patterns import parse_pattern
 from config.processors import PROCESSORS
 from config.processors.host_metadata import parse_ttl
+from config.regular_file import MAX_BYTES
 from config.report import dotted
 from config.schema import Kinds, Named, Option, options
 from config.sink.model import SinkConfig
 from config.sink.tables import BUILT_IN
 from config.sink.times import Span, parse_span, parse_timestamp, readable_span
 from config.units import Size, parse_duration, parse_duration_or_never, parse_size
+from config.variables import MAX_CHAIN
 
 FIRST_RELEASE = "0.1"
 _TYPES: dict[Any, str] = {
@@ -87,6 +91,14 @@ views:
       WHERE message LIKE '%ERROR%' GROUP BY window(ts, '1 minute'), host
 ```
 """
+_LIMITS = (
+    f"A file of the configuration is a regular file of up to {MAX_BYTES // 1024**2} MiB: no pipe and no device.",
+    f"It is nested up to {MAX_DEPTH} levels deep, where a dotted key is as many levels as it has names.",
+    f"It holds up to {MAX_VALUES:,} values, with those that its aliases stand for.",
+    f"Up to {MAX_NESTED} variables are nested in each other's defaults, and up to {MAX_CHAIN} options refer to each "
+    "other in a chain. What exceeds a limit is a mistake like any other.",
+)
+_LIMITS_OF_INPUTS = "All files of `config.inputs` together hold no more values than one may."
 _INPUTS = "Each item of `shipper.inputs` (or `filebeat.inputs`). What belongs to some types only, says so."
 _PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they work in the order given."
 _PROCESSORS = """Each item of `processors`, as in `- add_fields: {fields: {env: prod}}`, of an input or of all; they
@@ -99,6 +111,7 @@ def page() -> str:
     return "\n".join(
         [
             _INTRODUCTION,
+            _limits(*_LIMITS, _LIMITS_OF_INPUTS),
             f"## shipper.yml\n\n{table(ShipperConfig)}",
             f"## Inputs\n\n{_INPUTS}\n\n{table(INPUT_KINDS)}",
             f"## Parsers\n\n{_PARSERS}\n",
@@ -113,7 +126,11 @@ def page() -> str:
 def sink_page() -> str:
     """The whole of docs/sink-configuration.md."""
     introduction = _SINK_INTRODUCTION.format(columns=fill(", ".join(f"`{name}`" for name in BUILT_IN), 120))
-    return f"{introduction}\n## sink.yml\n\n{table(SinkConfig)}"
+    return f"{introduction}\n{_limits(*_LIMITS)}\n## sink.yml\n\n{table(SinkConfig)}"
+
+
+def _limits(*sentences: str) -> str:
+    return f"## Limits\n\n{fill(' '.join(sentences), 120)}\n"
 
 
 def _chapters(named: Named) -> Iterator[str]:

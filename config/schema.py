@@ -28,13 +28,13 @@ import difflib
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 Check = Callable[[Any], Iterable[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is one of a kind, and a key of `Names.of`
 class Kinds:
     """Models of a section that says by one of its keys which it is; the first is meant where it does not. `not_yet`
     are kinds that are real and not ours -> what there is instead."""
@@ -99,30 +99,38 @@ class Named:
         return f"unknown {self.what}; {hint}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what follows from the hint is worked out once, not for each section read
 class Option:
     """One field that YAML can set."""
 
     name: str
     keys: tuple[str, ...]
     hint: Any
-    required: bool
-    default: Any
+    make_default: Callable[[], Any] | None
     about: Mapping[str, Any]
 
+    @cached_property
+    def required(self) -> bool:
+        return self.make_default is None
+
     @property
+    def default(self) -> Any:
+        """Made each time: nobody shares a dict with somebody else."""
+        return dataclasses.MISSING if self.make_default is None else self.make_default()
+
+    @cached_property
     def kinds(self) -> Kinds | None:
         """What a section may be, where that is for the section to say."""
         read_as = self.about.get("read_as")
         return read_as if isinstance(read_as, Kinds) else None
 
-    @property
+    @cached_property
     def named(self) -> Named | None:
         """What each item of a list may be, where each stands under its name."""
         read_as = self.about.get("read_as")
         return read_as if isinstance(read_as, Named) else None
 
-    @property
+    @cached_property
     def section(self) -> Any:
         """The dataclass that a nested section is matched against (of `kinds`, the first); None for any other option."""
         if self.kinds:
@@ -132,16 +140,17 @@ class Option:
         hinted = (hint for hint in (self.hint, *typing.get_args(self.hint)) if dataclasses.is_dataclass(hint))
         return self.about.get("read_as") or next(hinted, None)
 
-    @property
+    @cached_property
     def many(self) -> bool:
         return typing.get_origin(self.hint) is tuple
 
-    @property
+    @cached_property
     def always(self) -> bool:
         """Whether the section is there also when nothing is written of it."""
         return dataclasses.is_dataclass(self.hint)
 
 
+@cache  # each input asks for those of all its sections
 def options(model: Any) -> tuple[Option, ...]:
     """The options of a dataclass, in its order."""
     hints = typing.get_type_hints(model, include_extras=True)
@@ -161,19 +170,24 @@ def beginning(model: Any) -> str:
 def _option(of: "dataclasses.Field[Any]", hint: Any) -> Option:
     key = of.metadata.get("key", of.name)
     keys = (key,) if isinstance(key, str) else tuple(key)
-    default = of.default
+    return Option(of.name, keys, hint, _maker(of), of.metadata)
+
+
+def _maker(of: "dataclasses.Field[Any]") -> Callable[[], Any] | None:
     if of.default_factory is not dataclasses.MISSING:
-        default = of.default_factory()
-    return Option(of.name, keys, hint, default is dataclasses.MISSING, default, of.metadata)
+        return of.default_factory
+    default = of.default
+    return None if default is dataclasses.MISSING else lambda: default
 
 
 @cache  # each input asks for those of every other kind
 def leaves(model: Any) -> tuple[str, ...]:
     """The dotted names of a model's options, those of its sections instead of the sections themselves."""
-    return tuple(name for option in options(model) for key in option.keys for name in _ends(option, key))
+    return tuple(name for option in options(model) for key in option.keys for name in ends(option, key))
 
 
-def _ends(option: Option, key: str) -> Iterator[str]:
+def ends(option: Option, key: str) -> Iterator[str]:
+    """The dotted names of the options below one that stands under this key; its own where it has none below it."""
     inside = option.section and not option.many and not option.about.get("recursive")
     below = leaves(option.section) if inside else ()
     yield from (f"{key}.{name}" for name in below) if below else (key,)
@@ -181,66 +195,3 @@ def _ends(option: Option, key: str) -> Iterator[str]:
 
 def _covers(name: str, leaf: str) -> bool:
     return leaf == name or leaf.startswith(name + ".")
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Every name that can stand in a section, dotted, relative to it."""
-
-    options: Mapping[str, Option]
-    not_yet: Mapping[str, str]
-    ignored: Mapping[str, str]
-    others: Mapping[str, str]  # of other kinds of section -> where it belongs
-
-    @classmethod
-    def of(cls, model: Any, kinds: Kinds | None = None) -> "Names":
-        by_key = {key: option for option in options(model) for key in option.keys}
-        others = _others(model, kinds) if kinds else {}
-        return cls(by_key, getattr(model, "not_yet", {}), getattr(model, "ignored", {}), others)
-
-    def foreign(self, name: str) -> bool:
-        """Whether it is a name of Filebeat's that we do not have, or have elsewhere."""
-        return name in self.not_yet or name in self.ignored or name in self.others
-
-    def beneath(self, name: str) -> bool:
-        """Whether some name goes on below this one."""
-        return any(known.startswith(name + ".") for known in self._all())
-
-    def unknown(self, name: str) -> str:
-        """The message for a name that is none of ours."""
-        candidates = list(dict.fromkeys(_spellings(self.options)))
-        close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
-        deeper = [leaf for leaf in self._leaves() if leaf.rpartition(".")[2] == name]
-        meant = deeper if len(deeper) == 1 else close
-        if meant:
-            return f"unknown option; did you mean {meant[0]!r}?"
-        known = ", ".join(key for key, option in self.options.items() if key == option.keys[0])
-        return f"unknown option; known here: {known or 'none'}"
-
-    def _leaves(self) -> Iterator[str]:
-        for key, option in self.options.items():
-            yield from _ends(option, key)
-
-    def _all(self) -> Iterator[str]:
-        yield from self.options
-        yield from self.not_yet
-        yield from self.ignored
-        yield from self.others
-
-
-def _others(model: Any, kinds: Kinds) -> dict[str, str]:
-    here: Mapping[str, str] = getattr(model, "here", {})
-    names = [*here, *(leaf for other in kinds.models.values() if other is not model for leaf in leaves(other))]
-    return {name: _belongs(kinds, name, here.get(name)) for name in names}
-
-
-def _belongs(kinds: Kinds, name: str, here: str | None) -> str:
-    where = f"an option of {kinds.key}: {', '.join(kinds.owners(name))}"
-    return f"{where}; here it is {here}" if here else where
-
-
-def _spellings(names: Iterable[str]) -> Iterator[str]:
-    """Each dotted name and its beginnings: `shipper.inputs` and `shipper`."""
-    for name in names:
-        parts = name.split(".")
-        yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))

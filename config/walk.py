@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from config import scalars
+from config.blank import Blanks
 from config.expand import is_variable
+from config.names import Names
 from config.raw import RawMaps
 from config.report import FAILED, LEFT_OUT, Report, Spot, dotted
-from config.schema import Kinds, Named, Names, Option, beginning, options
+from config.schema import Kinds, Named, Option, beginning, options
 from config.topic_maps import TopicMaps, is_by_topic
 from config.tree import Listing, Node, Scalar, Table, as_listing, is_null
 
@@ -26,6 +28,7 @@ class Walk:
     def __init__(self, env: Mapping[str, str], report: Report) -> None:
         self._report = report
         self._raw = RawMaps(env, report)
+        self._blanks = Blanks(lambda model, spot, report: Walk(env, report).section(model, Table((), spot.place), spot))
 
     def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
         """A dataclass from a table, or what it becomes; a section with nothing below it is one of defaults."""
@@ -123,22 +126,34 @@ class Walk:
             self._report.fail(spot, _sentence("not supported (yet)", names.not_yet[name]))
 
     def _option(self, option: Option, found: tuple[Node, Spot] | None, above: Spot) -> Any:
-        node, spot = found or (None, above.option(option.name, option.keys[0]))
-        if node is not None:
-            node = self._filled(option, node, spot)
+        if found is None:
+            return self._unwritten(option, above)
+        node, spot = found
+        node = self._filled(option, node, spot)
         if node is FAILED:
             return FAILED
-        if node is not None and not is_null(node) and "unused" in option.about:
+        is_empty = is_null(node)
+        if not is_empty and "unused" in option.about:
             self._report.note(spot, option.about["unused"])
-        if option.always and (node is not None or "missing" not in option.about):
-            return self.section(option.section, node or Table((), spot.place), spot)
-        if node is None or (is_null(node) and (option.section is None or option.many or "null" in option.about)):
-            if option.required:
-                return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
-            return option.default
+        if option.always:
+            return self.section(option.section, node, spot)
+        if is_empty and (option.section is None or option.many or "null" in option.about):
+            return self._absent(option, spot)
         self._report.spots[spot.attribute] = spot
         value = self._value(option, option.hint, node, spot)
         return value if value is FAILED else self._bounded(option, value, spot)
+
+    def _unwritten(self, option: Option, above: Spot) -> Any:
+        if not option.always or "missing" in option.about:
+            return (
+                self._absent(option, above.option(option.name, option.keys[0])) if option.required else option.default
+            )
+        return self._blanks.section(option.section, above.option(option.name, option.keys[0]), self._report)
+
+    def _absent(self, option: Option, spot: Spot) -> Any:
+        if option.required:
+            return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
+        return option.default
 
     def _filled(self, option: Option, node: Node, spot: Spot) -> Any:
         """With its variables filled in. One that stands alone may be a whole list."""

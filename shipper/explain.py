@@ -98,9 +98,10 @@ def name_of(parser: Any) -> str:
 
 def _called(name: str, section: Any) -> str:
     """A section's options that are not as they are by default."""
+    model: Any = type(section)
     given = [
         f"{each.keys[0]}: {_option(each, getattr(section, each.name))}"
-        for each in options(type(section))
+        for each in options(model)
         if each.name != "when" and getattr(section, each.name) != each.default
     ]
     return f"{name} {', '.join(given)}" if given else name

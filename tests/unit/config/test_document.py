@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from config.composing import Budget
 from config.document import override, parse, read, read_all, read_list
 from config.errors import ConfigError, Place, Problem
 from config.tree import Entry, Listing, Scalar, Table
@@ -124,7 +125,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_directory_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, [])
-    assert str(caught.value) == f"{tmp_path}: cannot be read: Is a directory"
+    assert str(caught.value) == f"{tmp_path}: cannot be read: it is a directory; a configuration must be a regular file"
 
 
 def test_text_that_is_not_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ def test_of_several_files_the_last_has_the_rank_of_a_single_one(tmp_path: Path) 
 def test_a_file_can_hold_a_list(tmp_path: Path, text: str, count: int) -> None:
     file = tmp_path / "a.yml"
     file.write_text(text)
-    assert len(read_list(file, []).items) == count
+    assert len(read_list(file, [], Budget()).items) == count
 
 
 @pytest.mark.parametrize("text", ["type: log\n", "log\n"])
@@ -200,4 +201,4 @@ def test_where_a_list_is_wanted_nothing_else_will_do(tmp_path: Path, text: str) 
     file = tmp_path / "a.yml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"a\.yml:1: must hold a list of inputs, each beginning with '- type:'"):
-        read_list(file, [])
+        read_list(file, [], Budget())

@@ -1,6 +1,6 @@
 import pytest
 
-from config.expand import expand
+from config.expand import MAX_EXPANDED, MAX_NESTED, expand
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,21 @@ def test_a_required_variable_is_refused_with_its_message() -> None:
 def test_a_variable_that_is_not_closed_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"without its '}'"):
         expand(text, {"A": "1", "B": "2"})
+
+
+def nested(levels: int) -> str:
+    return "${A:" * levels + "x" + "}" * levels
+
+
+def test_defaults_are_nested_up_to_a_limit() -> None:
+    assert expand(nested(MAX_NESTED), {}) == "x"
+    for levels in (MAX_NESTED + 1, 100_000):
+        with pytest.raises(ValueError, match=r"^more than 8 variables are nested in each other's defaults$"):
+            expand(nested(levels), {})
+
+
+def test_a_text_has_a_longest_length_with_its_variables_filled_in() -> None:
+    env = {"A": "x" * 1000}
+    assert len(expand("${A}" * (MAX_EXPANDED // 1000), env)) == MAX_EXPANDED // 1000 * 1000
+    with pytest.raises(ValueError, match=r"^has more than 1,048,576 characters with its variables filled in$"):
+        expand("${A}" * 1_000_000, env)

@@ -53,6 +53,11 @@ def test_a_glob_that_does_not_is_not(pattern: str, path: str) -> None:
     assert found(pattern, path) == []
 
 
+def test_many_double_stars_are_matched_in_bounded_time() -> None:
+    assert found("/**" * 40 + "/x", "/a" * 40) == []
+    assert found("/**/a" * 15, "/a" * 40) == ["[0].paths[0]"]
+
+
 def test_two_stars_are_one_where_the_scanner_says_so() -> None:
     assert found("/logs/**/out", "/logs/out", recursive_glob=False) == []
     assert found("/logs/**/out", "/logs/deep/out", recursive_glob=False) == ["[0].paths[0]"]

@@ -372,6 +372,25 @@ def test_an_option_that_refers_to_itself_is_named(wrong: Load[list[str]]) -> Non
     ]
 
 
+def chain(length: int, more: str = "") -> str:
+    """Options that refer to each other, the first to the last one."""
+    links = "".join(f"  x{n}: ${{labels.x{n + 1}}}{more.format(n=n + 1)}\n" for n in range(1, length))
+    return f"owner: ${{labels.x1}}\nlabels:\n{links}  x{length}: end\n"
+
+
+def test_a_chain_of_options_has_a_longest_length(car: Load[Car], wrong: Load[list[str]]) -> None:
+    assert car(chain(8)).owner == "end"
+    assert wrong(chain(400))[0] == (
+        "shipper.yml:1: owner: more than 8 options refer to each other in a chain: labels.x1 -> ... -> labels.x9"
+    )
+
+
+def test_options_that_name_each_other_many_times_are_expanded_once(car: Load[Car], wrong: Load[list[str]]) -> None:
+    assert car(chain(8, "${{labels.x{n}}}" * 2)).owner == "end" * 3**7
+    (first, *_) = wrong(chain(8, "${{labels.x{n}}}" * 9))
+    assert first == "shipper.yml:1: owner: has more than 1,048,576 characters with its variables filled in"
+
+
 def written(lab: Lab, name: str, text: str) -> Path:
     file = lab.file.with_name(name)
     file.write_text(text)

@@ -1,7 +1,8 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.schema import Kinds, Names, leaves, options
+from config.names import Names
+from config.schema import Kinds, leaves, options
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,34 @@ def test_what_would_fail_at_the_start_fails_the_test_of_the_configuration(
     assert said in capsys.readouterr().err
 
 
+# What may be nested, so many levels of it, and by what.
+DEEP = [
+    ("processors: [drop_event: {{when: {0}{{has_fields: [a]}}{1}}}]", "{not: ", "}", 58),
+    ("processors: [{0}{{drop_event: ~}}{1}]", "{if: {has_fields: [a]}, then: [", "]}", 30),
+    ("fields: {0}1{1}", "{a: ", "}", 63),
+    ("fields.{0}b: 1{1}", "a.", "", 62),
+]
+
+
+@pytest.mark.parametrize(("text", "opening", "closing", "most"), DEEP)
+@pytest.mark.parametrize("command", [["test", "config", "--explain"], ["export", "config"], ["run", "--once"]])
+def test_what_is_deep_is_taken_or_refused_with_its_place(
+    command: list[str],
+    text: str,
+    opening: str,
+    closing: str,
+    most: int,
+    config: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written = config.read_text()
+    for levels, code in ((most, 0), (most + 1, 1), (300, 1)):
+        config.write_text(written + text.format(opening * levels, closing * levels) + "\n")
+        assert main([*command, "-c", str(config)]) == code, levels
+        error = capsys.readouterr().err
+        assert code == 0 or error.startswith(f"{config}:5: is nested deeper than 64 levels")
+
+
 def test_a_configuration_that_others_may_write_is_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config.chmod(0o666)
     assert main(["test", "config", "-c", str(config)]) == 1

@@ -150,7 +150,7 @@ def _run(options: argparse.Namespace) -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     wake = Wake()
     with Signals(wake.set, reloads=not options.once) as signals:
-        reading = Reading(read=lambda: _load_checked(options), asked=signals.hung_up)
+        reading = Reading(read=lambda: _load_checked(options), asked=signals.hung_up, wake=wake.from_outside())
         return app.run(
             config,
             _data(options, config),

@@ -20,25 +20,28 @@ class Inputs:
     def __init__(self, around: Surroundings, registrar: Registrar) -> None:
         self._around = around
         self._registrar = registrar
-        self._made: list[tuple[object, Input]] = []
+        self._made: dict[str, tuple[object, Input]] = {}  # by id, each with what it was made from
+        self._common: object = None  # what all of them were made from
         # The processors of all inputs are one for all: a limit is one for the agent, and what one learns, all know.
         self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
 
     def of(self, config: ShipperConfig) -> list[Input]:
         """Those that are enabled, in their order. Raises StartError: then all is as it was."""
-        known = self._made
-        made = []
-        written = config.processors, repr(config.processors)
+        written = told_apart(config.processors)
         shared = self._shared
         if shared[0] != written:
             shared = written, chain.steps(config.processors, self._around)
+        common = written, told_apart((config.tags, config.fields, config.fields_under_root))
+        known = self._made if common == self._common else {}
+        made: dict[str, tuple[object, Input]] = {}
         for each in config.inputs:
             if each.enabled:
-                concern = concerning(each, config)
-                before = next((source for concerned, source in known if concerned == concern), None)
-                made.append((concern, before or self._make(each, config, shared[1])))
-        self._made, self._shared = made, shared
-        return [source for _, source in made]
+                concern = told_apart(each), message_limit(each, config)
+                before = known.get(each.id)
+                source = before[1] if before and before[0] == concern else self._make(each, config, shared[1])
+                made[each.id] = concern, source
+        self._made, self._common, self._shared = made, common, shared
+        return [source for _, source in made.values()]
 
     def _make(self, config: InputConfig, root: ShipperConfig, shared: chain.Steps) -> Input:
         around = self._around
@@ -48,10 +51,9 @@ class Inputs:
         )  # fmt: skip
 
 
-def concerning(config: InputConfig, root: ShipperConfig) -> object:
-    """All that an input depends on: where this is equal, so is the input."""
-    all_of = config, root.processors, root.tags, root.fields, root.fields_under_root, message_limit(config, root)
-    return all_of, repr(all_of)  # 1 and true are equal, and not the same in a record
+def told_apart(value: object) -> object:
+    """The value, equal only to what is the same in a record: 1 and true are equal to each other."""
+    return value, repr(value)
 
 
 def static(config: InputConfig, root: ShipperConfig) -> Doc:

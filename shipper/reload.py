@@ -8,27 +8,32 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from config.errors import ConfigError
 from config.model import ShipperConfig
 from config.schema import options
 from shipper.clock import Clock
+from shipper.config_look import Look, Seen, Start, on_a_thread
 from shipper.errors import StartError
 from shipper.inputs import Inputs
+from shipper.long_lived import long_lived
 from shipper.source.crawler import Crawler
 from shipper.source.input import Input
 
 logger = logging.getLogger(__name__)
 
+MISTAKES_LOGGED = 20  # thousands of inputs may have the same one
 # Of these a change is taken at once; of all others at the next start.
 TAKEN = {"inputs", "processors", "tags", "fields", "fields_under_root", "config_inputs"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`read` gives the configuration as it is now, or raises ConfigError; `asked` is true once after each SIGHUP."""
+    """`read` gives the configuration as it is now, or raises ConfigError; `asked` is true once after each SIGHUP;
+    `start` runs the work of reading, and `wake` is called at its end."""
 
     read: Callable[[], ShipperConfig]
     asked: Callable[[], bool]
+    start: Start = on_a_thread
+    wake: Callable[[], None] = lambda: None
 
 
 class Reloader:
@@ -39,44 +44,62 @@ class Reloader:
     ) -> None:
         """`config` is what runs. Without a `crawler` (standard input is read) nothing can be changed."""
         self._config = config
-        self._reading = reading
+        self._asked = reading.asked
+        self._look = Look(reading.read if crawler else lambda: config, reading.start, reading.wake)
         self._inputs = inputs
         self._now = inputs.of(config)
         self._crawler = crawler
         self._clock = clock
-        self._seen = config.config_inputs.contents()
+        self._contents = config.config_inputs.contents()
         self._due = clock.monotonic() + config.config_inputs.reload.period
 
     def step(self) -> None:
-        asked = self._reading.asked()
-        if asked or (self._clock.monotonic() >= self._due and self._is_changed()):
-            self._reload()
+        """Begin a look at the configuration if it is time, and take what one has given."""
+        if not self._look.under_way:
+            self._begin()
+        seen = self._look.take()
+        if seen is not None:
+            self._contents = seen.contents
+            self._take(seen)
 
-    def _is_changed(self) -> bool:
+    def _begin(self) -> None:
         rules = self._config.config_inputs
-        self._due = self._clock.monotonic() + rules.reload.period
-        return rules.enabled and rules.reload.enabled and rules.contents() != self._seen
+        if self._asked():
+            self._look.begin(rules, None)
+        elif self._clock.monotonic() >= self._due:
+            self._due = self._clock.monotonic() + rules.reload.period
+            if rules.reloads:
+                self._look.begin(rules, self._contents)
 
-    def _reload(self) -> None:
-        if self._crawler is None:
+    def _take(self, seen: Seen) -> None:
+        if seen.mistake:
+            self._refuse(seen.mistake)
+        elif seen.config is not None and self._crawler is None:
             logger.warning("the configuration is not read again: standard input is read, which ends with the agent")
-            return
-        # Before they are read: what changes from now on is seen next time.
-        self._seen = self._config.config_inputs.contents()
-        try:
-            read = self._reading.read()
-            config = self._kept(read)
-            inputs = self._made(config)
-        except (ConfigError, StartError) as error:
-            logger.error("the configuration has a mistake; the one before goes on:\n%s", error)
-            return
+        elif seen.config is not None and self._crawler is not None:
+            try:
+                with long_lived():
+                    self._apply(seen.config, self._crawler)
+            except StartError as error:
+                self._refuse(str(error))
+
+    def _refuse(self, mistake: str) -> None:
+        lines = mistake.splitlines()
+        if len(lines) > MISTAKES_LOGGED:
+            rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' names all of them"
+            lines = [*lines[:MISTAKES_LOGGED], rest]
+        logger.error("the configuration has a mistake; the one before goes on:\n%s", "\n".join(lines))
+
+    def _apply(self, read: ShipperConfig, crawler: Crawler) -> None:
+        """Raises StartError: then nothing is changed."""
+        config = self._kept(read)
+        inputs = self._made(config)
         self._tell(read, inputs)
         if config.config_inputs != self._config.config_inputs:
-            self._seen = config.config_inputs.contents()
             self._due = self._clock.monotonic() + config.config_inputs.reload.period
         self._config = config
         if inputs != self._now:
-            self._crawler.replace_inputs(inputs)
+            crawler.replace_inputs(inputs)
             self._now = inputs
 
     def _kept(self, read: ShipperConfig) -> ShipperConfig:

@@ -57,6 +57,10 @@ BROAD_EXCEPTS = {
         "registry/registrar.py",
         "_run",
     ): "the registrar's thread: whoever waits for a save must learn that none will come",
+    (
+        "shipper/config_look.py",
+        "_run",
+    ): "the configuration's thread: an agent that runs must not end by what somebody writes, and must hear of it",
 }
 
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}

@@ -52,7 +52,8 @@ class Exchange:
     def replace(self, inputs: list[Input]) -> None:
         """These are to be read from now on; the very objects that are read already stay as they are. Looks through
         the paths at once: what can be found again can be put down."""
-        gone = {each.id for each in self._inputs.values() if each not in inputs}
+        stays = set(inputs)
+        gone = {each.id for each in self._inputs.values() if each not in stays}
         self._inputs.clear()
         self._inputs.update({each.id: each for each in inputs})
         self._take_rules(inputs)

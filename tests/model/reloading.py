@@ -23,13 +23,16 @@ class ReloadingLab(Lab):
         self.configured = self._config()
         self.fails: Exception | None = None  # what reading the configuration raises
         self._asked = False
+        self.delayed: list[Callable[[], None]] | None = (
+            None  # work that a test runs when it wants; else it is run at once
+        )
 
     def start(self, *, once: bool = False) -> None:
         wake = Wake()
         self._stack.callback(wake.close)
         self.app = build(
             self.configured, self.data, wake, self._stack, once=once, clock=self.clock, connect=self._connect,
-            reading=Reading(self._read, self._is_asked),
+            reading=Reading(self._read, self._is_asked, start=self._work),
         )  # fmt: skip
 
     def configure(self, *inputs: InputConfig, **changes: Any) -> None:
@@ -48,6 +51,12 @@ class ReloadingLab(Lab):
         if self.fails is not None:
             raise self.fails
         return self.configured
+
+    def _work(self, work: Callable[[], None]) -> None:
+        if self.delayed is None:
+            work()
+        else:
+            self.delayed.append(work)
 
     def _is_asked(self) -> bool:
         asked, self._asked = self._asked, False

@@ -334,6 +334,41 @@ def test_an_input_that_cannot_work_changes_nothing(lab: ReloadingLab, said: Said
     assert said.messages[1] == "the configuration was read again: nothing changed"
 
 
+def test_lines_are_shipped_while_the_configuration_is_read(lab: ReloadingLab, said: Said) -> None:
+    a = lab.of("a", "a.log")
+    lab.configure(a)
+    lab.start()
+    lab.delayed = []
+    lab.reload(replace(a, tags=("new",)))
+    lab.append("a.log", "one\n")
+    lab.expect_lines("a.log", "one")
+    lab.reload(replace(a, tags=("newer",)))  # while the first reading is under way: there is a second one after it
+    (work,) = lab.delayed
+    lab.configure(replace(a, tags=("new",)))
+    work()
+    lab.running.reloader.step()
+    assert said.messages == ["reloaded: 1 input changed"]
+    lab.configure(replace(a, tags=("newer",)))
+    lab.running.reloader.step()
+    lab.delayed[-1]()
+    lab.running.reloader.step()
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    assert lab.messages() == [("one", []), ("two", ["newer"])]
+
+
+def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, said: Said) -> None:
+    lab.configure(lab.of("a", "a.log"))
+    lab.start()
+    lab.fails = ConfigError([Problem("a.yml", line, "tags", "is wrong") for line in range(1, 4001)])
+    lab.hang_up()
+    (message,) = said.messages
+    assert message.splitlines()[-2:] == [
+        "a.yml:20: tags: is wrong",
+        "... and 3980 more: 'shipper test config' names all of them",
+    ]
+
+
 def test_standard_input_cannot_be_added(lab: ReloadingLab, said: Said) -> None:
     lab.configure(lab.of("a", "a.log"))
     lab.start()

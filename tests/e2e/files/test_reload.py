@@ -121,6 +121,36 @@ def test_a_file_of_inputs_that_others_may_write_is_not_taken(agent: LocalAgent) 
     agent.await_log("reloaded: 1 input added, 1 unchanged")
 
 
+def test_files_that_are_no_configuration_change_nothing(agent: LocalAgent) -> None:
+    folder = agent.directory / "inputs.d"
+    folder.mkdir()
+    rules = {"path": str(folder / "*.yml"), "reload": {"enabled": True, "period": "100ms"}}
+    configure(agent, an_input(agent, "app"), **{"shipper.config.inputs": rules})
+    agent.start()
+    agent.await_log("started: 1 input")
+    aliases = "".join(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
+    files = {
+        "deep.yml": ("- " + "[" * 100_000, "deep.yml:1: is nested deeper than 64 levels"),
+        "bomb.yml": (f"-\n  - &a0 x\n{aliases}", "bomb.yml:8: from here on there are more than 250,000 values"),
+        "text.yml": ("\0" * 100, "text.yml:1: is not YAML: character 0 is not allowed"),
+    }
+    for count, (name, (text, said)) in enumerate(files.items()):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+        agent.await_log(said)
+        agent.append(f"after {count}")
+        agent.await_messages(f"after {count}")
+        (folder / name).unlink()
+    os.mkfifo(folder / "pipe.yml", 0o600)
+    agent.await_log("pipe.yml: cannot be read: it is a named pipe (FIFO)")
+    agent.append("after the pipe")
+    agent.await_messages("after the pipe")
+    (folder / "pipe.yml").unlink()
+    write(folder / "web.yml", [an_input(agent, "web")])
+    agent.await_log("reloaded: 1 input added, 1 unchanged")
+    assert agent.stop() == 0
+
+
 def test_under_a_live_writer_nothing_is_lost_or_sent_twice(agent: LocalAgent) -> None:
     configure(agent, an_input(agent, "app"))
     agent.start()

@@ -48,7 +48,8 @@ def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCa
 
     config = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutput()))
     asked = iter([False, True])
-    reloader = Reloader(config, Reading(read, lambda: next(asked)), cast("Inputs", Made()), None, ManualClock())
+    reading = Reading(read, lambda: next(asked), start=lambda work: work())
+    reloader = Reloader(config, reading, cast("Inputs", Made()), None, ManualClock())
     caplog.set_level(logging.INFO)
     reloader.step()
     assert caplog.messages == []

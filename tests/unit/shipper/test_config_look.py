@@ -1,0 +1,113 @@
+"""Looking at the configuration beside the reading thread."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from config.errors import ConfigError, Problem
+from config.included import ConfigInputs
+from config.model import ConsoleOutput, OutputConfig, ShipperConfig
+from shipper.config_look import Contents, Look, Seen, on_a_thread
+from tests.builders import input_config
+
+CONFIG = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutput()))
+NO_FILES = ConfigInputs()
+
+
+def at_once(work: Callable[[], None]) -> None:
+    work()
+
+
+def refuse() -> ShipperConfig:
+    raise AssertionError("it is not asked for")
+
+
+def seen_by(read: Callable[[], ShipperConfig], rules: ConfigInputs = NO_FILES) -> Seen | None:
+    look = Look(read, at_once, lambda: None)
+    look.begin(rules, None)
+    return look.take()
+
+
+def raising(error: Exception) -> Callable[[], ShipperConfig]:
+    def read() -> ShipperConfig:
+        raise error
+
+    return read
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> ConfigInputs:
+    (tmp_path / "a.yml").write_text("[]")
+    return ConfigInputs(path=f"{tmp_path}/*.yml")
+
+
+def test_whoever_began_it_goes_on_until_it_is_done() -> None:
+    gate, done = threading.Event(), threading.Event()
+
+    def read() -> ShipperConfig:
+        assert gate.wait(10)
+        return CONFIG
+
+    look = Look(read, on_a_thread, done.set)
+    look.begin(NO_FILES, None)
+    assert look.under_way
+    assert look.take() is None
+    gate.set()
+    assert done.wait(10)
+    assert look.take() == Seen({}, CONFIG)
+    assert not look.under_way
+    assert look.take() is None
+
+
+def test_nothing_is_read_where_the_files_hold_what_they_held(rules: ConfigInputs) -> None:
+    look = Look(refuse, at_once, lambda: None)
+    look.begin(rules, rules.contents())
+    assert look.take() == Seen(rules.contents())
+
+
+def test_a_change_of_the_files_and_a_request_are_reasons_to_read(rules: ConfigInputs) -> None:
+    config = replace(CONFIG, config_inputs=rules)
+    nothing: Contents = {}
+    for before in (nothing, None):
+        look = Look(lambda: config, at_once, lambda: None)
+        look.begin(rules, before)
+        assert look.take() == Seen(rules.contents(), config)
+
+
+def test_files_that_count_from_now_on_are_looked_at_before_they_are_read(rules: ConfigInputs, tmp_path: Path) -> None:
+    config = replace(CONFIG, config_inputs=rules)
+    before = rules.contents()
+
+    def changing() -> Iterator[ShipperConfig]:
+        yield config
+        (tmp_path / "a.yml").write_text("changed after it was looked at")
+        yield config
+
+    reads = changing()
+    assert seen_by(lambda: next(reads)) == Seen(before, config)
+    assert rules.contents() != before
+
+
+def test_a_mistake_is_handed_over_in_words() -> None:
+    seen = seen_by(raising(ConfigError([Problem("a.yml", 3, "tags", "is wrong")])))
+    assert seen == Seen({}, mistake="a.yml:3: tags: is wrong")
+
+
+def test_what_nobody_foresaw_is_logged_and_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
+    assert seen_by(raising(RecursionError("too deep"))) == Seen(
+        {}, mistake="it could not be read: RecursionError('too deep')"
+    )
+    assert "in a way that nobody foresaw" in caplog.text
+
+
+def test_where_no_thread_can_be_started_the_next_look_may_find_one() -> None:
+    def refused(work: Callable[[], None]) -> None:
+        raise RuntimeError("can't start new thread")
+
+    look = Look(refuse, refused, lambda: None)
+    look.begin(NO_FILES, None)
+    assert look.take() == Seen({}, mistake="it cannot be read now: can't start new thread")
+    assert not look.under_way

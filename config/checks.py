@@ -13,9 +13,12 @@ def not_empty(items: tuple[Any, ...]) -> Iterator[Finding]:
 
 def without_blanks(items: tuple[str, ...]) -> Iterator[Finding]:
     yield from not_empty(items)
-    yield from ((f"[{index}]", "is empty") for index, item in enumerate(items) if not item.strip())
+    yield from ((f"[{index}]", fault) for index, item in enumerate(items) for _, fault in not_blank(item))
 
 
 def not_blank(text: str) -> Iterator[Finding]:
+    """Of a name or a path. The system knows no path with a NUL, and Python raises what nobody expects of a path."""
     if not text.strip():
         yield "", "is empty"
+    if "\0" in text:
+        yield "", f"{text!r} has a NUL character in it"

@@ -30,6 +30,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 # says more clearly what is wrong with the rest, and is the only one where PyYAML was built without libyaml.
 _LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
 _FORBIDDEN: "re.Pattern[str]" = yaml.reader.Reader.NON_PRINTABLE
+_HALF = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: no text that could be written anywhere
 
 
 @dataclass(slots=True)
@@ -148,6 +149,8 @@ class Composer:
     def _scalar(self, event: Any) -> Scalar:
         # Explicit tags (!!int x) are not trusted: what is no number by its text could not be made one.
         text: str = event.value
+        if not text.isascii() and _HALF.search(text):
+            raise self._failure(_line(event), "is not YAML: an escape stands for half a character")
         if event.tag is None or event.tag == "!":
             plain: bool = event.implicit[0]
             return Scalar(text, scalars.kind(text) if plain else "str", plain, self._place(event))

@@ -80,8 +80,12 @@ def _bool(text: str) -> bool:
     return _BOOLS[text.lower()]
 
 
+_MOST_DIGITS = 20  # as many as 2**64 has; of thousands, Python makes no number
+
+
 def _int(text: str) -> int:
-    if not text.strip().removeprefix("-").isdecimal():
+    digits = text.strip().removeprefix("-")
+    if not digits.isdecimal() or len(digits) > _MOST_DIGITS:
         raise ValueError(f"{text!r} must be a whole number")
     return int(text)
 

@@ -3,15 +3,17 @@
 import re
 from typing import Annotated
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+# With more digits it is no size and no time: hundreds of them would be infinite, and thousands Python does not read.
+_DIGITS = r"\d{1,18}(?:\.\d{1,18})?"
+_SIZE = re.compile(rf"({_DIGITS})\s*([a-z]*)", re.IGNORECASE)
 _BYTES = {"": 1, "b": 1} | {
     f"{letter}{suffix}": int(base**power)
     for power, letter in enumerate("kmgt", start=1)
     for suffix, base in (("", 1000), ("b", 1000), ("i", 1024), ("ib", 1024))
 }
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_NUMBER = re.compile(_DIGITS)
+_PART = re.compile(rf"({_DIGITS})(ns|us|µs|ms|s|m|h)")
 
 
 def parse_size(text: str) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.checks import Finding
+from config.checks import Finding, not_blank
 from config.processors.base import ProcessorConfig
 from config.schema import Named
 from config.units import Duration
@@ -32,7 +32,7 @@ class AddDockerMetadataConfig(ProcessorConfig):
         default=("process.pid", "process.parent.pid"),
         metadata={"doc": "Fields with the number of a process in the container."},
     )
-    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted."})
+    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
     cleanup_timeout: Duration = field(
         default=60.0, metadata={"doc": "How long a container that is gone is remembered after its last event."}
     )
@@ -105,7 +105,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Only these labels."})
     exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "All labels but these."})
     include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations that are added; none."})
-    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted."})
+    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
 
     def remarks(self) -> Iterator[Finding]:
         for index, each in enumerate(self.matchers):

@@ -127,3 +127,8 @@ def test_a_byte_order_mark_is_no_text() -> None:
 )
 def test_a_character_that_is_no_text_is_named_with_its_line(character: str, code: int) -> None:
     assert refused(f"é: ü\nb: {character}\n") == f"a.yml:2: is not YAML: character {code} is not allowed"
+
+
+@pytest.mark.parametrize("escape", [r"\uD800", r"\U0000DFFF", r"\uD83D\uDE00"])
+def test_half_a_character_is_no_text(escape: str) -> None:
+    assert refused(f'a: 1\nb: "x{escape}"\n') == "a.yml:2: is not YAML: an escape stands for half a character"

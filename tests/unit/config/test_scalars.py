@@ -61,6 +61,7 @@ def test_a_value_is_read_by_its_hint(written: str, hint: Any, value: str | int |
 @pytest.mark.parametrize(
     ("written", "hint", "message"),
     [
+        ("1" * 5000, int, f"'{'1' * 5000}' must be a whole number"),
         ("1.5", int, "'1.5' must be a whole number"),
         ("true", int, "'true' must be a whole number"),
         ("many", float, "'many' must be a number"),

@@ -24,7 +24,9 @@ def test_sizes_count_in_1024_with_an_i_and_in_1000_without(text: str, size: int)
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "-1", "ten", "1XB", "1 2", "MiB", "1e3"])
+@pytest.mark.parametrize(
+    "text", ["", "-1", "ten", "1XB", "1 2", "MiB", "1e3", "9" * 19, "9" * 400 + ".5MiB", "9" * 5000]
+)
 def test_what_is_no_size_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size; write bytes as a number, or 10MiB"):
         parse_size(text)
@@ -54,7 +56,7 @@ def test_durations_are_goes_notation_and_bare_seconds(text: str, seconds: float)
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "s", "5 s", "-1s", "1d", "5s!", "1m30", "ms5"])
+@pytest.mark.parametrize("text", ["", "s", "5 s", "-1s", "1d", "5s!", "1m30", "ms5", "9" * 400, "9" * 400 + "h"])
 def test_what_is_no_duration_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; write 5s, 1m30s, 100ms or 2h"):
         parse_duration(text)

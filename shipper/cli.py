@@ -142,14 +142,15 @@ def _data(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
 
 
 def _run(options: argparse.Namespace) -> int:
-    config = _load(options)
-    terminal = logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
-    for note in config.notes:
-        logger.info("%s", note)
-    # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     wake = Wake()
+    # Before the configuration is read: a SIGHUP from then on asks for it to be read again.
     with Signals(wake.set, reloads=not options.once) as signals:
+        config = _load(options)
+        terminal = logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
+        for note in config.notes:
+            logger.info("%s", note)
+        # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
         reading = Reading(read=lambda: _load_checked(options), asked=signals.hung_up, wake=wake.from_outside())
         return app.run(
             config,

@@ -9,6 +9,15 @@ from typing import Self
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
+def end_at_once(*, once: bool) -> None:
+    """Until `Signals` takes over: nothing has begun, so SIGTERM and SIGINT end the process with the exit code of a run
+    that was stopped. SIGHUP asks for a configuration to be read that is going to be read anyway."""
+    for number in STOPPING:
+        signal.signal(number, lambda *_: os._exit(1 if once else 0))
+    if not once:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
 class Signals:
     """A context manager that restores what it found. The first SIGTERM or SIGINT sets `stopping` and calls `wake`; a
     second one ends the process at once: the registry did not move, so nothing is lost. With `reloads`, SIGHUP is noted

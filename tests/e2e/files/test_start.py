@@ -1,0 +1,63 @@
+"""The first instants of the process, and what it was given to live with."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.files.local import LocalAgent
+from tests.e2e.running import REPOSITORY
+
+
+def starting(*arguments: str) -> "subprocess.Popen[str]":
+    """A process that says which module it has loaded."""
+    command = [sys.executable, "-X", "importtime", "-m", "shipper", *arguments]
+    return subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
+
+
+def await_module(process: "subprocess.Popen[str]", name: str) -> None:
+    assert process.stderr is not None
+    assert any(line.rstrip().endswith(f" {name}") for line in process.stderr), f"it never loads {name}"
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--once",), 1)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
+    number: signal.Signals, options: tuple[str, ...], code: int
+) -> None:
+    process = starting("run", *options)
+    await_module(process, "orjson")
+    process.send_signal(number)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == code, said
+
+
+def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(agent: LocalAgent) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup)
+    process = starting("run", "-c", str(agent.logs / "missing.yml"))
+    signal.signal(signal.SIGHUP, before)
+    await_module(process, "orjson")
+    process.send_signal(signal.SIGHUP)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "missing.yml" in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "0<&- 1>&- 2>&-"])
+def test_standard_streams_that_are_closed_are_no_reason_not_to_start(closed: str, agent: LocalAgent) -> None:
+    agent.append("one")
+    agent.start(before=("sh", "-c", f'exec "$@" {closed}', "sh"))
+    agent.await_messages("one")
+    held = {number: os.readlink(f"/proc/{agent.process.pid}/fd/{number}") for number in range(3)}
+    assert held[2] == os.devnull, "what a library prints must not go into a file that was opened"
+    assert closed == "2>&-" or held == dict.fromkeys(range(3), os.devnull)
+    assert agent.stop() == 0
+
+
+def test_records_for_a_standard_output_that_is_closed_are_not_delivered_to_nowhere(agent: LocalAgent) -> None:
+    agent.append("one")
+    console = ("-E", "output.file.enabled=false", "-E", "output.console.pretty=false")
+    assert agent.once(*console, before=("sh", "-c", 'exec "$@" 1>&-', "sh")) == 1
+    assert "standard output is closed" in agent.log

@@ -23,6 +23,7 @@ from shipper.output_check import check_output
 from shipper.positions.commands import add_registry_commands
 from shipper.reload import Reading
 from shipper.signals import Signals
+from shipper.visible import visible
 from shipper.wake import Wake
 
 logger = logging.getLogger(__name__)
@@ -37,14 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.command(options))
     except (ConfigError, StartError, RegistryError) as error:
-        print(error, file=sys.stderr)  # noqa: T201  # the logging may not be set up, or set to another level
+        print(visible(str(error), keep="\n"), file=sys.stderr)  # noqa: T201  # the logging may not be set up, or set to another level
         return FAILED
     except OSError as error:
         if isinstance(error, BrokenPipeError) and error.filename is None:
             # Whoever read the list has seen enough. Standard output is flushed once more at the end: not there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
-        print(f"{error.filename or 'shipper'}: {error.strerror or error}", file=sys.stderr)  # noqa: T201
+        print(visible(f"{error.filename or 'shipper'}: {error.strerror or error}"), file=sys.stderr)  # noqa: T201
         return FAILED
 
 

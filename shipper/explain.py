@@ -12,8 +12,8 @@ from config.parsers import PARSERS
 from config.processors import AnyProcessor, Branch
 from config.schema import Option, options
 from config.units import Duration, readable_duration
-from shipper.record import readable_path
 from shipper.source.discover import FileKey, Scanner, ScanOptions
+from shipper.visible import visible
 
 COLUMN = 12
 
@@ -51,7 +51,7 @@ def _files(each: InputConfig) -> Iterator[str]:
         found |= listing.files.keys()
         size = sum(file.size for file in listing.files.values())
         yield f"{pattern}: {_count(len(listing.files), 'file')}{f', {_size(size)}' if size else ''} now"
-        yield from (f"  {readable_path(path)}: {words}" for path, words in listing.problems.items())
+        yield from (f"  {visible(path)}: {words}" for path, words in listing.problems.items())
     if len(each.paths) > 1:
         yield f"together {_count(len(found), 'file')}"
 

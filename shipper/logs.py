@@ -2,11 +2,13 @@
 
 import logging
 import sys
+from typing import Any
 
 import orjson
 
 from shipper.progress import TerminalHandler
 from shipper.record import timestamp
+from shipper.visible import visible
 
 
 class JsonFormatter(logging.Formatter):
@@ -21,8 +23,9 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["error.stack_trace"] = self.formatException(record.exc_info)
-        # A path in the message may hold bytes that are not UTF-8.
-        return orjson.dumps({key: value.encode("utf-8", "replace").decode() for key, value in line.items()}).decode()
+        # A path in the message may hold bytes that are not UTF-8, and what JSON does not escape and terminals obey.
+        text = orjson.dumps({key: value.encode("utf-8", "replace").decode() for key, value in line.items()}).decode()
+        return visible(text)
 
 
 class TextFormatter(logging.Formatter):
@@ -31,6 +34,12 @@ class TextFormatter(logging.Formatter):
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         return timestamp(record.created)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return visible(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return visible(super().formatException(ei), keep="\n")
 
 
 def set_up(level: str, form: str) -> TerminalHandler | None:

@@ -34,11 +34,11 @@ from shipper.reader.log_file import LogFile
 from shipper.source.content import Plain
 from shipper.source.glob_pattern import matches, parse
 from shipper.source.input import Input
+from shipper.visible import visible
 
 # What is the same for every event of the file, and says nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")
-# What would make a terminal do something.
-CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(10, 32), *range(127, 160))}
+TAB = "\t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ class Preview:
             upto = at + 1
             if event:
                 upto = max(bisect_left(lines.offsets, event.offset + event.length), upto)
-            yield from (f"{number + 1:>6} | {lines.texts[number].translate(CONTROLS)}" for number in range(at, upto))
+            yield from (f"{number + 1:>6} | {visible(lines.texts[number], keep=TAB)}" for number in range(at, upto))
             shown = self._shown(event.record) if event else self._reason(stages, found, content, lines.offsets[at])
-            yield f"       {shown}"
+            yield f"       {visible(shown)}"
             at = upto
 
     def _stages(self) -> Iterator[_Stage]:

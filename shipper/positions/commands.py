@@ -45,12 +45,22 @@ def _add_import(parser: argparse.ArgumentParser, add_common: AddCommon, context:
     filebeat.add_argument("source", type=Path, metavar="DIR", help="Filebeat's data path, or its registry in there")
     filebeat.add_argument("--overwrite", action="store_true", help="replace entries that are here already")
     defaults = Fingerprinting()
-    for name, meaning in (("offset", "where"), ("length", "how many bytes")):
+    for name, meaning, least in (("offset", "where", 0), ("length", "how many bytes", 64)):
         filebeat.add_argument(
-            f"--fingerprint.{name}", dest=f"fingerprint_{name}", type=int, default=getattr(defaults, name), metavar="N",
+            f"--fingerprint.{name}", dest=f"fingerprint_{name}", type=_at_least(least), metavar="N",
+            default=getattr(defaults, name),
             help=f"Filebeat's prospector.scanner.fingerprint.{name}: {meaning} it hashed (default %(default)s)",
         )  # fmt: skip
     add_common(filebeat, lambda options: _import_filebeat(options, context))
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+        return int(text)
+
+    return number
 
 
 def _list(options: argparse.Namespace, context: Context) -> int:

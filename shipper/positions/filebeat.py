@@ -9,19 +9,20 @@ In its data path, three generations of it (elastic/beats, libbeat/statestore/bac
     registry                          the same array, in a file of that name: before 7.0
 
 Operations up to the checkpoint's number are in it already; one whose number is not the next, or that cannot be read,
-ends the log (Filebeat does not fsync it).
+ends the log (Filebeat does not fsync it). Nothing that these files hold is taken on trust: what is not laid out as
+Filebeat does it is told, and is no position.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shipper.errors import StartError
-
-Entry = dict[str, Any]
+from shipper.positions.heads import Refused, opened
 
 REMOVED = 0  # an entry's ttl: forgotten, only not yet cleaned up
 UNUSED = -2  # of a state of the log input: no input asked for it since Filebeat started
@@ -44,7 +45,7 @@ class Position:
 @dataclass(frozen=True, slots=True)
 class FilebeatRegistry:
     place: Path  # the directory, or the single file
-    entries: dict[str, Entry]
+    entries: dict[str, Any]
     damage: str = ""  # what of it could not be read, in words
 
 
@@ -67,19 +68,36 @@ def read_registry(place: Path) -> FilebeatRegistry:
     if place.is_file():
         return FilebeatRegistry(place, _array_of_states(place))
     meta = place / "meta.json"
-    version = str(_json(meta).get("version")) if meta.exists() else "1"
+    version = _version(meta) if os.path.lexists(meta) else "1"
     if version == "0":
         return FilebeatRegistry(place, _array_of_states(place / "data.json"))
     if version != "1":
         raise StartError(f"{meta}: version {version} of Filebeat's registry is not known here; nothing was imported")
-    entries, number = _checkpoint(place)
-    damage = _replay(place / "log.json", entries, number)
-    return FilebeatRegistry(place, entries, damage)
+    entries, number, strays = _checkpoint(place)
+    damage = [f"{strays} entries of the checkpoint have no key"] if strays else []
+    damage += _replay(place / "log.json", entries, number)
+    return FilebeatRegistry(place, entries, "; ".join(damage))
+
+
+def _version(meta: Path) -> str:
+    values = _json(meta)
+    if not isinstance(values, dict):
+        raise StartError(f"{meta}: not an object with a version; nothing was imported")
+    return str(values.get("version"))
+
+
+def _content(file: Path) -> bytes:
+    """Of a plain file: one that is none (a FIFO) could keep us waiting for ever."""
+    try:
+        with opened(str(file)) as fd, open(fd, "rb", closefd=False) as stream:
+            return stream.read()
+    except Refused as refusal:
+        raise StartError(f"{file}: {refusal}; nothing was imported") from refusal
 
 
 def _json(file: Path) -> Any:
     try:
-        return json.loads(file.read_bytes())
+        return _parsed(_content(file))
     except ValueError as error:
         raise StartError(
             f"{file}: damaged ({error}); nothing was imported; start Filebeat once, which repairs what it can,"
@@ -87,79 +105,110 @@ def _json(file: Path) -> Any:
         ) from error
 
 
-def _array_of_states(file: Path) -> dict[str, Entry]:
+def _parsed(text: bytes) -> Any:
+    """Raises ValueError."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _array_of_states(file: Path) -> dict[str, Any]:
     states = _json(file)
     if not isinstance(states, list):
         raise StartError(f"{file}: not an array of states; registries of Filebeat 5.0 and later can be imported")
-    entries = [state for state in states if isinstance(state, dict)]
-    return {f"filebeat::logs::{number}": entry for number, entry in enumerate(entries)}
+    return {f"filebeat::logs::{number}": state for number, state in enumerate(states)}
 
 
-def _checkpoint(directory: Path) -> tuple[dict[str, Entry], int]:
+def _checkpoint(directory: Path) -> tuple[dict[str, Any], int, int]:
+    """The entries, up to which operation they go, and how many belong to nothing."""
     numbers = _numbers(directory)
     if not numbers:
-        return {}, 0
+        return {}, 0, 0
     file = directory / f"{max(numbers)}.json"
     array = _json(file)
     if not isinstance(array, list):
         raise StartError(f"{file}: not an array of entries; nothing was imported")
-    return {entry["_key"]: entry for entry in array if isinstance(entry, dict) and "_key" in entry}, max(numbers)
+    keyed = [entry for entry in array if isinstance(entry, dict) and isinstance(entry.get("_key"), str)]
+    return {entry["_key"]: entry for entry in keyed}, max(numbers), len(array) - len(keyed)
 
 
 def _numbers(directory: Path) -> list[int]:
     return [int(file.stem) for file in directory.glob("*.json") if file.stem.isdecimal()]
 
 
-def _replay(log: Path, entries: dict[str, Entry], number: int) -> str:
+def _replay(log: Path, entries: dict[str, Any], number: int) -> list[str]:
     """Changes `entries`. Returns what could not be replayed, in words."""
-    if not log.exists():
-        return ""
-    lines = [line for line in log.read_bytes().split(b"\n") if line.strip()]
+    if not os.path.lexists(log):
+        return []
+    lines = [line for line in _content(log).split(b"\n") if line.strip()]
     for at in range(0, len(lines), 2):
         try:
-            action = json.loads(lines[at])
-            change = {name.lower(): value for name, value in json.loads(lines[at + 1]).items()}
-            op, following, key = action["op"], action["id"], change["k"]
-            if following <= number:
-                continue  # the checkpoint has it
-            if following != number + 1:
-                return f"{log}: operation {number + 1} is missing; what was changed after it is not known"
-            number = following
-            if op == "remove":
-                entries.pop(key, None)
-            else:
-                entries[key] = change["v"]
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-            return f"{log}: operation {number + 1} cannot be read; what was changed from there on is not known"
-    return ""
+            op, following, change = _operation(lines[at : at + 2])
+            key, value = change["k"], None if op == "remove" else change["v"]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return [f"{log}: operation {number + 1} cannot be read; what was changed from there on is not known"]
+        if following <= number:
+            continue  # the checkpoint has it
+        if following != number + 1:
+            return [f"{log}: operation {number + 1} is missing; what was changed after it is not known"]
+        number = following
+        if op == "remove":
+            entries.pop(key, None)
+        else:
+            entries[key] = value
+    return []
 
 
-def position_of(key: str, entry: Entry) -> Position | str:
-    """Or why there is none, in words."""
-    if entry.get("ttl") == REMOVED:
-        return "Filebeat had removed it (ttl 0)"
+def _operation(lines: list[bytes]) -> tuple[str, int, dict[str, Any]]:
+    """Raises ValueError, KeyError, TypeError, AttributeError for what is none."""
+    action, body = map(_parsed, lines)
+    op, change = action["op"], {name.lower(): value for name, value in body.items()}
+    if op not in ("set", "remove") or not isinstance(change["k"], str):
+        raise ValueError("not an operation")
+    return op, _whole(action["id"], "id"), change
+
+
+def position_of(key: str, entry: Any) -> Position:
+    """Raises Refused; `gone` where it is of no file that could be sent twice."""
     try:
+        if entry.get("ttl") == REMOVED:
+            raise Refused("no position", "Filebeat had removed it (ttl 0)", gone=True)
         if key.startswith("filebeat::logs::"):
-            return _of_log_input(key, entry)
-        if key.startswith("filestream::"):
-            return _of_filestream(key, entry)
+            position = _of_log_input(key, entry)
+        elif key.startswith("filestream::"):
+            position = _of_filestream(key, entry)
+        else:
+            raise Refused("no position", "not the position of a file", gone=True)
+        os.fsencode(position.source)  # a UnicodeError is a ValueError
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return f"not laid out as Filebeat does it ({type(error).__name__}: {error})"
-    return "not the position of a file"
+        words = f"not laid out as Filebeat does it ({type(error).__name__}: {error})"
+        raise Refused("damaged entry", words) from error
+    if not position.source.startswith("/") or "\0" in position.source:
+        raise Refused("damaged entry", "its source is no absolute path")
+    return position
 
 
-def _of_log_input(key: str, entry: Entry) -> Position:
+def _whole(value: Any, name: str) -> int:
+    if type(value) is not int or value < 0:  # no bool, and none of JSON's other numbers
+        raise ValueError(f"{name} is no whole number from 0 on")
+    return value
+
+
+def _of_log_input(key: str, entry: dict[str, Any]) -> Position:
     system = entry["FileStateOS"]
+    inode, device = _whole(system["inode"], "inode"), _whole(system["device"], "device")
     return Position(
-        key, entry["source"], int(entry["offset"]), "native", "", int(system["inode"]), int(system["device"]),
+        key, entry["source"], _whole(entry["offset"], "offset"), "native", "", inode, device,
         unused=entry.get("ttl") == UNUSED,
     )  # fmt: skip
 
 
-def _of_filestream(key: str, entry: Entry) -> Position | str:
+def _of_filestream(key: str, entry: dict[str, Any]) -> Position:
     _, _, identity, value = key.split("::", 3)
     source = entry["meta"]["source"]
-    offset = int((entry.get("cursor") or {}).get("offset", 0))  # no cursor: met, and nothing acknowledged yet
+    cursor = entry.get("cursor") or {}
+    offset = _whole(cursor.get("offset", 0), "offset")  # no cursor: met, and nothing acknowledged yet
     match identity:
         case "native":
             inode, device = value.split("-")[:2]
@@ -171,4 +220,4 @@ def _of_filestream(key: str, entry: Entry) -> Position | str:
             return Position(key, source, offset, "fingerprint", value.split("-")[0])
         case "path":
             return Position(key, source, offset, identity, value)
-    return f"the file identity {identity} is not known here"
+    raise Refused("unknown identity", f"the file identity {identity} is not known here")

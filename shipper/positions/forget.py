@@ -12,6 +12,7 @@ from registry.store import Store
 from shipper.errors import StartError
 from shipper.positions.view import entries_of
 from shipper.record import readable_path
+from shipper.visible import visible
 
 Confirm = Callable[[str], bool]
 
@@ -33,7 +34,7 @@ def forget(directory: Path, names: Sequence[str], files: DiskFiles, confirm: Con
     try:
         chosen = _chosen(store.states, names)
         for state in chosen:
-            print(f"{readable_path(state.path)}  (file id {state.id}, position {state.position:,})")  # noqa: T201
+            print(f"{visible(readable_path(state.path))}  (file id {state.id}, position {state.position:,})")  # noqa: T201
         if not confirm(f"Forget {_count(chosen)}? Their files, where they are still there, are shipped again in full."):
             print("nothing was changed")  # noqa: T201
             return False

@@ -56,14 +56,32 @@ class Directory:
 
     def __init__(self, path: str, heads: Heads) -> None:
         self._heads = heads
+        self._problem = ""
         self.by_inode: dict[int, list[tuple[str, int]]] = {}  # path and device
         try:
             with os.scandir(path) as entries:
-                found = [(entry.path, entry.stat()) for entry in entries if entry.is_file()]
-        except OSError:
-            found = []
-        for file, status in found:
-            self.by_inode.setdefault(status.st_ino, []).append((file, status.st_dev))
+                for entry in entries:
+                    self._add(entry)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            self._problem = str(error)
+
+    def _add(self, entry: os.DirEntry[str]) -> None:
+        try:
+            if entry.is_file():
+                status = entry.stat()
+                self.by_inode.setdefault(status.st_ino, []).append((entry.path, status.st_dev))
+        except FileNotFoundError:
+            pass  # removed since it was listed
+        except OSError as error:
+            self._problem = str(error)
+
+    @property
+    def problem(self) -> str:
+        """What could not be looked at of what was asked for so far, in words; empty where all could."""
+        problems = map(self._heads.problems.get, self._paths())
+        return self._problem or next(filter(None, problems), "")
 
     @cached_property
     def by_hash(self) -> dict[str, list[str]]:
@@ -93,13 +111,16 @@ class Heads:
     def __init__(self, fingerprinting: Fingerprinting) -> None:
         self.length = fingerprinting.length
         self._offset = fingerprinting.offset
+        self.problems: dict[str, str] = {}  # by path: what could not be read
 
     def of(self, path: str) -> list[bytes]:
         """Of the bytes, and of a .gz also of what they hold. Empty where the file cannot be read."""
         try:
             with opened(path) as fd:
                 return [self.part(fd, zipped=False), *([self.part(fd, zipped=True)] if is_gzip(fd) else [])]
-        except Refused:
+        except Refused as refusal:
+            if not refusal.gone:
+                self.problems[path] = f"{path}: {refusal}"
             return []
 
     def part(self, fd: int, *, zipped: bool) -> bytes:

@@ -28,8 +28,6 @@ class Locator:
 
     def entry(self, position: Position) -> FileState:
         """A new entry for the position. Raises Refused."""
-        if "\0" in position.source:
-            raise Refused("unreadable", "no path has a zero byte")
         path = self._path(position)
         with opened(path) as fd:
             zipped = position.identity == "fingerprint" and is_gzip(fd)
@@ -64,6 +62,7 @@ class Locator:
         if here is not None and here.st_ino == position.inode:
             words = f"its device was {position.device} and is {here.st_dev}: after a reboot, or another disk"
             raise Refused("another device", words)
+        self._refuse_unknown(position)
         if here is not None:
             words = f"inode {here.st_ino} is at the path now, it was {position.inode}, which is not in the directory"
             raise Refused("another file", words, gone=True)
@@ -78,10 +77,20 @@ class Locator:
             raise Refused("ambiguous", f"several files have this fingerprint: {', '.join(files.values())}")
         if files:
             return files.popitem()[1]
+        self._refuse_unknown(position)
         if _status(position.source) is not None:
             words = "what is at the path now, and in its directory, has another fingerprint"
             raise Refused("another file", words, gone=True)
         raise Refused("file gone", gone=True)
+
+    def _refuse_unknown(self, position: Position) -> None:
+        """The file was not found, and may be what could not be looked at."""
+        problems = (
+            self._heads.problems.get(position.source),
+            *(each.problem for each in self._beside(position.source)),
+        )
+        if words := next(filter(None, problems), None):
+            raise Refused("unreadable", words)
 
 
 def _key(path: str) -> FileKey:

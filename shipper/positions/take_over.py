@@ -25,6 +25,7 @@ from shipper.record import readable_path
 from shipper.source.content import content_of, part_of
 from shipper.source.discover import FileKey, Scanner, ScanOptions
 from shipper.source.identity import name_of_file
+from shipper.visible import visible
 
 ALL_TAKEN = 0
 NOTHING_READ = 1
@@ -40,7 +41,7 @@ class Report:
     left: int = 0  # skipped although the file is there
 
     def skip(self, name: str, refusal: Refused) -> None:
-        print(f"skipped {name}: {refusal}")  # noqa: T201
+        print(visible(f"skipped {name}: {refusal}"))  # noqa: T201
         self.skipped[refusal.reason] += 1
         self.left += not refusal.gone
 
@@ -59,7 +60,7 @@ def take_over(
     with _filebeat_stopped(place):
         registry = read_registry(place)
         if registry.damage:
-            print(f"warning: {registry.damage}: the positions before it are taken, and lines may be sent twice")  # noqa: T201
+            print(visible(f"warning: {registry.damage}: the others are taken, and lines may be sent twice"))  # noqa: T201
         store = open_alone(directory, files)
         try:
             return _take(registry, store, inputs, Locator(fingerprinting), overwrite=overwrite)
@@ -73,13 +74,13 @@ def _take(
     report = Report()
     found = list(_located(registry, locator, report))
     if not registry.entries:
-        print(f"{registry.place}: Filebeat's registry has no entries")  # noqa: T201
+        print(visible(f"{registry.place}: Filebeat's registry has no entries"))  # noqa: T201
         return NOTHING_READ
     states = _with_keys(_without_known(_one_a_file(found, report), store, report, overwrite=overwrite), inputs)
     for start in range(0, len(states), AT_ONCE):
         store.append(states[start : start + AT_ONCE])
     for state in states:
-        print(f"taken   {readable_path(state.path)}: position {state.position} (file id {state.id})")  # noqa: T201
+        print(visible(f"taken   {readable_path(state.path)}: position {state.position} (file id {state.id})"))  # noqa: T201
     report.taken = len(states)
     print(report)  # noqa: T201
     return SOME_LEFT if report.left or registry.damage else ALL_TAKEN
@@ -87,14 +88,13 @@ def _take(
 
 def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> Iterator[tuple[Position, FileState]]:
     for key, entry in registry.entries.items():
-        position = position_of(key, entry)
-        if isinstance(position, str):
-            report.skip(key, Refused("no position", position, gone=True))
-            continue
+        name = key
         try:
+            position = position_of(key, entry)
+            name = f"{readable_path(position.source)} ({key})"
             yield position, locator.entry(position)
         except Refused as refusal:
-            report.skip(f"{readable_path(position.source)} ({key})", refusal)
+            report.skip(name, refusal)
 
 
 def _one_a_file(found: Iterable[tuple[Position, FileState]], report: Report) -> list[FileState]:

@@ -14,6 +14,7 @@ from registry.state import FileState
 from shipper.errors import StartError
 from shipper.record import readable_path
 from shipper.source.content import Plain
+from shipper.visible import visible
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
@@ -55,7 +56,7 @@ def entries_of(states: dict[str, FileState], name: str) -> list[FileState]:
     found = in_order(state for state in states.values() if state.path in paths)
     if not found:
         raise StartError(
-            f"{readable_path(name)}: the registry has no entry with this path or file id;"
+            f"{visible(readable_path(name))}: the registry has no entry with this path or file id;"
             " `shipper registry list` shows all that it has"
         )
     return found
@@ -69,11 +70,11 @@ def print_json(states: Sequence[FileState]) -> None:
             "size": size_now(state),
             "behind": behind(state),
         }
-        print(orjson.dumps(members).decode())  # noqa: T201
+        print(visible(orjson.dumps(members).decode()))  # noqa: T201
 
 
 def _row(state: FileState) -> tuple[str, ...]:
-    path = readable_path(state.path) + (f" ({state.ended})" if state.ended else "")
+    path = visible(readable_path(state.path)) + (f" ({state.ended})" if state.ended else "")
     return (str(state.position), str(size_now(state)), str(behind(state)), age(state), state.id, path)
 
 
@@ -132,8 +133,8 @@ def describe(state: FileState) -> str:
         ("file id", state.id),
         ("position", f"{state.position:,} of {size_now(state):,} bytes: {_progress(state)}"),
         ("device, inode", f"{state.device}, {state.inode}: {_place(state)}"),
-        ("known by", readable_path(state.key)),
-        ("input", state.input),
+        ("known by", visible(readable_path(state.key))),
+        ("input", visible(state.input)),
         ("updated", f"{_moment(state.updated)}, {age(state)} ago"),
         ("ended", _ending(state)),
         ("kept", _keeping(state)),
@@ -142,7 +143,7 @@ def describe(state: FileState) -> str:
         ("compressed", f"{state.compressed:,} bytes, read to the end of what they hold" if state.compressed else ""),
         ("confirmed by", _confirmation(state)),
     ]
-    return "\n".join([readable_path(state.path), *(f"  {name:<14}{words}" for name, words in lines if words)])
+    return "\n".join([visible(readable_path(state.path)), *(f"  {name:<14}{words}" for name, words in lines if words)])
 
 
 def _progress(state: FileState) -> str:

@@ -48,3 +48,26 @@ def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str
     logs.set_up("warning", "text")
     logging.getLogger("shipper").info("started")
     assert capsys.readouterr().err == ""
+
+
+EVIL = "/logs/\x1b]0;owned\x07\n2026-11-23T00:00:00.000Z ERROR   \u202efake.log\x9b2J"
+
+
+def test_names_of_files_cannot_make_a_terminal_do_anything_or_forge_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("info", "text")
+    try:
+        raise ValueError(EVIL)
+    except ValueError:
+        logging.getLogger("shipper").exception("new file %s", EVIL)
+    first, *stack = capsys.readouterr().err.splitlines()
+    assert first.endswith(r"new file /logs/\x1b]0;owned\x07\n2026-11-23T00:00:00.000Z ERROR   \u202efake.log\u009b2J")
+    assert stack[0] == "Traceback (most recent call last):"
+    assert not set("\x1b\x07\x9b\u202e") & set("".join(stack))
+
+
+def test_a_json_line_holds_such_a_name_as_it_is_and_no_control_character(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("info", "json")
+    logging.getLogger("shipper").info("new file %s", EVIL)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["message"] == f"new file {EVIL}"
+    assert line.isprintable()

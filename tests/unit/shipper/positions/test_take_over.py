@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 from registry import DiskFiles, FileState, Store, read
 from shipper.cli import main
 from shipper.source.identity import fingerprint, tail_hash
+from tests.powers import without_powers
 
 LINES = b"".join(b"line %04d of the application log\n" % number for number in range(100))
 AT = LINES.index(b"line 0040")
@@ -48,7 +49,7 @@ class Filebeat:
         self._operations += [_line({"op": op, "id": self.number}), _line(body)]
         (self.store / "log.json").write_bytes(b"".join(self._operations))
 
-    def set(self, key: str, value: dict[str, Any]) -> None:
+    def set(self, key: str, value: Any) -> None:
         self.operate("set", k=key, v=value)
 
     def checkpoint(self, entries: dict[str, dict[str, Any]]) -> None:
@@ -279,7 +280,7 @@ def test_a_rotated_file_behind_a_link_is_found_beside_what_the_link_led_to(fileb
     assert filebeat.taken()["c.log.1"].position == AT
 
 
-def refused(filebeat: Filebeat, key: str, entry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def refused(filebeat: Filebeat, key: str, entry: Any, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     filebeat.set(key, entry)
     code = filebeat.run()
     assert filebeat.taken() == {}
@@ -338,21 +339,181 @@ def test_a_directory_or_a_fifo_at_the_path_is_told(filebeat: Filebeat, capsys: p
 @pytest.mark.parametrize(
     ("key", "entry", "said"),
     [
-        ("journald::x::y", {"cursor": {"position": 1}}, "not the position of a file"),
-        ("filestream::app::native::no-number", {"meta": {"source": "/x"}}, "not laid out as Filebeat does it"),
-        ("filestream::app::native::1-2", {"meta": {}}, "not laid out as Filebeat does it"),
-        ("filestream::app", {}, "not laid out as Filebeat does it"),
-        ("filestream::app::stars::1", {"meta": {"source": "/x"}}, "the file identity stars is not known here"),
-        ("filestream::app::native::1-2", {"ttl": 0}, "Filebeat had removed it"),
-        ("filebeat::logs::native::1-2", {"source": "/x", "offset": 3}, "not laid out as Filebeat does it"),
-        ("filestream::app::path::/\0x", {"meta": {"source": "/\0x"}}, "unreadable"),
+        ("journald::x::y", {"cursor": {"position": 1}}, "no position: not the position of a file"),
+        ("filestream::app::native::1-2", {"ttl": 0}, "no position: Filebeat had removed it"),
     ],
 )
 def test_an_entry_that_is_no_position_of_a_file_is_told_and_no_trouble(
     key: str, entry: dict[str, Any], said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out = refused(filebeat, key, entry, capsys)
-    assert said in out
+    code, out = refused(filebeat, key, entry, capsys)
+    assert (code, said in out) == (0, True)
+
+
+NATIVE = "filestream::app::native::1-2"
+LAYOUT = "damaged entry: not laid out as Filebeat does it"
+
+
+@pytest.mark.parametrize(
+    ("key", "entry", "said"),
+    [
+        ("filestream::app::native::no-number", {"meta": {"source": "/x"}}, LAYOUT),
+        (NATIVE, {"meta": {}}, LAYOUT),
+        ("filestream::app", {}, LAYOUT),
+        ("filestream::app::stars::1", {"meta": {"source": "/x"}}, "the file identity stars is not known here"),
+        ("filebeat::logs::native::1-2", {"source": "/x", "offset": 3}, LAYOUT),
+        ("filestream::app::path::/\0x", {"meta": {"source": "/\0x"}}, "no absolute path"),
+        (NATIVE, {"meta": {"source": "app.log"}}, "no absolute path"),
+        (NATIVE, {"meta": {"source": ""}}, "no absolute path"),
+        (NATIVE, {"meta": {"source": "/\ud800"}}, LAYOUT),
+        (NATIVE, {"meta": {"source": 7}}, LAYOUT),
+        (NATIVE, {"meta": {"source": ["/x"]}}, LAYOUT),
+        (NATIVE, {"meta": ["source"]}, LAYOUT),
+        *((NATIVE, entry, LAYOUT) for entry in ("text", 7, None, ["a"])),
+        *(
+            (NATIVE, {"meta": {"source": "/x"}, "cursor": cursor}, LAYOUT)
+            for cursor in ("text", {"offset": -1}, {"offset": None}, {"offset": "5"}, {"offset": [5]}, {"offset": True})
+        ),
+        *(
+            (NATIVE, {"meta": {"source": "/x"}, "cursor": {"offset": offset}}, LAYOUT)
+            for offset in (float("nan"), float("inf"), 1e300, 5.5)
+        ),
+        ("filebeat::logs::1", {"source": "/x", "offset": 5, "FileStateOS": {"inode": -1, "device": 2}}, LAYOUT),
+    ],
+)
+def test_an_entry_that_filebeat_does_not_write_is_told_and_the_import_is_not_complete(
+    key: str, entry: Any, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = refused(filebeat, key, entry, capsys)
+    assert (code, said in out) == (3, True)
+
+
+def test_a_position_far_beyond_any_file_is_not_taken(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
+    path = filebeat.log()
+    code, out = refused(filebeat, native(path), filestream(path, 10**40), capsys)
+    assert (code, "shorter than the position" in out) == (3, True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"null",
+        b"[]",
+        b'"k"',
+        b'{"k":5,"v":{}}',
+        b'{"k":[],"v":{}}',
+        b'{"k":"filestream::x"}',
+        b"[" * 100_000,
+        b'{"k":"filestream::x","v":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"k":"filestream::x","v":' + b"9" * 5000 + b"}",
+        b"\xff\xfe\x00",
+    ],
+)
+def test_an_operation_that_filebeat_does_not_write_ends_the_log(
+    body: bytes, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = filebeat.log()
+    filebeat.set(native(path), filestream(path, 33))
+    with (filebeat.store / "log.json").open("ab") as log:
+        log.write(b'{"op":"set","id":2}\n' + body + b"\n")
+    assert filebeat.run() == 3
+    assert "operation 2 cannot be read" in capsys.readouterr().out
+    assert filebeat.taken()["app.log"].position == 33
+
+
+@pytest.mark.parametrize("action", [b"[]", b"5", b'{"op":"set"}', b'{"op":"set","id":"2"}', b'{"op":"sell","id":2}'])
+def test_so_does_an_action_that_is_not_known(
+    action: bytes, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = filebeat.log()
+    filebeat.set(native(path), filestream(path, 33))
+    with (filebeat.store / "log.json").open("ab") as log:
+        log.write(action + b"\n" + _line({"k": native(path), "v": filestream(path, 66)}))
+    assert filebeat.run() == 3
+    assert "operation 2 cannot be read" in capsys.readouterr().out
+    assert filebeat.taken()["app.log"].position == 33
+
+
+def test_entries_of_the_checkpoint_without_a_key_are_told(
+    filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = filebeat.log()
+    array = [{"_key": native(path)} | filestream(path, AT), {}, 5, {"_key": []}, {"_key": None}]
+    (filebeat.store / "7.json").write_bytes(_line(array))
+    assert filebeat.run() == 3
+    assert "4 entries of the checkpoint have no key" in capsys.readouterr().out
+    assert filebeat.taken()["app.log"].position == AT
+
+
+def test_a_state_of_old_releases_that_is_none_is_told(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
+    path = filebeat.log()
+    (filebeat.store / "meta.json").write_text('{"version":"0"}')
+    (filebeat.store / "data.json").write_bytes(_line([log_input(path, AT), "text"]))
+    assert filebeat.run() == 3
+    assert "damaged entry" in capsys.readouterr().out
+    assert filebeat.taken()["app.log"].position == AT
+
+
+@pytest.mark.parametrize("name", ["meta.json", "log.json", "7.json"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_plain_file_is_told_and_nobody_waits_for_it(
+    make: Callable[[Path], None], name: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (filebeat.store / "log.json").touch()
+    (filebeat.store / "1.json").write_text("[]")
+    (filebeat.store / name).unlink(missing_ok=True)
+    make(filebeat.store / name)
+    assert filebeat.run() == 1
+    assert f"{filebeat.store / name}: unreadable: not a regular file; nothing was imported" in capsys.readouterr().err
+    assert not filebeat.ours.exists()
+
+
+def test_names_of_files_cannot_make_a_terminal_do_anything(
+    filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = filebeat.log("\x1b]0;owned\x07\n\x9b2J.log")
+    gone = filebeat.logs / "gone\x1b[2J.log"
+    filebeat.set(native(path), filestream(path, AT))
+    filebeat.set(f"filestream::\x1bapp::path::{gone}", filestream(gone, AT, "path"))
+    filebeat.set("filestream::\ud800::path::/x", {"meta": {"source": "/\ud800"}})
+    assert filebeat.run() == 3
+    assert all(line.isprintable() for line in capsys.readouterr().out.split("\n"))
+
+
+@pytest.mark.parametrize("identity", ["native", "fingerprint"])
+def test_a_file_that_may_be_in_a_directory_that_cannot_be_listed_is_not_gone(
+    identity: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = filebeat.log()
+    key = native(path) if identity == "native" else by_fingerprint(LINES)
+    path.rename(filebeat.logs / "app.log.1")
+    filebeat.set(key, filestream(path, AT, identity))
+    filebeat.logs.chmod(0o100)
+    with without_powers():
+        code = filebeat.run()
+    filebeat.logs.chmod(0o700)
+    assert (code, f"unreadable: [Errno 13] Permission denied: '{filebeat.logs}'" in capsys.readouterr().out) == (
+        3,
+        True,
+    )
+
+
+@pytest.mark.parametrize("name", ["app.log", "app.log.1"])
+def test_a_file_whose_fingerprint_cannot_be_read_is_not_gone(
+    name: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filebeat.log(name).chmod(0)
+    filebeat.set(by_fingerprint(LINES), filestream(filebeat.logs / "app.log", AT, "fingerprint"))
+    with without_powers():
+        assert filebeat.run() == 3
+    assert "unreadable" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--fingerprint.offset=-1", "--fingerprint.length=0", "--fingerprint.length=x"])
+def test_a_fingerprint_of_nothing_is_not_asked_for(option: str, filebeat: Filebeat) -> None:
+    with pytest.raises(SystemExit) as caught:
+        filebeat.run(option)
+    assert caught.value.code == 2
 
 
 def test_a_file_is_known_by_filebeats_fingerprint_under_its_path(filebeat: Filebeat) -> None:

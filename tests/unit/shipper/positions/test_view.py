@@ -225,13 +225,29 @@ def test_forgotten_files_are_told_and_the_others_stay(place: Place, capsys: pyte
     assert "forgot 2 entries: their files are read from the start at the next run" in out
 
 
+@pytest.mark.parametrize(
+    "command", [("list",), ("list", "--json"), ("show", "id"), ("show", "id", "--json"), ("forget", "id", "--yes")]
+)
+def test_no_control_character_of_a_name_gets_to_the_terminal(
+    command: tuple[str, ...], place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "/logs/\x1b]0;owned\x07\n\u202e\x9b2J\x7f"
+    place.add(FileState("id", evil, 1, 2, key=f"path:{evil}", input=evil))
+    assert place.run(*command) == 0
+    out = capsys.readouterr().out
+    assert "owned" in out
+    assert all(line.isprintable() for line in out.split("\n"))
+    if "--json" in command:
+        assert json.loads(out)["path"] == evil
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
 
 @contextmanager
-def standard_input(stream: io.StringIO) -> Iterator[None]:
+def standard_input(stream: io.StringIO | None) -> Iterator[None]:
     before, sys.stdin = sys.stdin, stream
     try:
         yield
@@ -252,11 +268,12 @@ def test_at_a_terminal_the_user_is_asked(
     assert "Forget 1 entry? Their files, where they are still there, are shipped again" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("stream", [io.StringIO("y\n"), None])
 def test_where_nobody_can_be_asked_nothing_is_forgotten_without_yes(
-    place: Place, capsys: pytest.CaptureFixture[str]
+    stream: io.StringIO | None, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.file("a.log", b"0123", 4)
-    with standard_input(io.StringIO("y\n")):
+    with standard_input(stream):
         assert place.run("forget", "id-of-a.log") == 1
     assert place.known() == {"id-of-a.log"}
     assert "add --yes" in capsys.readouterr().err

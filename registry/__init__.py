@@ -1,6 +1,13 @@
 """Positions of files, safe on disk. Imports nothing of ours; `store.py` describes the format."""
 
-from registry.errors import RegistryCorrupt, RegistryError, RegistryLocked, RegistryMisplaced, RegistryTooNew
+from registry.errors import (
+    RegistryCorrupt,
+    RegistryError,
+    RegistryLocked,
+    RegistryMisplaced,
+    RegistryReplaced,
+    RegistryTooNew,
+)
 from registry.files import DiskFiles, Files
 from registry.registrar import Registrar, Saved
 from registry.state import FileState
@@ -15,6 +22,7 @@ __all__ = [
     "RegistryError",
     "RegistryLocked",
     "RegistryMisplaced",
+    "RegistryReplaced",
     "RegistryTooNew",
     "Saved",
     "Store",

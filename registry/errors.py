@@ -4,7 +4,8 @@
     ├── RegistryLocked    another process holds the directory
     ├── RegistryCorrupt   bytes that were once on disk are damaged or gone
     ├── RegistryTooNew    written by a later release
-    └── RegistryMisplaced what stands at its place is no directory, or no plain file
+    ├── RegistryMisplaced what stands at its place is no directory, or no plain file
+    └── RegistryReplaced  while it was in use, another took its place
 
 A disk that refuses (full, read-only) is the plain OSError: it may pass, these do not.
 """
@@ -24,6 +25,17 @@ class RegistryLocked(RegistryError):
         self.pid = pid
         holder = "another process" if pid is None else f"process {pid}"
         super().__init__(f"registry {directory} is in use by {holder}; stop it or use another path.data")
+
+
+class RegistryReplaced(RegistryError):
+    """Raised to whoever has written here until then: two that write one registry would each undo the other's work."""
+
+    def __init__(self, directory: Path, why: str) -> None:
+        self.directory = directory
+        super().__init__(
+            f"registry {directory} was replaced while this process used it: {why}; this process ends, and the next one"
+            " goes on with what is there"
+        )
 
 
 class RegistryCorrupt(RegistryError):

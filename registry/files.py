@@ -7,7 +7,7 @@ import fcntl
 import logging
 import os
 import stat
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -29,13 +29,23 @@ class File(Protocol):
 
     def truncate(self, size: int) -> None: ...
 
+    def is_at(self, path: Path) -> bool:
+        """Whether the path still leads to this file; True where that cannot be told."""
+
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def is_at(self, directory: Path) -> bool:
+        """Whether the path still leads to the directory that is locked; True where that cannot be told."""
+
     def close(self) -> None: ...
 
 
 class Files(Protocol):
     """Every method may block on the disk and raise OSError."""
 
-    def lock(self, directory: Path) -> File:
+    def lock(self, directory: Path) -> Lock:
         """Makes the directory if needed, and holds it until the result is closed. Raises RegistryLocked."""
 
     def read(self, path: Path) -> bytes | None:
@@ -72,8 +82,36 @@ class DiskFile:
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
 
+    def is_at(self, path: Path) -> bool:
+        return _leads_to(path, self._descriptor)
+
     def close(self) -> None:
         os.close(self._descriptor)
+
+
+class DiskLock:
+    """Two locks. That of the directory is the one that counts: nobody can remove it and let a second writer in. That of
+    the file keeps out releases that know no other, and works on file systems that do not lock directories (NFS)."""
+
+    def __init__(self, directory: int, file: int) -> None:
+        self._directory = directory
+        self._file = file
+
+    def is_at(self, directory: Path) -> bool:
+        return _leads_to(directory, self._directory)
+
+    def close(self) -> None:
+        os.close(self._file)
+        os.close(self._directory)
+
+
+def _leads_to(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def _open(path: Path, flags: int, mode: int = 0) -> int:
@@ -120,6 +158,16 @@ def _refuse_dangling(path: Path) -> None:
         raise RegistryMisplaced(path, why)
 
 
+def _flock_directory(descriptor: int) -> None:
+    """Raises BlockingIOError when another process has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        pass  # the file system does not lock directories
+
+
 class DiskFiles:
     def __init__(self, file_mode: int | None = None, directory_mode: int = 0o750) -> None:
         """Without `file_mode` new files get 600, and those that are there keep what they have."""
@@ -127,19 +175,24 @@ class DiskFiles:
         self._keeps_modes = file_mode is None
         self._directory_mode = directory_mode
 
-    def lock(self, directory: Path) -> DiskFile:
+    def lock(self, directory: Path) -> DiskLock:
         self.make(directory)
-        # Not emptied by opening: the bytes are the holder's pid until the lock is ours.
-        descriptor = _open(directory / LOCK, os.O_RDWR | os.O_CREAT, self._file_mode)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 20, 0).strip()
-            os.close(descriptor)
-            raise RegistryLocked(directory, int(holder) if holder.isdigit() else None) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
-        return DiskFile(descriptor)
+        with ExitStack() as undo:
+            place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            undo.callback(os.close, place)
+            # Not emptied by opening: the bytes are the holder's pid until the lock is ours.
+            file = _open(directory / LOCK, os.O_RDWR | os.O_CREAT, self._file_mode)
+            undo.callback(os.close, file)
+            try:
+                _flock_directory(place)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(file, 20, 0).strip()
+                raise RegistryLocked(directory, int(holder) if holder.isdigit() else None) from None
+            os.ftruncate(file, 0)
+            os.pwrite(file, b"%d\n" % os.getpid(), 0)
+            undo.pop_all()
+        return DiskLock(place, file)
 
     def make(self, directory: Path) -> None:
         """The directory, and those above it, unless they are there. Raises RegistryMisplaced."""

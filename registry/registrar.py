@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from registry.errors import RegistryError
 from registry.pending import Pending, Saved, Taken
 from registry.state import FileState
 from registry.store import Store
@@ -17,6 +18,7 @@ __all__ = ["Registrar", "Saved"]
 _logger = logging.getLogger(__name__)
 
 _LOG_EVERY = 60.0  # seconds between two lines about a disk that refuses
+LOOK_EVERY = 10.0  # seconds between two looks whether the registry is still there, while there is nothing to write
 
 _ADVICE = {
     errno.ENOSPC: "free some space there",
@@ -35,6 +37,8 @@ def _do_nothing() -> None:
 class Registrar:
     """`note`, `save` and `remove` may be called from any thread and never block on the disk.
 
+    A directory that is removed is made again. Where another registry took its place, `failure` is RegistryReplaced.
+
     Order is the order of the calls; for one id, the last call wins. After `close`, nothing is written any more.
     """
 
@@ -51,7 +55,7 @@ class Registrar:
         self.flushes = 0
         self.errors = 0
         self.entries = 0  # written, removals included
-        self.failure: Exception | None = None  # a bug ended the thread: nothing will be saved any more
+        self.failure: Exception | None = None  # the thread has ended: nothing will be saved any more
         self._store = store
         self._on_saved = on_saved
         self._clock = clock
@@ -100,7 +104,12 @@ class Registrar:
     def _run(self) -> None:
         try:
             while self._wait():
-                self.step()
+                if not self.step():
+                    self.look()
+        except RegistryError as error:
+            _logger.critical("%s", error)
+            self.failure = error
+            self._on_saved()
         except Exception as error:
             # The thread's outermost frame: whoever waits for a save must learn that none will come.
             _logger.critical("the registrar ended by a fault of its own", exc_info=error)
@@ -113,11 +122,21 @@ class Registrar:
                 wait = self._pending.wait(self._clock())
                 if wait == 0:
                     return True
-                self._changed.wait(wait)
+                patience = LOOK_EVERY if wait is None else min(wait, LOOK_EVERY)
+                if not self._changed.wait(patience) and patience == LOOK_EVERY:
+                    return True
         return False
 
+    def look(self) -> None:
+        """See that the registry is where it belongs. Raises RegistryReplaced."""
+        try:
+            self._store.keep_place()
+        except OSError as error:
+            self._tell(error)
+
     def step(self) -> bool:
-        """Writes all that waits if it is due; False when nothing is. Never waits for time to pass."""
+        """Writes all that waits if it is due; False when nothing is. Never waits for time to pass. Raises
+        RegistryReplaced."""
         with self._changed:
             if self._pending.wait(self._clock()) != 0:
                 return False

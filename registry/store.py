@@ -1,6 +1,6 @@
 """The registry on disk. One directory, `<path.data>/registry/`:
 
-    lock               held (flock) while a store is open; its text is the holder's pid
+    lock               held (flock) while a store is open, as is the directory; its text is the holder's pid
     log.ndjson         what changed: groups of JSON lines, each group written at once and fsynced before the next
     checkpoint.ndjson  all live entries up to one group; replaces what the log had until then
     *.tmp              a file that is being made; whatever a crash leaves of it is overwritten
@@ -22,6 +22,9 @@ Why a killed writer's registry always loads:
 - *A failed checkpoint* costs nothing but a longer log.
 - *A registry of an older version* is read as it is, and folded into a checkpoint of this one before anything is
   appended: so the older release refuses it as too new, instead of finding an entry that it takes for damage.
+- *A directory that is removed while it is in use* (or its log) is noticed by the next write, or `keep_place`, and made
+  again with all entries: first in a log that needs no checkpoint, so that a crash in between leaves nothing half. Where
+  something else stands there by now, somebody restored a backup or started a second writer: RegistryReplaced.
 - *What `open` shows is on disk*: a writer that was killed leaves bytes that only the page cache has. They are fsynced
   before anybody may rely on them (a file id in a record sent), or a power failure could take them back.
 """
@@ -29,14 +32,15 @@ Why a killed writer's registry always loads:
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Self
 
 from registry import form
-from registry.files import LOCK, File, Files, write_all
+from registry.errors import RegistryLocked, RegistryReplaced
+from registry.files import LOCK, File, Files, Lock, write_all
 from registry.load import CHECKPOINT, LOG, Loaded, load, read
 from registry.state import FileState
 
@@ -45,10 +49,14 @@ __all__ = ["Store", "read"]
 _logger = logging.getLogger(__name__)
 
 
+def _do_nothing() -> None:
+    pass
+
+
 class Store:
     """Used by one thread at a time. `states` is the live view: what is on disk, changed by `append` only."""
 
-    def __init__(self, directory: Path, files: Files, lock: File, found: Loaded, checkpoint_after: int) -> None:
+    def __init__(self, directory: Path, files: Files, lock: Lock, found: Loaded, checkpoint_after: int) -> None:
         self.directory = directory
         self.states = found.states
         self._files = files
@@ -62,6 +70,7 @@ class Store:
         self._rename_pending = False  # the log's name is not on disk yet
         self._outdated = found.log_version < form.VERSION
         self._log: File
+        self.before_remaking: Callable[[], None] = _do_nothing  # makes what belongs beside a directory that was removed
 
     @classmethod
     def open(cls, directory: Path, files: Files, checkpoint_after: int = 1000) -> Self:
@@ -103,6 +112,7 @@ class Store:
         """One group, on disk when this returns. Raises OSError: then nothing of it counts, and it may be repeated."""
         if not changed and not removed:
             return
+        self.keep_place()
         self._repair()
         if self._outdated:
             self._checkpoint()
@@ -119,6 +129,52 @@ class Store:
         self.states.update((state.id, state) for state in changed)
         for file_id in removed:
             self.states.pop(file_id, None)
+        self.keep_place()  # an fsync of a file without a name keeps nothing
+
+    def keep_place(self) -> None:
+        """See that the registry is where it belongs, and if it was removed, make it again with all entries.
+
+        Raises OSError, after which it may be repeated, and RegistryReplaced."""
+        if not self._lock.is_at(self.directory):
+            self._move_in()
+        elif not self._log.is_at(self.directory / LOG):
+            self._make_again(whole=self._files.read(self.directory / CHECKPOINT) is None)
+
+    def _move_in(self) -> None:
+        self.before_remaking()
+        try:
+            lock = self._files.lock(self.directory)
+        except RegistryLocked as error:
+            other = "another process" if error.pid is None else f"process {error.pid}"
+            raise RegistryReplaced(self.directory, f"{other} writes there now") from error
+        with ExitStack() as undo:
+            undo.callback(lock.close)
+            if self._files.read(self.directory / CHECKPOINT) is not None:
+                raise RegistryReplaced(self.directory, "the checkpoint of another is there")
+            self._make_again(whole=True)
+            undo.pop_all()
+        self._lock.close()
+        self._lock = lock
+
+    def _make_again(self, *, whole: bool) -> None:
+        """`whole`: in a log that has all entries itself; else the checkpoint that is there would go before it."""
+        log = self.directory / LOG
+        if self._files.read(log) is not None and not self._log.is_at(log):
+            raise RegistryReplaced(self.directory, "the log of another is there")
+        if whole:
+            old = self._log
+            pieces = form.pieces(1, map(form.entry, self.states.values()), form.header("log", 0))
+            self._log, self._end = self._replace(LOG, pieces)
+            self._group, self._entries = 1, len(self.states)
+            self._half_group, self._rename_pending, self._outdated = False, True, False
+            old.close()
+            self._repair()
+        else:
+            self._checkpoint()
+        _logger.error(
+            "registry %s: it was removed while this process uses it, and was made again with all %d entries: nothing is"
+            " lost; stop the shipper before its path.data is moved or removed", self.directory, len(self.states),
+        )  # fmt: skip
 
     def _repair(self) -> None:
         if self._rename_pending:
@@ -145,7 +201,7 @@ class Store:
 
     def _checkpoint(self) -> None:
         header = form.header("checkpoint", self._group)
-        self._replace(CHECKPOINT, form.pieces(self._group, map(form.entry, self.states.values()), header)).close()
+        self._replace(CHECKPOINT, form.pieces(self._group, map(form.entry, self.states.values()), header))[0].close()
         self._files.fsync_dir(self.directory)  # or a crash could keep the new log and the old checkpoint
         old = self._log
         self._start_log()
@@ -155,18 +211,20 @@ class Store:
     def _start_log(self) -> None:
         """The caller repairs: until then the new log's name is not on disk."""
         header = form.header("log", self._group)
-        self._log = self._replace(LOG, [header])
+        self._log, self._end = self._replace(LOG, [header])
         # From here on the new file is the log, even when the fsync of the directory fails: the old one has no name.
-        self._end, self._entries, self._half_group, self._rename_pending = len(header), 0, False, True
+        self._entries, self._half_group, self._rename_pending = 0, False, True
         self._outdated = False
 
-    def _replace(self, name: str, pieces: Iterable[bytes]) -> File:
-        """The new file, open; the caller does the fsync of the directory, without which the rename may be undone."""
-        path = self.directory / name
+    def _replace(self, name: str, pieces: Iterable[bytes]) -> tuple[File, int]:
+        """The new file, open, and its size. The caller does the fsync of the directory, without which the rename may be
+        undone."""
+        path, size = self.directory / name, 0
         file = self._files.open(path.with_suffix(".tmp"), fresh=True)
         try:
             for piece in pieces:
                 write_all(file, piece)
+                size += len(piece)
             file.fsync()  # before the rename: or the name may point to an empty file after a power failure
             self._files.rename(path.with_suffix(".tmp"), path)
         except OSError:
@@ -174,7 +232,7 @@ class Store:
                 file.truncate(0)  # gives the space back: the log needs it more
             file.close()
             raise
-        return file
+        return file, size
 
     def close(self) -> None:
         self._log.close()

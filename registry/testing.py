@@ -100,13 +100,24 @@ class _MemoryFile:
         self._disk.operate("truncate")
         self._node.truncate(size)
 
+    def is_at(self, path: Path) -> bool:
+        return self._disk.leads_to(path, self._node)
+
     def close(self) -> None:
         pass
 
 
-class _Lock(_MemoryFile):
+class _Lock:
+    def __init__(self, disk: CrashingFiles) -> None:
+        self._disk = disk
+        self._removals = disk.removals
+
+    def is_at(self, directory: Path) -> bool:
+        return self._disk.removals == self._removals
+
     def close(self) -> None:
-        self._disk.locked = False
+        if self._disk.removals == self._removals:
+            self._disk.locked = False
 
 
 class CrashingFiles:
@@ -120,6 +131,7 @@ class CrashingFiles:
         self.trace: list[str] = []
         self.room: int | None = None  # bytes until the disk is full
         self.locked = False
+        self.removals = 0  # of the directory with all that is in it
         self._crash_at = crash_at
         self._fail_at = dict(fail_at or {})
         self._crashed = False
@@ -155,7 +167,20 @@ class CrashingFiles:
         if self.locked:
             raise RegistryLocked(directory, os.getpid())
         self.locked = True
-        return _Lock(self, _Node())
+        return _Lock(self)
+
+    def leads_to(self, path: Path, node: _Node) -> bool:
+        return self._names.get(path) is node
+
+    def remove(self, *paths: Path) -> None:
+        """By somebody else; with no path the directory, with the lock on it."""
+        for path in paths or tuple(self._names):
+            self._names.pop(path, None)
+            self._durable.pop(path, None)
+        if not paths:
+            self._renames.clear()
+            self.removals += 1
+            self.locked = False
 
     def read(self, path: Path) -> bytes | None:
         node = self._names.get(path)

@@ -85,13 +85,7 @@ def build(
     Raises StartError, RegistryError, OSError: nothing has been read by then.
     """
     metrics = Metrics()
-    name = config.name or socket.gethostname()
-    home = Home(data)
-    with home.said():
-        home.make()
-        agent = Agent(name, name, home.agent_id, version("log-shipper"))
-        first_start = home.first_start(clock.time())
-        store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
+    agent, first_start, store = _kept(config, data, clock)
     stack.callback(store.close)
     registrar = Registrar(store, config.registry.flush, wake.set)
     # Also when a fault ends the run: what was acknowledged is to be saved, and the thread must not outlive the store.
@@ -128,6 +122,19 @@ def build(
 def _topic(config: ShipperConfig) -> str:
     chosen = config.output.chosen
     return chosen.topic if isinstance(chosen, KafkaConfig) else ""
+
+
+def _kept(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
+    """What path.data has: who we are, since when, and the registry."""
+    name = config.name or socket.gethostname()
+    home = Home(data)
+    with home.said():
+        home.make()
+        agent = Agent(name, name, home.agent_id, version("log-shipper"))
+        first_start = home.first_start(clock.time())
+        store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
+    store.before_remaking = home.make
+    return agent, first_start, store
 
 
 def _watcher(wake: Wake, stack: ExitStack) -> Watcher:

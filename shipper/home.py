@@ -14,9 +14,14 @@ class Home:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._kept: dict[str, str] = {}  # by name of the file
 
     def make(self) -> None:
+        """And what was kept in it by this process, if it was removed."""
         DiskFiles().make(self._path)
+        for name, text in self._kept.items():
+            if not (self._path / name).exists():
+                (self._path / name).write_text(text, encoding="ascii")
 
     @property
     def agent_id(self) -> str:
@@ -26,16 +31,19 @@ class Home:
         if not agent_id:  # empty: a disk that was full, or a crash, kept the name and not the content
             agent_id = uuid.uuid4().hex
             kept.write_text(agent_id + "\n", encoding="ascii")
+        self._kept[kept.name] = agent_id + "\n"
         return agent_id
 
     def first_start(self, now: float) -> float:
         """When the agent ran here for the first time, in unix seconds; `ignore_inactive` goes by it."""
         kept = self._path / "first_start"
         try:
-            return float(kept.read_text(encoding="ascii"))
+            started = float(kept.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
-            kept.write_text(f"{now}\n", encoding="ascii")
-            return now
+            started = now
+            kept.write_text(f"{started}\n", encoding="ascii")
+        self._kept[kept.name] = f"{started}\n"
+        return started
 
     @contextmanager
     def said(self) -> Iterator[None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -92,6 +94,63 @@ def test_a_directory_is_locked_until_the_lock_is_closed(files: Files, tmp_path: 
         files.lock(tmp_path / "registry")
     lock.close()
     files.lock(tmp_path / "registry").close()
+
+
+def remove(files: Files, directory: Path) -> None:
+    if isinstance(files, CrashingFiles):
+        files.remove()
+    else:
+        shutil.rmtree(directory)
+
+
+def test_what_is_open_knows_whether_it_is_still_at_its_path(files: Files, tmp_path: Path) -> None:
+    place = tmp_path / "registry"
+    lock = files.lock(place)
+    log = files.open(place / "log", fresh=True)
+    assert (lock.is_at(place), log.is_at(place / "log")) == (True, True)
+    other = files.open(place / "tmp", fresh=True)
+    files.rename(place / "tmp", place / "log")
+    assert (log.is_at(place / "log"), other.is_at(place / "log")) == (False, True)
+    remove(files, place)
+    assert (lock.is_at(place), other.is_at(place / "log")) == (False, False)
+    again = files.lock(place)
+    files.open(place / "log", fresh=True).close()
+    assert (lock.is_at(place), again.is_at(place), other.is_at(place / "log")) == (False, True, False)
+    for each in (lock, log, other):
+        each.close()
+    with pytest.raises(RegistryLocked):
+        files.lock(place)
+    again.close()
+
+
+def test_a_lock_file_that_is_removed_lets_no_second_writer_in(tmp_path: Path) -> None:
+    lock = DiskFiles().lock(tmp_path)
+    (tmp_path / "lock").unlink()
+    with pytest.raises(RegistryLocked, match="in use by another process"):
+        DiskFiles().lock(tmp_path)
+    lock.close()
+    DiskFiles().lock(tmp_path).close()
+
+
+def test_a_release_that_locks_the_lock_file_only_is_kept_out_and_keeps_out(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as older:
+        fcntl.flock(older, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with pytest.raises(RegistryLocked):
+            DiskFiles().lock(tmp_path)
+    lock = DiskFiles().lock(tmp_path)
+    with (tmp_path / "lock").open("r+") as older, pytest.raises(BlockingIOError):
+        fcntl.flock(older, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    lock.close()
+
+
+def test_a_path_that_cannot_be_looked_at_says_nothing_about_what_is_there(tmp_path: Path) -> None:
+    place = tmp_path / "data" / "registry"
+    lock = DiskFiles().lock(place)
+    place.parent.chmod(0)
+    with without_powers():
+        assert lock.is_at(place)
+    place.parent.chmod(0o700)
+    lock.close()
 
 
 def test_the_pid_in_the_lock_replaces_a_longer_one(tmp_path: Path) -> None:

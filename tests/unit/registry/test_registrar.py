@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.errors import RegistryReplaced
 from registry.registrar import Registrar
 from registry.state import FileState
 from registry.store import Store, read
@@ -339,3 +340,41 @@ def test_the_last_save_does_not_wait_for_a_checkpoint(desk: Desk) -> None:
     assert desk.registrar.close(FOREVER)
     assert desk.disk.read(checkpoint) is None
     assert desk.on_disk() == {"a": 5}
+
+
+def test_a_registry_that_was_removed_is_made_again_also_when_nothing_is_to_be_written(desk: Desk) -> None:
+    desk.registrar.note(at(A, 5))
+    desk.pass_time(1)
+    desk.disk.remove()
+    desk.registrar.look()
+    assert desk.on_disk() == {"a": 5}
+
+
+def test_a_disk_that_refuses_to_make_it_again_is_told_and_asked_again(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.registrar.note(at(A, 5))
+    desk.pass_time(1)
+    desk.disk.remove()
+    desk.disk.fail_next(errno.ENOSPC)
+    desk.registrar.look()
+    assert "positions cannot be saved: No space left" in caplog.text
+    desk.registrar.look()
+    assert desk.on_disk() == {"a": 5}
+
+
+def test_a_registry_that_was_replaced_ends_the_thread_and_whoever_waits_is_told(
+    gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = threading.Event()
+    registrar = started(gate, on_saved=told)
+    gate.remove()
+    second = Store.open(HERE, gate)
+    ticket = registrar.save([A])
+    assert told.wait(FOREVER)
+    assert isinstance(registrar.failure, RegistryReplaced)
+    assert not ticket.done
+    assert not registrar.close(FOREVER)
+    assert "was replaced while this process used it" in caplog.text
+    assert "Traceback" not in caplog.text
+    second.close()

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from registry import form
-from registry.errors import RegistryCorrupt, RegistryLocked, RegistryTooNew
+from registry.errors import RegistryCorrupt, RegistryLocked, RegistryReplaced, RegistryTooNew
 from registry.state import FileState
 from registry.store import Store, read
 from registry.testing import Crash, CrashingFiles
@@ -341,3 +343,130 @@ def test_a_crash_while_a_registry_of_version_1_is_renewed_loses_nothing() -> Non
             continue
         break
     assert crash_at > 10
+
+
+def settled() -> tuple[CrashingFiles, Store]:
+    """Two entries on disk, one of them in a checkpoint."""
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk, checkpoint_after=1)
+    store.append([A, A])
+    store.append([B])
+    assert (disk.read(CHECKPOINT) is not None, store.states) == (True, {"a": A, "b": B})
+    return disk, store
+
+
+MOVED = replace(B, position=30)
+
+
+@pytest.mark.parametrize("removed", [[], [LOG], [LOG, CHECKPOINT]])
+def test_a_registry_that_is_removed_while_it_is_used_is_made_again_with_all_that_it_had(
+    removed: list[Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    disk, store = settled()
+    for _ in range(2):
+        disk.remove(*removed)
+        store.append([MOVED])
+        assert reopened(disk.killed()).states == {"a": A, "b": MOVED}
+        (message,) = caplog.messages
+        assert f"registry {HERE}: it was removed while this process uses it, and was made again with all 2" in message
+        caplog.clear()
+    assert disk.locked
+
+
+def test_that_is_noticed_also_when_nothing_is_to_be_written() -> None:
+    disk, store = settled()
+    disk.remove()
+    store.keep_place()
+    assert reopened(disk.killed()).states == {"a": A, "b": B}
+    before = len(disk.trace)
+    store.keep_place()
+    assert len(disk.trace) == before
+
+
+def test_a_removal_while_a_group_is_written_loses_nothing_of_it() -> None:
+    class Removed(CrashingFiles):
+        """It is removed at the next fsync."""
+
+        removing = False
+
+        def operate(self, name: str, partly: Callable[[], None] = lambda: None) -> None:
+            super().operate(name, partly)
+            if name == "fsync" and self.removing:
+                self.removing = False
+                self.remove()
+
+    disk = Removed()
+    store = Store.open(HERE, disk)
+    store.append([A])
+    disk.removing = True
+    store.append([B])
+    assert reopened(disk.killed()).states == {"a": A, "b": B}
+
+
+@pytest.mark.parametrize("removed", [[], [LOG], [LOG, CHECKPOINT]])
+def test_making_it_again_may_fail_at_any_operation_and_is_repeated(removed: list[Path]) -> None:
+    for number in range(1, 20):
+        disk, store = settled()
+        disk.remove(*removed)
+        disk._fail_at = {len(disk.trace) + number: errno.ENOSPC}
+        try:
+            store.write([MOVED])
+        except OSError:
+            store.write([MOVED])
+        else:
+            break
+        store.checkpoint_if_due()
+        store.append([A])
+        assert reopened(disk.killed()).states == {"a": A, "b": MOVED}, disk.trace
+    assert number > 5
+
+
+def test_a_crash_while_it_is_made_again_leaves_all_of_it_or_nothing() -> None:
+    for number in range(1, 20):
+        disk, store = settled()
+        disk.remove()
+        disk._crash_at = len(disk.trace) + number
+        try:
+            store.write([MOVED])
+        except Crash:
+            pass
+        else:
+            break
+        for survivor in disk.survivors():
+            assert read(HERE, survivor) in ({}, {"a": A, "b": B}, {"a": A, "b": MOVED})
+    assert number > 5
+
+
+def test_what_belongs_beside_the_directory_is_made_again_first() -> None:
+    disk, store = settled()
+    made: list[bytes | None] = []
+    store.before_remaking = lambda: made.append(disk.read(LOG))
+    store.append([MOVED])
+    assert made == []
+    disk.remove()
+    store.append([MOVED])
+    assert made == [None]
+
+
+def test_where_a_second_writer_began_there_meanwhile_the_first_gives_way() -> None:
+    disk, store = settled()
+    disk.remove()
+    second = Store.open(HERE, disk)
+    with pytest.raises(RegistryReplaced, match=f"process {os.getpid()} writes there now; this process ends"):
+        store.append([MOVED])
+    second.append([A])
+    assert reopened(disk.killed()).states == {"a": A}
+    second.close()
+
+
+@pytest.mark.parametrize("removed", [[], [LOG]])
+def test_a_registry_of_another_in_its_place_is_left_as_it_is(removed: list[Path]) -> None:
+    """A backup was restored, or a second writer has come and gone."""
+    backup, _ = settled()
+    disk, store = settled()
+    disk.remove(*removed)
+    disk.put(LOG, content(backup, LOG))
+    disk.put(CHECKPOINT, content(backup, CHECKPOINT))
+    with pytest.raises(RegistryReplaced, match="of another is there"):
+        store.append([MOVED])
+    assert reopened(disk.killed()).states == {"a": A, "b": B}

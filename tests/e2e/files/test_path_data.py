@@ -1,0 +1,60 @@
+"""What somebody does to path.data while the agent runs."""
+
+import shutil
+import subprocess
+
+from registry.store import read
+from tests.e2e.files.local import LocalAgent
+from tests.e2e.running import await_true
+
+
+def agent_id(agent: LocalAgent) -> str:
+    return (agent.data / "agent_id").read_text()
+
+
+def test_a_path_data_that_is_removed_is_made_again_and_no_line_is_sent_twice_or_missed(agent: LocalAgent) -> None:
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    before = agent_id(agent)
+    shutil.rmtree(agent.data)
+    agent.append("two")
+    agent.await_log("it was removed while this process uses it, and was made again with all 1 entries")
+    assert agent.stop() == 0
+    assert agent_id(agent) == before
+    agent.append("three")
+    agent.start()
+    agent.expect("one", "two", "three")
+
+
+def test_the_agent_gives_way_to_a_second_one_that_was_started_where_its_path_data_was_removed(
+    agent: LocalAgent,
+) -> None:
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    first = agent.process
+    shutil.rmtree(agent.data)
+    agent.start()
+    await_true(lambda: len(agent.all) == 2, "the second agent knows of no position")
+    agent.append("two")
+    assert first.wait(30) == 1
+    assert f"process {agent.process.pid} writes there now; this process ends" in agent.log
+    agent.append("three")
+    agent.await_messages("one", "two", "three")
+    assert agent.stop() == 0
+    (state,) = read(agent.data / "registry").values()
+    assert state.position == agent.path.stat().st_size
+
+
+def test_a_lock_that_is_removed_lets_no_second_agent_in(agent: LocalAgent) -> None:
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    first: subprocess.Popen[bytes] = agent.process
+    (agent.data / "registry" / "lock").unlink()
+    agent.start()
+    assert agent.wait() == 1
+    assert "is in use by" in agent.log
+    first.terminate()
+    assert first.wait(30) == 0

@@ -1,6 +1,7 @@
 """What somebody does to path.data while the agent runs."""
 
 import shutil
+import signal
 import subprocess
 
 from registry.store import read
@@ -34,17 +35,21 @@ def test_the_agent_gives_way_to_a_second_one_that_was_started_where_its_path_dat
     agent.start()
     agent.await_messages("one")
     first = agent.process
+    agent.freeze()  # or it might be the first to make it again
     shutil.rmtree(agent.data)
-    agent.start()
-    await_true(lambda: len(agent.all) == 2, "the second agent knows of no position")
+    agent.start("-E", f"output.file.path={agent.directory / 'second'}")
+    await_true(lambda: positions(agent) == [4], "the second agent reads from the start")
+    first.send_signal(signal.SIGCONT)
     agent.append("two")
     assert first.wait(30) == 1
     assert f"process {agent.process.pid} writes there now; this process ends" in agent.log
     agent.append("three")
-    agent.await_messages("one", "two", "three")
+    await_true(lambda: positions(agent) == [14], "the second agent goes on")
     assert agent.stop() == 0
-    (state,) = read(agent.data / "registry").values()
-    assert state.position == agent.path.stat().st_size
+
+
+def positions(agent: LocalAgent) -> list[int]:
+    return [state.position for state in read(agent.data / "registry").values()]
 
 
 def test_a_lock_that_is_removed_lets_no_second_agent_in(agent: LocalAgent) -> None:

@@ -39,6 +39,10 @@ class ManualClock:
         self._monotonic += seconds
         self._time += seconds
 
+    def set_by(self, seconds: float) -> None:
+        """Somebody sets the wall clock."""
+        self._time += seconds
+
 
 class MemoryOutput:
     """Keeps records in `records`. While `holding`, the test decides what becomes of the batches that were taken.

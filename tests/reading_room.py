@@ -14,6 +14,7 @@ from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.source.birth import born
+from shipper.source.cleaning import Cleaning
 from shipper.source.content import part_of
 from shipper.source.discover import FileKey, Found
 from shipper.source.entries import Claim, Entries
@@ -100,6 +101,7 @@ class Room:
         self.input = Input(config, AGENT, {}, 1000, clock, self.registrar.note)
         self.scheduler = Scheduler(self.watcher, clock)
         self.entries = Entries(self.registrar, clock, self.metrics, {self.input.id: self.input})
+        self.cleaning = Cleaning(self.entries, self.registrar, clock, {self.input.id: self.input})
         self.shut: list[Harvester] = []
         self.fleet = Fleet(self.entries, self.scheduler, self.watcher, self.metrics, self.found, self.shut.append)
         self._fds: list[tuple[int, FileKey]] = []

@@ -9,6 +9,7 @@ from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.reader.gzip_file import CompressionError
+from shipper.source.cleaning import Cleaning
 from shipper.source.closer import Closer
 from shipper.source.copies import Copies
 from shipper.source.deletion import Deletions
@@ -66,12 +67,13 @@ class Crawler:
         )  # fmt: skip
         self._intake = Intake(
             self._inputs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,
-            once=once,
+            self.problems.of_read, once=once,
         )  # fmt: skip
         self._exchange = Exchange(
             self._inputs, self._survey, self.fleet, scheduler, self._places, self._closer, self._deletions,
             self._copies, self.problems,
         )  # fmt: skip
+        self._cleaning = Cleaning(self._entries, registrar, clock, self._inputs)
 
     @property
     def running(self) -> dict[FileKey, Harvester]:
@@ -87,7 +89,7 @@ class Crawler:
         """Monotonic time at which `step` has something to do by itself."""
         return min(
             self._survey.next_step, self._closer.next_step, self._copies.next_look, self._deletions.next_step,
-            self._entries.cleaning.next_step,
+            self._cleaning.next_step,
         )  # fmt: skip
 
     @property
@@ -113,7 +115,7 @@ class Crawler:
         if self._places.any_wanted:
             self._intake.fill_places()
         self._deletions.step()
-        self._entries.cleaning.step()
+        self._cleaning.step()
 
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these from now on. What was made from the same configuration is given as the same object."""
@@ -154,8 +156,7 @@ class Crawler:
 
     def failed(self, harvester: Harvester, error: OSError) -> None:
         """A read was refused: the next scan tries again. With `once` there is none, and the file stays unfinished."""
-        problem = f"cannot be read at offset {harvester.offset}: {error.strerror}"
-        self.problems.of_file(harvester.state.path, problem)
+        self.problems.of_read(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
         self.fleet.put_down(harvester, until_news=False)
 
     def damaged(self, harvester: Harvester, error: CompressionError) -> None:
@@ -170,6 +171,7 @@ class Crawler:
     def at_end(self, harvester: Harvester) -> None:
         """All that the file holds now was read: a message under way may go on in the next file, or that one need not
         wait any longer."""
+        self.problems.of_read(harvester.state.path, None)
         self._wake(self._succession.at_end(harvester))
 
     def parted(self, harvester: Harvester) -> None:
@@ -206,6 +208,8 @@ class Crawler:
 
     def _after_survey(self) -> None:
         found = self._survey.found
+        self.fleet.forget_missing(found)
+        self._opener.forget_missing(found)
         self._survey.look_again([key for key in self.fleet.closed if not self._watcher.is_watched(key)])
         end_renamed(found, self.fleet, self._entries)
         decided = plan(found, self.running, self.fleet.closed, self._held)

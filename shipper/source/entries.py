@@ -9,7 +9,6 @@ from registry.registrar import Registrar
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.cleaning import Cleaning
 from shipper.source.discover import FileKey, Found
 from shipper.source.doubts import INODE_USED_AGAIN, NOT_THERE, OF_NO_INPUT, REWRITTEN, STOPPED, Doubts
 from shipper.source.identity import Name, name_of_entry
@@ -48,7 +47,6 @@ class Entries:
         self.asleep: dict[Name, FileState] = {}
         self.claimed: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.orphans = Orphans()
-        self.cleaning = Cleaning(registrar, clock, inputs, self.asleep, self.orphans)
         self._closed: set[str] = set()  # ids of files that this agent read itself
         self.doubts = Doubts(registrar, metrics, self.orphans)
         for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):
@@ -146,6 +144,13 @@ class Entries:
         else:
             self.orphans.add(state)
 
+    def give_back(self, claim: Claim) -> None:
+        """Nothing could be read of the file that has claimed it. A new one is made anew."""
+        if claim.was is not None:
+            self.put_back(claim.was)
+        elif not claim.is_new:
+            self.keep(claim.state)
+
     def disproved(self, state: FileState, opened: Opened) -> None:
         """The file for which the entry was put back is another one."""
         if state.ended is None:
@@ -188,6 +193,7 @@ class Entries:
     ) -> None:
         """After a scan: entries whose file is nowhere any more. `excused` tells of a path whether it could not be
         looked at, so that nothing is known about it. With `once` it is no news: a copy is known, and that is all."""
+        self.orphans.forget_refused(present)
         missing = [
             state
             for state in self.asleep.values()
@@ -202,6 +208,14 @@ class Entries:
                 continue
             self.doubts.add(state.id, NOT_THERE if state.input in self._inputs else OF_NO_INPUT)
             self.orphan(self.ended(state, MISSING))
+
+    def change(self, state: FileState) -> None:
+        """Of an entry whose file is not open: when it was updated, and nothing else."""
+        if state.id in self.orphans.states:
+            self.orphans.states[state.id] = state
+        else:
+            self.asleep[name_of_entry(state)] = state
+        self._registrar.note(state)
 
     def _taken(self, known: FileState, opened: Opened) -> FileState:
         found = opened.found

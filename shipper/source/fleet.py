@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 
 from registry.state import REMOVED, FileState
@@ -110,6 +110,12 @@ class Fleet:
             self.closed[harvester.key] = Closed(status.st_size, status.st_mtime, found)
         self._watcher.unwatch_file(harvester.key)
         self._shut(harvester)
+
+    def forget_missing(self, found: Container[FileKey]) -> None:
+        """After a scan: what is not under the paths any more is no file that has news."""
+        for key in [key for key in self.closed if key not in found]:
+            del self.closed[key]
+            self._watcher.unwatch_file(key)
 
     def step(self) -> bool:
         """Whether a file that was closed is done with now: another may have waited for it."""

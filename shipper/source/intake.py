@@ -1,6 +1,7 @@
 """What becomes of files that a survey wants to be read: opened, known, held or started."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 
 from registry.state import FileState
 from shipper.source.copies import Copies, FilesAt
@@ -15,11 +16,12 @@ from shipper.source.watch import Watcher
 
 
 class Intake:
-    """Used by the reading thread only. `inputs` by id."""
+    """Used by the reading thread only. `inputs` by id; `tell` takes what is wrong with a path that was opened."""
 
     def __init__(
         self, inputs: Mapping[str, Input], survey: Survey, entries: Entries, copies: Copies, opener: Opener,
-        places: Places, launcher: Launcher, watcher: Watcher, *, once: bool,
+        places: Places, launcher: Launcher, watcher: Watcher, tell: Callable[[str, str], None], *,
+        once: bool,
     ) -> None:  # fmt: skip
         self._inputs = inputs
         self._survey = survey
@@ -29,6 +31,7 @@ class Intake:
         self._places = places
         self._launcher = launcher
         self._watcher = watcher
+        self._tell = tell
         self._once = once
         self._surveyed: set[str] = set()  # inputs
         self.former: dict[str, FileKey] = {}  # by the path that they had before the last survey
@@ -57,7 +60,10 @@ class Intake:
             for key, suspect in self._copies.held.items():
                 if not self._watcher.is_watched(key):
                     self._watcher.watch_file(key, suspect.opened.content.fd)
-            self._launcher.launch(claims, fresh_inputs=self._inputs.keys() - self._surveyed)
+            for each, claim, error in self._launcher.launch(claims, fresh_inputs=self._inputs.keys() - self._surveyed):
+                self._entries.give_back(claim)
+                self._tell(each.found.path, f"cannot be read: {error.strerror}")
+                os.close(each.content.fd)  # the next scan opens it again
         self._surveyed |= self._inputs.keys()
         self._entries.doubts.tell()
 

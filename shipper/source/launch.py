@@ -25,6 +25,8 @@ from shipper.source.survey import Wanted
 
 NEVER = float("inf")
 
+Refused = tuple[Opened, Claim, OSError]
+
 
 class Places:
     """Which files may be opened now: `harvester_limit` of each input, and what the system gives in descriptors. The
@@ -86,16 +88,22 @@ class Launcher:
         self._on_rest = on_rest
         self._once = once
 
-    def launch(self, claims: list[tuple[Opened, Claim]], *, fresh_inputs: Container[str] = ()) -> None:
-        """`fresh_inputs`: those of which no file was met before.
+    def launch(self, claims: list[tuple[Opened, Claim]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
+        """Returns those of which a read was refused: nothing was done with them. `fresh_inputs`: those of which no file
+        was met before.
 
         New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
         fsync serves all of them. What the registry had at the start need not wait: a full disk does not stop it.
         """
         fresh: list[Harvester] = []
         known: list[Harvester] = []
+        refused: list[Refused] = []
         for opened, claim in claims:
-            harvester = self._start(opened, claim, first=opened.source.id in fresh_inputs)
+            try:
+                harvester = self._start(opened, claim, first=opened.source.id in fresh_inputs)
+            except OSError as error:
+                refused.append((opened, claim, error))
+                continue
             if harvester is not None:
                 harvester.must_save = self._once and not harvester.is_proven
                 at_once = claim.is_new or (self._once and harvester.is_proven)
@@ -110,9 +118,10 @@ class Launcher:
             saved = self._registrar.save([each.state for each in (*fresh, *predecessors)])
             for harvester in fresh:
                 self._scheduler.hold(saved, harvester)
+        return refused
 
     def _start(self, opened: Opened, claim: Claim, *, first: bool) -> Harvester | None:
-        """None where there is nothing to read now."""
+        """None where there is nothing to read now. Raises OSError."""
         state = claim.state
         skipped = self._ignoring.skips(opened.source, opened.found)
         if claim.is_new and (skipped or (first and opened.source.config.tail_files)):

@@ -6,7 +6,7 @@ that hold what an entry without a file remembers; those that look like a copy of
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -45,6 +45,11 @@ class Opener:
         self._told_of_twins: set[FileKey] = set()
         self._told_of_gzip: set[FileKey] = set()
         self.reborn: set[FileKey] = set()  # files whose life ended in place: what is there now is no copy
+
+    def forget_missing(self, found: Container[FileKey]) -> None:
+        """After a scan: who is not there any more was told of, and is no file whose life ended in place."""
+        for keys in (self._told_of_twins, self._told_of_gzip, self.reborn):
+            keys.intersection_update([key for key in keys if key in found])
 
     def open(self, wanted: Iterable[Wanted]) -> list[Opened]:
         """Those that could be opened and are still the files that were found."""

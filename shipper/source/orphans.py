@@ -1,7 +1,7 @@
 """Entries whose file is gone, so that a file that turns out to be it goes on there (relation.py says which)."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Container, Hashable, Iterator
 
 from registry.state import TRUNCATED, FileState
 from shipper.source.discover import FileKey
@@ -16,7 +16,7 @@ class Orphans:
     def __init__(self) -> None:
         self.states: dict[str, FileState] = {}
         self._by: defaultdict[Hashable, set[str]] = defaultdict(set)  # ids, by all that could be seen
-        self._refused: set[tuple[str, FileKey]] = set()
+        self._refused: defaultdict[FileKey, set[str]] = defaultdict(set)  # ids, by the file that is another one
 
     def add(self, state: FileState) -> None:
         self.states[state.id] = state
@@ -29,8 +29,14 @@ class Orphans:
             self._by[what].discard(file_id)
             if not self._by[what]:
                 del self._by[what]
-        self._refused = {pair for pair in self._refused if pair[0] != file_id}
+        for refused in self._refused.values():
+            refused.discard(file_id)
         return state
+
+    def forget_refused(self, present: Container[FileKey]) -> None:
+        """After a scan: what was refused to a file says nothing about the next one that has its inode."""
+        for key in [key for key, refused in self._refused.items() if not refused or key not in present]:
+            del self._refused[key]
 
     def of(self, key: FileKey) -> FileState | None:
         """What was at this device and inode last, and was truncated there."""
@@ -44,7 +50,7 @@ class Orphans:
 
     def refuse(self, file_id: str, key: FileKey) -> None:
         """The file does not hold what the entry remembers: it was proven."""
-        self._refused.add((file_id, key))
+        self._refused[key].add(file_id)
 
     def match(self, opened: Opened, original: FileKey | None) -> FileState | None:
         """The entry on which the file may go on, if its bytes prove it; of several that of `original`, the file that it
@@ -52,10 +58,11 @@ class Orphans:
         if not self.states:
             return None
         found = {file_id for what in _seen(opened, original) for file_id in self._by.get(what, ())}
+        found -= self._refused.get(opened.key, set())
         candidates = [
             state
             for state in map(self.states.__getitem__, found)
-            if (state.id, opened.key) not in self._refused and not state.key and may_go_on(state, opened, original)
+            if not state.key and may_go_on(state, opened, original)
         ]
         candidates.sort(
             key=lambda each: ((each.device, each.inode) == original, each.position, each.updated), reverse=True
@@ -70,7 +77,8 @@ def _keys(state: FileState) -> Iterator[Hashable]:
         yield "family", family_of(state.path)
     else:
         yield state.inode
-        yield "modified", state.modified // SECOND
+        yield "modified", state.modified
+        yield "second", state.modified // SECOND
 
 
 def _seen(opened: Opened, original: FileKey | None) -> Iterator[Hashable]:
@@ -79,4 +87,8 @@ def _seen(opened: Opened, original: FileKey | None) -> Iterator[Hashable]:
     yield from (("name", name) for name in possible_names(opened.found.path))
     yield "family", family_of(opened.found.path)
     yield opened.key[1]
-    yield "modified", opened.modified // SECOND
+    if opened.modified % SECOND:
+        yield "modified", opened.modified
+        yield "modified", opened.modified // SECOND * SECOND  # of one that keeps no more than the second
+    else:
+        yield "second", opened.modified // SECOND

@@ -8,13 +8,14 @@ logger = logging.getLogger(__name__)
 
 class Problems:
     def __init__(self) -> None:
-        self._of_files: dict[str, str] = {}
+        self._of_files: dict[str, str] = {}  # what opening them tells
+        self._of_reads: dict[str, str] = {}  # of files that could be opened
         self._of_scans: dict[str, dict[str, str]] = {}  # by input id
 
     @property
     def now(self) -> dict[str, str]:
         """By path or pattern."""
-        found = dict(self._of_files)
+        found = self._of_reads | self._of_files
         for problems in self._of_scans.values():
             found |= problems
         return found
@@ -33,15 +34,18 @@ class Problems:
             self._of_scans.pop(input_id, None)
 
     def of_file(self, path: str, problem: str | None) -> None:
-        if problem is None:
-            self._of_files.pop(path, None)
-        elif self._of_files.get(path) != problem:
-            self._of_files[path] = problem
-            logger.warning("%s: %s", path, problem)
+        _note(self._of_files, path, problem)
+
+    def of_read(self, path: str, problem: str | None) -> None:
+        """A file that can be opened each time, and not be read, is well only when it was read."""
+        _note(self._of_reads, path, problem)
 
     def keep(self, present: set[str]) -> None:
         """Forget what was wrong with files that are not there any more."""
-        self._of_files = {path: problem for path, problem in self._of_files.items() if path in present}
+        self._of_files, self._of_reads = (
+            {path: problem for path, problem in problems.items() if path in present}
+            for problems in (self._of_files, self._of_reads)
+        )
 
     def excuses(self, path: str) -> bool:
         """Whether the file could not be looked at, so that its absence from a listing says nothing."""
@@ -50,3 +54,11 @@ class Problems:
             for problems in self._of_scans.values()
             for place in problems
         )
+
+
+def _note(problems: dict[str, str], path: str, problem: str | None) -> None:
+    if problem is None:
+        problems.pop(path, None)
+    elif problems.get(path) != problem:
+        problems[path] = problem
+        logger.warning("%s: %s", path, problem)

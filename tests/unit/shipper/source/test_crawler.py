@@ -1,3 +1,5 @@
+import errno
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +15,7 @@ from registry.store import Store
 from registry.testing import CrashingFiles
 from shipper.errors import Disproved, Truncated
 from shipper.metrics import Metrics
+from shipper.source.content import Content
 from shipper.source.crawler import Crawler
 from shipper.source.harvester import Harvester
 from shipper.source.input import Input
@@ -289,3 +292,59 @@ def test_with_once_nothing_is_saved_of_what_is_not_proven(logs: Path, clock: Man
     again.stop()
     desk.registrar.step()
     assert known.id not in desk.store.states
+
+
+# A read that is refused when the file is opened.
+
+
+class OnBadDisk(Input):
+    """What lies before the position cannot be read."""
+
+    def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_file_whose_start_cannot_be_read_is_told_once_and_tried_again(
+    is_known: bool, desk: Desk, logs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if is_known:
+        desk.registrar.states["known"] = entry_of(logs / "a.log", 2, "known")
+    (logs / "b.log").write_text("other\n")
+    bad = OnBadDisk(input_config(paths=(f"{logs}/a.log",)), AGENT, {}, 1000, desk.clock, desk.registrar.note)
+    good = Input(
+        replace(input_config(paths=(f"{logs}/b.log",)), id="good"), AGENT, {}, 1000, desk.clock, desk.registrar.note
+    )
+    crawler = Crawler([bad, good], desk.registrar, desk.scheduler, desk.watcher, desk.clock, desk.metrics)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        desk.clock.advance(CHECK_INTERVAL)
+        crawler.step()
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [
+        f"{logs}/a.log: cannot be read: Input/output error"
+    ]
+    assert [harvester.state.path for harvester in crawler.running.values()] == [f"{logs}/b.log"]
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+
+    mended = Input(bad.config, AGENT, {}, 1000, desk.clock, desk.registrar.note)
+    crawler.replace_inputs([mended, good])
+    desk.clock.advance(CHECK_INTERVAL)
+    crawler.step()
+    harvester = next(each for each in crawler.running.values() if each.state.path == f"{logs}/a.log")
+    assert (harvester.offset, harvester.state.id == "known") == ((2, True) if is_known else (0, False))
+    crawler.at_end(harvester)
+    assert crawler.problems.now == {}
+    crawler.stop()
+
+
+def test_a_read_that_is_refused_again_and_again_is_told_once_until_the_file_was_read(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        desk.scan()
+        desk.crawler.failed(desk.only(), OSError(errno.EIO, os.strerror(errno.EIO)))
+    told = f"{desk.logs}/a.log: cannot be read at offset 0: Input/output error"
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [told]
+    desk.scan()
+    desk.crawler.at_end(desk.only())
+    assert desk.crawler.problems.now == {}

@@ -323,3 +323,14 @@ def test_a_file_that_was_never_looked_at_since_has_no_news() -> None:
     found = Found("/l/a.log", (1, 2), 10, 5.0)
     assert not Closed(20, 6.0, found).has_news(found)
     assert Closed(20, 6.0, None).has_news(found)
+
+
+def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_its_watch(
+    room: Room, read: Harvester
+) -> None:
+    """Or short-lived files would add up, and an archive would keep a watch for each file that was moved there."""
+    room.fleet.close(read)
+    room.fleet.forget_missing({read.key})
+    assert (set(room.fleet.closed), room.watches.files) == ({read.key}, {read.key})
+    room.fleet.forget_missing(set())
+    assert (room.fleet.closed, room.watches.files) == ({}, set())

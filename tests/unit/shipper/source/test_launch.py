@@ -2,6 +2,7 @@ import gzip
 import os
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from shipper.source.identity import digest
 from shipper.source.ignoring import Ignoring
 from shipper.source.input import Input
 from shipper.source.launch import Launcher, Places
+from shipper.source.opened import Opened
 from shipper.source.succession import Succession
 from shipper.source.survey import Wanted
 from tests.builders import multiline
@@ -343,3 +345,28 @@ def test_an_old_one_is_proven_when_it_is_read_and_not_taken_for_it_before(make_r
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
     assert claim.was == state
+
+
+# One of which a read is refused.
+
+
+def refused_read(start: Start, name: str) -> Opened:
+    """Its descriptor cannot be read from."""
+    opened = start.room.open(name)
+    fd = os.open(start.room.path(name), os.O_WRONLY)
+    os.dup2(fd, opened.content.fd)
+    os.close(fd)
+    return opened
+
+
+def test_a_read_that_is_refused_is_handed_back_and_the_others_are_read(start: Start) -> None:
+    for name in ("a.log", "b.log", "c.log"):
+        start.room.write(name, b"one\ntwo\n")
+    bad, good = refused_read(start, "b.log"), [start.room.open("a.log"), start.room.open("c.log")]
+    entries = {opened.found.path: entry_of(Path(opened.found.path), 4, opened.found.path) for opened in (bad, *good)}
+    claims = {path: Claim(state, path, state) for path, state in entries.items()}
+    refused = start.launcher.launch([(opened, claims[opened.found.path]) for opened in (good[0], bad, good[1])])
+    assert [(opened, claim) for opened, claim, _ in refused] == [(bad, claims[bad.found.path])]
+    assert [harvester.state.path for harvester in start.room.fleet.running.values()] == [
+        opened.found.path for opened in good
+    ]

@@ -319,3 +319,15 @@ def test_a_known_file_that_cannot_be_read_for_once_is_not_taken_for_a_new_one(do
     door.room.entries.keep(entry_of(door.room.path("app.log"), 4))
     assert door.identify(replace(opened, content=Flaky(opened.content.fd))) == {}
     assert door.identify(door.meet("app.log", b"one\n"))["app.log"].state.id == "known"
+
+
+def test_what_was_told_of_a_file_is_forgotten_with_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+    door = Door(room)
+    content = gzip.compress(b"one\n")
+    opened = door.meet("a.log.gz", content)
+    door.opener.reborn.add(opened.key)
+    for present, told in (({opened.key}, 1), (set(), 2)):
+        door.opener.forget_missing(present)
+        door.meet("a.log.gz", content)
+        assert len([line for line in caplog.messages if "looks like a gzip file" in line]) == told
+    assert not door.opener.reborn

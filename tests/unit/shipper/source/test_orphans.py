@@ -237,6 +237,16 @@ def test_an_entry_that_changed_since_is_tried_again(room: Room) -> None:
     assert orphans.match(opened, None) is orphan
 
 
+def test_what_was_refused_to_a_file_is_not_refused_to_the_next_one_that_has_its_inode(room: Room) -> None:
+    orphan = remember(room, b"one\ntwo\n", 8)
+    orphans, opened = orphans_of(orphan), meet(room, "app.log.1", b"one\ntwo\n")
+    orphans.refuse(orphan.id, opened.key)
+    orphans.forget_refused({opened.key})
+    assert orphans.match(opened, None) is None
+    orphans.forget_refused(())
+    assert orphans.match(opened, None) is orphan
+
+
 # What was at an inode.
 
 

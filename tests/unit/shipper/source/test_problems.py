@@ -87,3 +87,19 @@ def test_what_was_wrong_with_the_paths_of_an_input_goes_with_it(problems: Proble
     problems.forget_scans({"gone", "never there"})
     assert problems.now == {"/h/*.log": "no file matches it"}
     assert not problems.excuses("/g/*.log")
+
+
+def test_a_file_that_can_be_opened_again_and_again_and_not_be_read_is_told_once(
+    problems: Problems, told: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        problems.of_file("/l/a.log", None)
+        problems.of_read("/l/a.log", "cannot be read at offset 4")
+    assert told.messages == ["/l/a.log: cannot be read at offset 4"]
+    assert problems.now == {"/l/a.log": "cannot be read at offset 4"}
+    problems.of_read("/l/a.log", None)
+    assert problems.now == {}
+    problems.of_read("/l/a.log", "cannot be read at offset 4")
+    assert len(told.messages) == 2
+    problems.keep({"/l/b.log"})
+    assert problems.now == {}

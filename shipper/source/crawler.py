@@ -54,7 +54,7 @@ class Crawler:
         self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._shut)
         self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.rewritten)
         self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.running, once=once)
-        self._deletions = Deletions(registrar, clock, {each.id: each.config.delete for each in inputs})
+        self._deletions = Deletions(registrar, clock, metrics, {each.id: each.config.delete for each in inputs})
         limits = {each.id: each.config.harvester_limit for each in inputs}
         self._places = Places(self.fleet, limits, most_open, self._copies.held)
         rules = {each.id: each.config.close for each in inputs}
@@ -69,6 +69,7 @@ class Crawler:
             self._inputs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,
             self.problems.of_read, once=once,
         )  # fmt: skip
+        self._deletions.read_on = self._intake.take_removed
         self._exchange = Exchange(
             self._inputs, self._survey, self.fleet, scheduler, self._places, self._closer, self._deletions,
             self._copies, self.problems,
@@ -146,7 +147,7 @@ class Crawler:
         """It does not hold what was shipped of the file for which it was taken."""
         source, unproven = self._inputs.get(harvester.source.input_id), harvester.unproven
         try:
-            opened = self._opener.again(harvester, source) if source is not None else None
+            opened = self._opener.again(harvester.state.path, harvester.fd, source) if source is not None else None
         except OSError as error:
             self.failed(harvester, error)
             return

@@ -1,8 +1,14 @@
-"""`delete.enabled`: removes a file once all of it is acknowledged, saved, and as old as `delete.grace_period` says."""
+"""`delete.enabled`: removes a file once all of it is acknowledged, saved, and as old as `delete.grace_period` says.
+
+Nobody can look at a file and remove it in one step. So it stays open over its removal and is looked at once more: what
+was written in between is read by that descriptor.
+"""
 
 import heapq
 import logging
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
@@ -10,6 +16,7 @@ from config.model import DeleteConfig
 from registry.registrar import Registrar, Saved
 from registry.state import FileState
 from shipper.clock import Clock
+from shipper.metrics import Metrics
 from shipper.source.content import Plain
 from shipper.source.harvester import Harvester
 
@@ -27,10 +34,19 @@ class _Doomed:
 
 
 class Deletions:
-    """Used by the reading thread only. `rules` by input id."""
+    """Used by the reading thread only. `rules` by input id.
 
-    def __init__(self, registrar: Registrar, clock: Clock, rules: dict[str, DeleteConfig]) -> None:
+    `read_on` reads what a file that has no name any more holds beyond its state; False where no input asks for it. It
+    may raise OSError, and the descriptor stays the caller's."""
+
+    def __init__(
+        self, registrar: Registrar, clock: Clock, metrics: Metrics, rules: dict[str, DeleteConfig],
+        unlink: Callable[[str], None] = os.unlink,
+    ) -> None:  # fmt: skip
         self.rules = rules
+        self.unlink = unlink
+        self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
+        self._metrics = metrics
         self._registrar = registrar
         self._clock = clock
         self._due: list[tuple[float, int, _Doomed]] = []
@@ -61,17 +77,21 @@ class Deletions:
         return self._due[0][0] if self._due else float("inf")
 
     def _take_turn(self, doomed: _Doomed) -> None:
+        with _opened(doomed.state.path) as fd:
+            if fd is None or not _is_read(fd, doomed.state):
+                return  # somebody removed or moved it, or it has news: then it is planned anew when it is closed again
+            if doomed.saved is None:
+                # The position must be on disk first: else a crash could forget what became of the file.
+                doomed.saved = self._registrar.save([doomed.state])
+            if doomed.saved.done:
+                self._delete(doomed, fd)
+            else:
+                self._put(doomed, 0.05)
+
+    def _delete(self, doomed: _Doomed, fd: int) -> None:
         state = doomed.state
-        if not _is_read(state):
-            return  # somebody removed or moved it, or it has news: then it is planned anew when it is closed again
-        if doomed.saved is None:
-            # The position must be on disk first: else a crash could forget what became of the file.
-            doomed.saved = self._registrar.save([state])
-        if not doomed.saved.done:
-            self._put(doomed, 0.05)
-            return
         try:
-            os.unlink(state.path)
+            self.unlink(state.path)
         except OSError as error:
             logger.warning(
                 "%s: cannot be deleted (delete.enabled): %s; trying again in %d s",
@@ -81,17 +101,44 @@ class Deletions:
             return
         self.removed += 1
         logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
+        if not _is_read(fd, state):
+            self._rescue(fd, state)
+
+    def _rescue(self, fd: int, state: FileState) -> None:
+        """It was written to between the last look and its end: only this descriptor has that now."""
+        size = os.fstat(fd).st_size
+        try:
+            if self.read_on(fd, state):
+                logger.info("%s (file id %s): was written to meanwhile, which is read now", state.path, state.id)
+                return
+            why = "it is of no input any more"
+        except OSError as error:
+            why = f"it cannot be read: {error.strerror}"
+        self._metrics.bytes_lost += max(size - state.position, 0)
+        logger.error(
+            "%s (file id %s): was written to while it was deleted, and %s: what lies beyond offset %d of %d is lost",
+            state.path, state.id, why, state.position, size,
+        )  # fmt: skip
 
     def _put(self, doomed: _Doomed, after: float) -> None:
         heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), doomed))
 
 
-def _is_read(state: FileState) -> bool:
-    """Whether the file at the path holds what was read, and nothing besides."""
+@contextmanager
+def _opened(path: str) -> Iterator[int | None]:
     try:
-        fd = os.open(state.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
-        return False
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _is_read(fd: int, state: FileState) -> bool:
+    """Whether the file holds what was read, and nothing besides."""
     try:
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) != (state.device, state.inode):
@@ -101,8 +148,6 @@ def _is_read(state: FileState) -> bool:
         return _ends_at(fd, state.position, status.st_size) and Plain(fd).holds(state)
     except OSError:
         return False
-    finally:
-        os.close(fd)
 
 
 def _ends_at(fd: int, position: int, size: int) -> bool:

@@ -53,6 +53,14 @@ class Intake:
         self._entries.disproved(unproven, opened)
         self._take([opened])
 
+    def take_removed(self, fd: int, state: FileState) -> bool:
+        """What a file that has no name any more holds beyond its state. False where no input asks for it. Raises
+        OSError."""
+        source = self._inputs.get(state.input)
+        if source is not None:
+            self._take([self._opener.again(state.path, fd, source)])
+        return source is not None
+
     def _take(self, opened: list[Opened]) -> None:
         if opened:
             self._opener.look_at_originals(opened, self._survey.found)

@@ -85,10 +85,10 @@ class Opener:
             if path in by_path and by_path[path][1].key not in together:
                 self._check(*by_path[path])
 
-    def again(self, harvester: Harvester, source: Input) -> Opened:
-        """A file that was taken for another one, by a descriptor of its own. Raises OSError."""
-        fd = os.dup(harvester.fd)
-        found = Found.of(harvester.state.path, os.fstat(fd))
+    def again(self, path: str, open_fd: int, source: Input) -> Opened:
+        """A file that is open, by a descriptor of its own. Raises OSError."""
+        fd = os.dup(open_fd)
+        found = Found.of(path, os.fstat(fd))
         try:
             opened = self._look_into(source, found, fd)
             assert opened is not None  # it is what it was

@@ -12,16 +12,21 @@ from shipper.source.entries import KEPT_FOR
 from tests.lab import CHECK_INTERVAL, Lab
 
 
-def live_and_die(lab: Lab, number: int) -> None:
-    """One is removed when it was read, one was truncated before, one is none that can be read as text."""
-    names = [f"{number}-{kind}.log" for kind in ("plain", "truncated", "zipped")]
-    (lab.logs / names[0]).write_text(f"line {number}\n")
-    (lab.logs / names[1]).write_text(f"line {number}\n" * 5)
-    (lab.logs / names[2]).write_bytes(gzip.compress(f"line {number}\n".encode()) + b"\n")
+def live_and_die(lab: Lab, number: int, files: int) -> None:
+    """One in three is removed when it was read, one was truncated before, one is none that can be read as text."""
+    plain, truncated, zipped = (
+        [f"{number}-{file}-{kind}.log" for file in range(files)] for kind in ("plain", "truncated", "zipped")
+    )
+    for file in range(files):
+        line = f"line {number} {file}\n"
+        (lab.logs / plain[file]).write_text(line)
+        (lab.logs / truncated[file]).write_text(line * 5)
+        (lab.logs / zipped[file]).write_bytes(gzip.compress(line.encode()) + b"\n")
     lab.calm_down()
-    os.truncate(lab.logs / names[1], 0)
+    for name in truncated:
+        os.truncate(lab.logs / name, 0)
     lab.calm_down()
-    for name in names:
+    for name in (*plain, *truncated, *zipped):
         lab.remove(name)
     lab.calm_down()
 
@@ -37,22 +42,22 @@ def kept_for_files(crawler: Crawler) -> Iterator[int]:
         yield len(book)
 
 
-def churn(lab: Lab, rounds: int) -> None:
+def churn(lab: Lab, rounds: int, files: int) -> None:
     lab.start()
     for number in range(rounds):
-        live_and_die(lab, number)
+        live_and_die(lab, number, files)
     crawler = lab.running.loop.crawler
     assert isinstance(crawler, Crawler)
-    assert len(crawler._entries.orphans.states) == 4 * rounds  # what is truncated has two lives
+    assert len(crawler._entries.orphans.states) == 4 * rounds * files  # what is truncated has two lives
     for seconds in (BOOT_TIME, KEPT_FOR, CHECK_INTERVAL):
         lab.step(seconds)
     assert set(kept_for_files(crawler)) == {0}
 
 
 def test_nothing_is_left_of_short_lived_files_but_their_entries_and_of_these_nothing_after_a_day(lab: Lab) -> None:
-    churn(lab, 10)
+    churn(lab, 10, 2)
 
 
 @pytest.mark.slow("long")
 def test_nor_of_ten_thousand(lab: Lab) -> None:
-    churn(lab, 3_400)
+    churn(lab, 34, 100)

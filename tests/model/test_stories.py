@@ -1,9 +1,12 @@
 """What happens to files, told through the Lab."""
 
 import json
+import os
 from pathlib import Path
 
+from config.model import DeleteConfig
 from registry.load import read
+from shipper.source.crawler import Crawler
 from shipper.source.scheduler import HOT_INTERVAL
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
@@ -239,3 +242,24 @@ def test_the_registry_knows_the_file_before_its_first_record_arrives(lab: Lab, t
     lab.until(lambda: lab.records)
     (state,) = read(lab.data / "registry").values()
     assert state.id == lab.arrived[0].file_id
+
+
+def test_a_line_that_is_written_while_its_file_is_deleted_by_the_agent_is_not_lost(lab: Lab) -> None:
+    lab.input = {"delete": DeleteConfig(enabled=True, grace_period=0)}
+    lab.append("a.log", "one\n")
+    inode = lab.inode("a.log")
+    lab.start()
+    lab.expect_lines("a.log", "one")
+    crawler = lab.running.loop.crawler
+    assert isinstance(crawler, Crawler)
+
+    def write_and_unlink(path: str) -> None:
+        lab.append("a.log", "two\n")
+        os.unlink(path)
+
+    crawler._deletions.unlink = write_and_unlink
+    lab.until(lambda: lab.lines(inode) == ["one", "two"], seconds=1)
+    lab.until(lambda: not crawler.running, seconds=1)
+    assert list(lab.logs.iterdir()) == []
+    assert len({each.file_id for each in lab.arrived}) == 1
+    assert lab.running.metrics.bytes_lost == 0

@@ -1,4 +1,5 @@
 import logging
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -6,6 +7,7 @@ import pytest
 
 from registry.registrar import Registrar
 from registry.state import FileState
+from shipper.metrics import Metrics
 from shipper.source.deletion import RETRY_AFTER, Deletions
 from shipper.testing import ManualClock
 from tests.powers import without_powers
@@ -20,7 +22,14 @@ class Bin:
         self.path.write_bytes(b"one\ntwo\n")
         self.books = Books()
         self.clock = clock
-        self.deletions = Deletions(cast("Registrar", self.books), clock, {})
+        self.metrics = Metrics()
+        self.deletions = Deletions(cast("Registrar", self.books), clock, self.metrics, {}, self._unlink)
+        self.last_words = b""  # written just before the file goes
+
+    def _unlink(self, path: str) -> None:
+        with open(path, "ab") as file:
+            file.write(self.last_words)
+        os.unlink(path)
 
     def plan(self, position: int = 8, **changes: Any) -> FileState:
         state = entry_of(self.path, position, **changes)
@@ -156,3 +165,29 @@ def test_each_file_has_its_own_time(bin_: Bin) -> None:
     bin_.after(9)
     bin_.save()
     assert not other.exists()
+
+
+def test_what_is_written_between_the_last_look_and_the_end_is_read_by_the_open_descriptor(bin_: Bin) -> None:
+    rescued: list[tuple[bytes, FileState]] = []
+
+    def read_on(fd: int, state: FileState) -> bool:
+        rescued.append((os.pread(fd, 100, state.position), state))
+        return True
+
+    bin_.deletions.read_on = read_on
+    bin_.last_words = b"three\n"
+    state = bin_.plan()
+    before = len(os.listdir("/proc/self/fd"))
+    bin_.after(GRACE)
+    bin_.save()
+    assert (bin_.path.exists(), rescued) == (False, [(b"three\n", state)])
+    assert (bin_.metrics.bytes_lost, len(os.listdir("/proc/self/fd"))) == (0, before)
+
+
+def test_where_nobody_can_read_it_that_is_counted_and_told(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
+    bin_.last_words = b"three\n"
+    bin_.plan()
+    bin_.after(GRACE)
+    bin_.save()
+    assert bin_.metrics.bytes_lost == 6
+    assert "of no input any more: what lies beyond offset 8 of 14 is lost" in caplog.text

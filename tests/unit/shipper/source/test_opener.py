@@ -289,7 +289,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_is_new_at_onc
     (opened,) = door.opener.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     assert harvester.unproven is state
-    again = door.opener.again(harvester, door.room.input)
+    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input)
     door.room.fleet.put_down(harvester, until_news=False)
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)

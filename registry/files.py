@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import logging
 import os
 import stat
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
 from registry.errors import RegistryLocked, RegistryMisplaced
+from registry.plain_file import give_away, leads_to, open_plain, refuse_dangling
 
 _logger = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class DiskFile:
         os.ftruncate(self._descriptor, size)
 
     def is_at(self, path: Path) -> bool:
-        return _leads_to(path, self._descriptor)
+        return leads_to(path, self._descriptor)
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -98,64 +98,11 @@ class DiskLock:
         self._file = file
 
     def is_at(self, directory: Path) -> bool:
-        return _leads_to(directory, self._directory)
+        return leads_to(directory, self._directory)
 
     def close(self) -> None:
         os.close(self._file)
         os.close(self._directory)
-
-
-def _leads_to(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-
-
-def _open(path: Path, flags: int, mode: int = 0) -> int:
-    """A plain file. Raises RegistryMisplaced for a symlink, because a rename replaces it and not its target, and for a
-    directory, FIFO or device, which could block for ever."""
-    try:
-        made = bool(flags & os.O_CREAT) and not path.exists()
-        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
-        if made:
-            _give_away(path)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            _refuse_dangling(path)
-            target = os.readlink(path)
-            why = f"is a symlink to {target}, which a rename would replace; move the file here, or link the directory"
-            raise RegistryMisplaced(path, why) from error
-        if error.errno in (errno.EISDIR, errno.ENXIO):
-            raise RegistryMisplaced(path, _NO_FILE) from error
-        raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise RegistryMisplaced(path, _NO_FILE)
-    return descriptor
-
-
-def _give_away(path: Path) -> None:
-    """What root makes (`sudo shipper registry forget`) belongs to whom its directory belongs to: the daemon's user, who
-    could not open it otherwise."""
-    if os.geteuid() == 0:
-        owner = path.parent.stat()
-        with suppress(PermissionError):  # root of an NFS client may be nobody
-            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
-
-
-_NO_FILE = "is not a plain file; move it away, and restore the file from a backup if there is one"
-
-
-def _refuse_dangling(path: Path) -> None:
-    if path.is_symlink() and not path.exists():
-        why = (
-            f"is a symlink to {os.readlink(path)}, which does not exist; mount or make that,"
-            " or remove the symlink to begin without positions (every file is then shipped again from its start)"
-        )
-        raise RegistryMisplaced(path, why)
 
 
 def _flock_directory(descriptor: int) -> None:
@@ -181,7 +128,7 @@ class DiskFiles:
             place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             undo.callback(os.close, place)
             # Not emptied by opening: the bytes are the holder's pid until the lock is ours.
-            file = _open(directory / LOCK, os.O_RDWR | os.O_CREAT, self._file_mode)
+            file = open_plain(directory / LOCK, os.O_RDWR | os.O_CREAT, self._file_mode)
             undo.callback(os.close, file)
             try:
                 _flock_directory(place)
@@ -199,10 +146,10 @@ class DiskFiles:
         if directory.is_dir():
             return
         self.make(directory.parent)
-        _refuse_dangling(directory)
+        refuse_dangling(directory)
         try:
             directory.mkdir(self._directory_mode, exist_ok=True)
-            _give_away(directory)
+            give_away(directory)
         except FileExistsError:
             why = "is a file, and a directory is needed there; move it away or set another path.data"
             raise RegistryMisplaced(directory, why) from None
@@ -210,10 +157,10 @@ class DiskFiles:
 
     def read(self, path: Path) -> bytes | None:
         try:
-            descriptor = _open(path, os.O_RDONLY)
+            descriptor = open_plain(path, os.O_RDONLY)
         except FileNotFoundError:
             for each in path.parents:
-                _refuse_dangling(each)
+                refuse_dangling(each)
             return None
         with open(descriptor, "rb") as file:
             return file.read()
@@ -222,13 +169,13 @@ class DiskFiles:
         if fresh:
             path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, somebody else's file
         flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_EXCL if fresh else 0)
-        return DiskFile(_open(path, flags, self._file_mode))
+        return DiskFile(open_plain(path, flags, self._file_mode))
 
     def give_mode(self, path: Path) -> None:
         if self._keeps_modes:
             return
         try:
-            descriptor = _open(path, os.O_RDONLY)
+            descriptor = open_plain(path, os.O_RDONLY)
         except OSError:
             return  # whoever reads or writes it says so
         try:

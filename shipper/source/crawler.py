@@ -1,7 +1,5 @@
 """Finds the files of the inputs, opens them, and ends what is over: `plan` and `Closer` decide, this carries it out."""
 
-import os
-
 from registry.registrar import Registrar
 from registry.state import TRUNCATED
 from shipper.clock import Clock
@@ -30,6 +28,7 @@ from shipper.source.scheduler import Scheduler
 from shipper.source.succession import Succession
 from shipper.source.survey import Survey, Wanted
 from shipper.source.truncation import last_message
+from shipper.source.unwatched import wake_unwatched
 from shipper.source.watch import Watcher
 
 
@@ -226,23 +225,15 @@ class Crawler:
         for harvester in decided.gone if not self._once else ():
             harvester.gone = harvester.gone or MOVED
             self._closer.look_for_removal(harvester)
-        self._look_at_unwatched()
+        if not self._once:
+            wake_unwatched(self.running.values(), self._watcher, self._scheduler, all_of_them=self._survey.was_afresh)
+            for harvester in self._succession.waited_for:
+                self._scheduler.wake(harvester)
         self._entries.lose_missing(found, self._survey.present, self.problems.excuses, once=self._once)
         self._places.clear()
         self._open(decided.open)
         for state in moved:
             self._entries.note_path(state, found[state.device, state.inode][1].path)
-
-    def _look_at_unwatched(self) -> None:
-        """A write whose event was lost, or of which none will ever tell, is found here."""
-        if self._once:
-            return
-        for harvester in self.running.values():
-            unwatched = self._survey.was_afresh or not self._watcher.is_watched(harvester.key)
-            if harvester.reading.padding or (unwatched and harvester.has_news(os.fstat(harvester.fd).st_size)):
-                self._scheduler.wake(harvester)
-        for harvester in self._succession.waited_for:
-            self._scheduler.wake(harvester)
 
     def _open(self, wanted: list[Wanted]) -> None:
         self._intake.open(wanted)

@@ -1,0 +1,17 @@
+"""Looks at open files of which no event tells that they were written to."""
+
+import os
+from collections.abc import Iterable
+
+from shipper.source.harvester import Harvester
+from shipper.source.scheduler import Scheduler
+from shipper.source.watch import Watcher
+
+
+def wake_unwatched(running: Iterable[Harvester], watcher: Watcher, scheduler: Scheduler, *, all_of_them: bool) -> None:
+    """Wake those that have news: a write whose event was lost, or of which none will ever tell, because there is no
+    watch, or because it is stored in memory (padding.py). `all_of_them`: watched ones too."""
+    for harvester in running:
+        unwatched = all_of_them or not watcher.is_watched(harvester.key)
+        if harvester.reading.padding or (unwatched and harvester.has_news(os.fstat(harvester.fd).st_size)):
+            scheduler.wake(harvester)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from watchdog.observers.inotify_c import InotifyFD
+
 from config.model import ConsoleOutput as ConsoleConfig
 from config.model import FileOutput as FileConfig
 from config.model import KafkaOutput as KafkaConfig
@@ -46,7 +48,7 @@ from shipper.source.crawler import Crawler
 from shipper.source.pending import PendingBytes
 from shipper.source.scheduler import Scheduler
 from shipper.source.stdin import StdinCrawler, StreamWatcher, open_stdin
-from shipper.source.watch import Watcher
+from shipper.source.watch import Inotify, Watcher
 from shipper.summary import Summary
 from shipper.wake import Wake
 
@@ -74,9 +76,20 @@ class App:
 Connect = Callable[[ShipperConfig, Publisher, Metrics, Clock], Output]
 
 
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Makes the parts that have a thread of their own; a test may give ones that it drives step by step."""
+
+    registrar: Callable[[Store, float, Callable[[], None]], Registrar] = Registrar
+    inotify: Callable[[Callable[[], None]], InotifyFD] = Inotify
+
+
+THREADS = Threads()
+
+
 def build(
     config: ShipperConfig, data: Path, wake: Wake, stack: ExitStack, *, once: bool, clock: Clock,
-    connect: Connect | None = None, reading: Reading | None = None,
+    connect: Connect | None = None, reading: Reading | None = None, threads: Threads = THREADS,
 ) -> App:  # fmt: skip
     """Make and connect all parts, and start those with a thread. `stack` closes what needs closing, in reverse.
     `connect` makes another output than the configuration's, for a test that wants to be the destination; `reading`
@@ -87,7 +100,7 @@ def build(
     metrics = Metrics()
     agent, first_start, store = _kept(config, data, clock)
     stack.callback(store.close)
-    registrar = Registrar(store, config.registry.flush, wake.set)
+    registrar = threads.registrar(store, config.registry.flush, wake.set)
     # Also when a fault ends the run: what was acknowledged is to be saved, and the thread must not outlive the store.
     stack.callback(registrar.close, 1.0)
     registrar.start()
@@ -106,7 +119,7 @@ def build(
         scheduler = Scheduler(stream, clock)
         crawler = StdinCrawler(open_stdin(inputs[0]), scheduler, stream, metrics)
     else:
-        watcher = _watcher(wake, stack)
+        watcher = _watcher(wake, stack, threads)
         scheduler = Scheduler(watcher, clock, one_by_one=once)
         crawler = Crawler(
             inputs, registrar, scheduler, watcher, clock, metrics,
@@ -137,8 +150,8 @@ def _kept(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float
     return agent, first_start, store
 
 
-def _watcher(wake: Wake, stack: ExitStack) -> Watcher:
-    watcher = Watcher(wake.set)
+def _watcher(wake: Wake, stack: ExitStack, threads: Threads) -> Watcher:
+    watcher = Watcher(wake.set, threads.inotify)
     stack.callback(watcher.stop)
     watcher.start()
     return watcher

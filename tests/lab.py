@@ -24,7 +24,7 @@ from config.model import (
     ShipperConfig,
     StateChangeConfig,
 )
-from shipper.app import App, build
+from shipper.app import THREADS, App, build
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.output.encode import Encoder
@@ -58,6 +58,7 @@ class Lab:
         self.refuse: str | None = None  # a message that the destination will never take
         self.data = directory / "data-0"
         self.app: App | None = None
+        self.threads = THREADS
         self.output: Destination | None = None
         self._lives = 0
         self._stack = ExitStack()
@@ -109,8 +110,9 @@ class Lab:
         wake = Wake()
         self._stack.callback(wake.close)
         self.app = build(
-            self._config(), self.data, wake, self._stack, once=once, clock=self.clock, connect=self._connect
-        )
+            self._config(), self.data, wake, self._stack, once=once, clock=self.clock, connect=self._connect,
+            threads=self.threads,
+        )  # fmt: skip
 
     def _config(self) -> ShipperConfig:
         return ShipperConfig(

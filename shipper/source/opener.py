@@ -81,7 +81,7 @@ class Opener:
             return
         together = {each.found.key for each in opened}
         by_path = {file.path: (source, file) for source, file in found.values()}
-        for path in {original for each in unknown for original in possible_originals(each)}:
+        for path in dict.fromkeys(original for each in unknown for original in possible_originals(each)):
             if path in by_path and by_path[path][1].key not in together:
                 self._check(*by_path[path])
 

@@ -15,18 +15,18 @@ LOOKED_AT = 16  # of the entries that a file may belong to: who truncates a file
 class Orphans:
     def __init__(self) -> None:
         self.states: dict[str, FileState] = {}
-        self._by: defaultdict[Hashable, set[str]] = defaultdict(set)  # ids, by all that could be seen
+        self._by: defaultdict[Hashable, dict[str, None]] = defaultdict(dict)  # ids, by all that could be seen
         self._refused: defaultdict[FileKey, set[str]] = defaultdict(set)  # ids, by the file that is another one
 
     def add(self, state: FileState) -> None:
         self.states[state.id] = state
         for what in _keys(state):
-            self._by[what].add(state.id)
+            self._by[what][state.id] = None
 
     def remove(self, file_id: str) -> FileState:
         state = self.states.pop(file_id)
         for what in _keys(state):
-            self._by[what].discard(file_id)
+            self._by[what].pop(file_id, None)
             if not self._by[what]:
                 del self._by[what]
         for refused in self._refused.values():
@@ -57,8 +57,9 @@ class Orphans:
         was held as a copy of, or else the one that was read furthest. Raises OSError."""
         if not self.states:
             return None
-        found = {file_id for what in _seen(opened, original) for file_id in self._by.get(what, ())}
-        found -= self._refused.get(opened.key, set())
+        refused = self._refused.get(opened.key, set())
+        seen = dict.fromkeys(file_id for what in _seen(opened, original) for file_id in self._by.get(what, ()))
+        found = [file_id for file_id in seen if file_id not in refused]
         candidates = [
             state
             for state in map(self.states.__getitem__, found)

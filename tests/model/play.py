@@ -2,21 +2,21 @@
 
 import logging
 import os
-import select
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from registry.load import read
-from tests.lab import CHECK_INTERVAL, Lab
+from tests.lab import CHECK_INTERVAL
 from tests.model.disk import HEADER, Disk
 from tests.model.lives import Life
 from tests.model.program import Program
 from tests.model.verdict import Verdict, Wrong
+from tests.still_lab import StillLab
 
+LATE = 30.0  # seconds in which nothing is flushed: a kill forgets much
 LONGEST = 400  # steps of three seconds: what has not happened by then never will
-WAIT = 0.0002  # real seconds after a step in which the threads of registrar and watcher get their turn
 
 
 class Said(logging.Handler):
@@ -43,7 +43,7 @@ def play(program: Program) -> None:
     # In memory where there is such a directory: an fsync that takes 10 ms would be most of the time.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="shipper-model-", dir=memory) as directory, listening() as said:
-        lab = Lab(Path(directory))
+        lab = StillLab(Path(directory))
         player = Player(lab, program, said)
         try:
             player.play()
@@ -55,7 +55,7 @@ def play(program: Program) -> None:
 
 
 class Player:
-    def __init__(self, lab: Lab, program: Program, said: Said) -> None:
+    def __init__(self, lab: StillLab, program: Program, said: Said) -> None:
         self.done = 0
         self._lab = lab
         self._program = program
@@ -70,8 +70,7 @@ class Player:
             lab.scanner["symlinks"] = True
         if options["gzip"]:
             lab.input["compression"] = "auto"
-        if options["flush_at_once"]:
-            lab.flush = 0.0
+        lab.flush = 0.0 if options["flush_at_once"] else LATE
 
     def play(self) -> None:
         self._lab.start()
@@ -101,13 +100,9 @@ class Player:
     def _run(self, pauses: tuple[float, ...]) -> None:
         self._start()
         for seconds in pauses:
-            self._step(seconds)
+            self._lab.step(seconds)
         if sum(pauses) > CHECK_INTERVAL:
             self._disk.agent_looked()
-
-    def _step(self, seconds: float, wait: float = WAIT) -> None:
-        self._lab.step(seconds)
-        select.select((), (), (), wait)  # not the loop's own wait, which is a millisecond at least
 
     def _hold(self, holding: bool) -> None:
         self._start()
@@ -130,8 +125,8 @@ class Player:
         """Let the agent work until all has arrived that can arrive."""
         self._start()
         self._lab.destination.holding = False
-        for step in range(LONGEST):
-            self._step(3, WAIT if step < 50 else 25 * WAIT)
+        for _ in range(LONGEST):
+            self._lab.step(3)
             new = self._verdict.take()
             if not new and not self._verdict.missing():
                 return

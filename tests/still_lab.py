@@ -1,0 +1,67 @@
+"""A Lab without threads: what its agent does is decided by the test alone, so one program always has one outcome."""
+
+import select
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from registry.registrar import Registrar
+from shipper.app import Threads
+from shipper.source.watch import Inotify
+from tests.lab import Lab
+
+
+class StillRegistrar(Registrar):
+    """Writes when the test calls `step`, and when it is closed."""
+
+    def start(self) -> None:
+        pass
+
+
+class StillInotify(Inotify):
+    """Hands on the kernel's events when the test calls `deliver`."""
+
+    def __init__(self, on_overflow: Callable[[], None]) -> None:
+        super().__init__(on_overflow)
+        self._has_events = select.poll()
+        self._has_events.register(self._inotify_fd, select.POLLIN)
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        self._is_reading = False  # else it leaves its descriptors for its thread to close
+        super().stop()
+
+    def join(self, timeout: float | None = None) -> None:
+        pass
+
+    def deliver(self) -> None:
+        while self._has_events.poll(0):
+            for event in self.read_events():
+                self.handle_event(event)
+
+
+class StillLab(Lab):
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._inotify: StillInotify | None = None
+        self.threads = Threads(partial(StillRegistrar, clock=self.clock.monotonic), self._watch)
+
+    def _watch(self, on_overflow: Callable[[], None]) -> StillInotify:
+        self._inotify = None  # should there be none to be had, that of the last start must not be asked
+        self._inotify = StillInotify(on_overflow)
+        return self._inotify
+
+    def turn(self) -> None:
+        """What the threads of registrar and watcher have to do now."""
+        if self._inotify is not None:
+            self._inotify.deliver()
+        self.running.registrar.step()
+
+    def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
+        """Where no time passes before it, the threads have no turn before it either."""
+        if seconds:
+            self.turn()
+        super().step(seconds)
+        self.turn()

@@ -76,5 +76,7 @@ class Intake:
         self._entries.doubts.tell()
 
     def _files_at(self) -> FilesAt:
+        # A copy that is held may be gone by now, compressed, and be known for what it is in this very round.
+        held = {suspect.opened.found.path: key for key, suspect in self._copies.held.items()}
         present, former = self._survey.present, self.former
-        return lambda path: [paths[path] for paths in (present, former) if path in paths]
+        return lambda path: [paths[path] for paths in (present, former, held) if path in paths]

@@ -145,6 +145,8 @@ class Launcher:
         harvester = opened.source.open(opened.content, state, once=self._once, was=was)
         self._fleet.add(harvester)
         self._closer.opened(harvester)
+        if not self._once:  # a copy may have been deleted while it was held: no event and no survey tells of that again
+            self._closer.look_for_removal(harvester)
         if claim.former is not None and claim.former != state.path:
             self._succession.renamed(harvester, claim.former)
         return harvester

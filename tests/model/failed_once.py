@@ -85,6 +85,22 @@ FAILED_ONCE = [
         ],
     ),
     Program(
+        "copied twice between two looks, then compressed while it is held",
+        MULTILINE | {"flush_at_once": False},
+        [
+            *[WRITE, ("run", (11, 11, 11, 0.001)), ("copytruncate", "b.log"), ("copytruncate", "b.log")],
+            *[("run", (90,)), ("gzip", "b.log", 2)],
+        ],
+    ),
+    Program(
+        "copied twice, deleted while it is held, and read on after that",
+        MULTILINE | {"flush_at_once": False},
+        [
+            *[("write", "a.log", (2, 5)), ("run", (0, 11)), ("copytruncate", "a.log"), ("copytruncate", "a.log")],
+            *[("run", (90,)), ("gzip", "a.log", 2)],
+        ],
+    ),
+    Program(
         "truncated, written to and removed between two looks",
         LINES,
         [WRITE, ("run", (0, 3)), ("copytruncate", "b.log"), ("write", "b.log", (0,)), ("recreate", "b.log", (0,))],

@@ -17,25 +17,19 @@ from pathlib import Path
 from watchdog.observers.inotify_c import InotifyFD
 
 from config.model import ConsoleOutput as ConsoleConfig
-from config.model import FileOutput as FileConfig
 from config.model import KafkaOutput as KafkaConfig
 from config.model import ShipperConfig
 from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.store import Store
-from shipper.backoff import Backoff
 from shipper.clock import Clock, SystemClock
 from shipper.home import Home
-from shipper.inputs import UNLIMITED, Inputs, record_limit, static
+from shipper.inputs import Inputs, static
 from shipper.loop import Loop
 from shipper.metrics import Metrics
 from shipper.output.base import Output
-from shipper.output.console import ConsoleOutput
-from shipper.output.encode import Encoder
-from shipper.output.file import FileOutput
-from shipper.output.kafka import KafkaOutput
-from shipper.output.kafka_errors import Trouble
-from shipper.output.kafka_settings import make_producer, settings
+from shipper.output.kafka_settings import settings
+from shipper.outputs import build_output, topic_of
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
@@ -106,7 +100,7 @@ def build(
     registrar.start()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
-    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), _topic(config), metrics, clock)
+    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic_of(config), metrics, clock)
     output = (connect or build_output)(config, publisher, metrics, clock)
     stack.callback(output.close)
 
@@ -132,11 +126,6 @@ def build(
     return App(loop, registrar, metrics, Summary(metrics, crawler, clock, _summary_interval(config)), reloader)
 
 
-def _topic(config: ShipperConfig) -> str:
-    chosen = config.output.chosen
-    return chosen.topic if isinstance(chosen, KafkaConfig) else ""
-
-
 def _kept(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
     """What path.data has: who we are, since when, and the registry."""
     name = config.name or socket.gethostname()
@@ -160,21 +149,6 @@ def _watcher(wake: Wake, stack: ExitStack, threads: Threads) -> Watcher:
 def _summary_interval(config: ShipperConfig) -> float:
     metrics = config.logging.metrics
     return metrics.period if metrics.enabled else NEVER
-
-
-def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
-    chosen = config.output.chosen
-    if isinstance(chosen, ConsoleConfig):
-        return ConsoleOutput(Encoder(UNLIMITED), publisher, pretty=chosen.pretty)
-    if isinstance(chosen, FileConfig):
-        return FileOutput(Path(chosen.path) / chosen.filename, Encoder(UNLIMITED), publisher, clock)
-    return _kafka(chosen, Encoder(record_limit(chosen)), publisher, metrics, clock)
-
-
-def _kafka(config: KafkaConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock) -> KafkaOutput:
-    trouble = Trouble(",".join(config.hosts), config.topic, clock)
-    backoff = Backoff(config.backoff.init, config.backoff.max)
-    return KafkaOutput(make_producer(config), config.topic, encoder, publisher, trouble, backoff, metrics, clock)
 
 
 def check(config: ShipperConfig) -> None:

@@ -149,8 +149,9 @@ class Room:
 def read_all(harvester: Harvester) -> list[Batch]:
     """To its end; nothing is acknowledged."""
     batches = []
-    while (batch := harvester.read()) is not None:
-        batches.append(batch)
+    while (batch := harvester.read()) is not None or (harvester.reading.file.busy and not harvester.finished):
+        if batch is not None:
+            batches.append(batch)
     return batches
 
 

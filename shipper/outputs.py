@@ -1,0 +1,40 @@
+"""Makes the output that the configuration has chosen."""
+
+from pathlib import Path
+
+from config.model import ConsoleOutput as ConsoleConfig
+from config.model import FileOutput as FileConfig
+from config.model import KafkaOutput as KafkaConfig
+from config.model import ShipperConfig
+from shipper.backoff import Backoff
+from shipper.clock import Clock
+from shipper.inputs import UNLIMITED, record_limit
+from shipper.metrics import Metrics
+from shipper.output.base import Output
+from shipper.output.console import ConsoleOutput
+from shipper.output.encode import Encoder
+from shipper.output.file import FileOutput
+from shipper.output.kafka import KafkaOutput
+from shipper.output.kafka_errors import Trouble
+from shipper.output.kafka_settings import make_producer
+from shipper.pipeline.publisher import Publisher
+
+
+def topic_of(config: ShipperConfig) -> str:
+    chosen = config.output.chosen
+    return chosen.topic if isinstance(chosen, KafkaConfig) else ""
+
+
+def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
+    chosen = config.output.chosen
+    if isinstance(chosen, ConsoleConfig):
+        return ConsoleOutput(Encoder(UNLIMITED), publisher, pretty=chosen.pretty)
+    if isinstance(chosen, FileConfig):
+        return FileOutput(Path(chosen.path) / chosen.filename, Encoder(UNLIMITED), publisher, clock)
+    return _kafka(chosen, Encoder(record_limit(chosen)), publisher, metrics, clock)
+
+
+def _kafka(config: KafkaConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock) -> KafkaOutput:
+    trouble = Trouble(",".join(config.hosts), config.topic, clock)
+    backoff = Backoff(config.backoff.init, config.backoff.max)
+    return KafkaOutput(make_producer(config), config.topic, encoder, publisher, trouble, backoff, metrics, clock)

@@ -61,8 +61,7 @@ class Crawler:
             self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._deletions.closed, once=once
         )
         launcher = Launcher(
-            self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler,
-            self._deletions.rested, once=once,
+            self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler, once=once
         )  # fmt: skip
         self._intake = Intake(
             self._inputs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,

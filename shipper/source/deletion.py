@@ -55,14 +55,9 @@ class Deletions:
 
     def closed(self, harvester: Harvester, why: str) -> None:
         """`why`: the option that closed it."""
-        if why in AFTER:
-            self.rested(harvester.source.input_id, harvester.state)
-
-    def rested(self, input_id: str, state: FileState) -> None:
-        """Read to its end, perhaps by an agent before this one, which was stopped within the grace period."""
-        delete = self.rules[input_id]
-        if delete.enabled:
-            self.plan(state, delete.grace_period)
+        delete = self.rules[harvester.source.input_id]
+        if why in AFTER and delete.enabled:
+            self.plan(harvester.state, delete.grace_period)
 
     def plan(self, state: FileState, grace: float) -> None:
         """A file that was closed at its end. Whether it still is at its end is looked at when its time has come."""

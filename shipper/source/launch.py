@@ -6,7 +6,7 @@ None is read before its id is saved.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Sized
+from collections.abc import Container, Iterable, Sized
 from dataclasses import replace
 
 from registry.registrar import Registrar
@@ -77,7 +77,7 @@ class Launcher:
 
     def __init__(
         self, fleet: Fleet, closer: Closer, succession: Succession, ignoring: Ignoring, registrar: Registrar,
-        scheduler: Scheduler, on_rest: Callable[[str, FileState], None] = lambda *_: None, *, once: bool,
+        scheduler: Scheduler, *, once: bool,
     ) -> None:  # fmt: skip
         self._fleet = fleet
         self._closer = closer
@@ -85,7 +85,6 @@ class Launcher:
         self._ignoring = ignoring
         self._registrar = registrar
         self._scheduler = scheduler
-        self._on_rest = on_rest
         self._once = once
 
     def launch(self, claims: list[tuple[Opened, Claim]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
@@ -136,8 +135,6 @@ class Launcher:
         if not self._once and (skipped or rests):
             self._registrar.note(state)
             self._fleet.rest(opened, state)
-            if not skipped:
-                self._on_rest(opened.source.id, state)
             return None
         if self._once and opened.size > state.position and not opened.content.compressed:
             # What is unterminated there is sent as it is; a second reading must end a message at the same place.

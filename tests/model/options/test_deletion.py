@@ -112,3 +112,12 @@ def test_delete_removes_a_compressed_file_that_was_read_to_its_end(lab: UserLab)
     lab.until_messages("one")
     lab.pass_time(HOUR)
     assert not (lab.logs / "a.log.gz").exists()
+
+
+def test_delete_leaves_what_ignore_older_left_out_because_nobody_has_read_it(lab: UserLab) -> None:
+    lab.options = DELETING | {"ignore_older": "2h"}
+    lab.append("a.log", "old\n")
+    lab.date("a.log", ago=3 * HOUR)
+    lab.start()
+    lab.pass_time(2 * HOUR)
+    assert (lab.messages, (lab.logs / "a.log").exists()) == ([], True)

@@ -169,10 +169,11 @@ def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\ntwo\n +\n")
     lab.start()
-    lab.until(lambda: messages(lab) == ["one"])
+    # Next to no time passes while the watcher's thread lets one wait: else the message would end by its timeout.
+    lab.until(lambda: messages(lab) == ["one"], seconds=0.0004)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\nthree\nfour\n")
-    lab.until(lambda: len(lab.arrived) == 3)
+    lab.until(lambda: len(lab.arrived) == 3, seconds=0.0004)
     pass_time(lab)
     assert messages(lab) == ["one", "two\n +\n ++", "three", "four"]
     assert [each.offset for each in lab.arrived] == [0, 4, 4, 10]

@@ -22,6 +22,7 @@ from config.model import ShipperConfig
 from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.store import Store
+from shipper.allocator import keep_freed_blocks
 from shipper.clock import Clock, SystemClock
 from shipper.home import Home
 from shipper.inputs import Inputs, static
@@ -180,6 +181,7 @@ def run(
         # The collector would look again and again at millions of short-lived objects that reference counts free.
         gc.freeze()
         gc.set_threshold(200_000, 20, 50)
+        keep_freed_blocks()
         # How long the loop waits at worst for the interpreter lock when another thread is busy: 5 ms would be seen.
         sys.setswitchinterval(0.0005)
         progress = Progress(_below(terminal, config, once=once), app.metrics, app.loop.crawler, clock)

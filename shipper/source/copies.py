@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from registry.state import REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.source.content import Plain
-from shipper.source.discover import FileKey
+from shipper.source.discover import FileKey, Found
 from shipper.source.opened import Opened
 from shipper.source.orphans import Orphans
 from shipper.source.prefix import Prefix
@@ -124,7 +124,7 @@ class Copies:
         found = []
         for suspect in self.held.values():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
-            now = replace(opened.found, size=status.st_size, modified=status.st_mtime)
+            now = Found.of(opened.found.path, status)
             found.append(replace(opened, size=opened.content.size, found=now, modified=status.st_mtime_ns))
         return found
 

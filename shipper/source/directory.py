@@ -25,17 +25,18 @@ NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A regular file that a pattern matched; `size` in bytes, `modified` in unix seconds, both of when it was first
-    looked at, or looked at afresh."""
+    """A regular file that a pattern matched; `size` in bytes, `modified` in unix seconds, `changed` (ctime) in
+    nanoseconds, all of when it was first looked at, or looked at afresh."""
 
     path: str
     key: FileKey
     size: int
     modified: float
+    changed: int = 0
 
     @classmethod
     def of(cls, path: str, status: os.stat_result) -> "Found":
-        return cls(path, (status.st_dev, status.st_ino), status.st_size, status.st_mtime)
+        return cls(path, (status.st_dev, status.st_ino), status.st_size, status.st_mtime, status.st_ctime_ns)
 
 
 class Kind(Enum):

@@ -100,7 +100,8 @@ class Entries:
                 self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
                 return None
             fits = opened.content.holds(known)
-            needs_no_proof = known.id in self._closed and not opened.content.compressed
+            is_as_closed = (known.compressed, known.modified) == (opened.size, opened.modified)
+            needs_no_proof = known.id in self._closed and (is_as_closed or not opened.content.compressed)
         del self.asleep[opened.name]  # not before: where that raised, the entry must stay
         if fits:
             return Claim(self._taken(known, opened), known.path, None if needs_no_proof else known)

@@ -18,15 +18,17 @@ from shipper.source.watch import Watcher
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A file that was closed and is not ended: opened again when it has news. `found` is what the survey had of it
-    then: the same object says that nobody looked at the file since."""
+    """A file that was closed and is not ended: opened again when it has news. `seen` is what it was then; `found` what
+    the survey had of it: the same object says that nobody looked at the file since."""
 
-    size: int
-    modified: float
-    found: Found | None
+    seen: Found
+    found: Found | None = None
 
     def has_news(self, found: Found) -> bool:
-        return found is not self.found and (found.size, found.modified) != (self.size, self.modified)
+        """Its time of change counts too (a rename is one): another file may have its inode, size and time by now."""
+        seen = self.seen
+        now, then = (found.size, found.modified, found.changed), (seen.size, seen.modified, seen.changed)
+        return found is not self.found and now != then
 
 
 class Fleet:
@@ -69,7 +71,7 @@ class Fleet:
         if opened.size == opened.found.size:  # what is stored in memory, over NULs at the end, gives no event
             self._watcher.watch_file(key, opened.content.fd)
         os.close(opened.content.fd)
-        self.closed[key] = Closed(opened.found.size, opened.found.modified, None)
+        self.closed[key] = Closed(opened.found)
 
     def close(self, harvester: Harvester) -> bool:
         """Stop reading a file that may be opened again. False when it has news just now: then it stays open."""
@@ -83,8 +85,7 @@ class Fleet:
             return False
         self._note_last_look(harvester, status)
         if harvester.at_end or harvester.finished:
-            _, found = self._found.get(harvester.key, (None, None))
-            self.closed[harvester.key] = Closed(status.st_size, status.st_mtime, found)
+            self._note_closed(harvester, status)
         self._shut(harvester)
         return True
 
@@ -105,9 +106,7 @@ class Fleet:
     def put_down(self, harvester: Harvester, *, until_news: bool) -> None:
         """Close a file that cannot be read on, wherever it stands; opened again at the next scan, or with news."""
         if until_news:
-            status = os.fstat(harvester.fd)
-            _, found = self._found.get(harvester.key, (None, None))
-            self.closed[harvester.key] = Closed(status.st_size, status.st_mtime, found)
+            self._note_closed(harvester, os.fstat(harvester.fd))
         self._watcher.unwatch_file(harvester.key)
         self._shut(harvester)
 
@@ -116,6 +115,10 @@ class Fleet:
         for key in [key for key in self.closed if key not in found]:
             del self.closed[key]
             self._watcher.unwatch_file(key)
+
+    def _note_closed(self, harvester: Harvester, status: os.stat_result) -> None:
+        _, found = self._found.get(harvester.key, (None, None))
+        self.closed[harvester.key] = Closed(Found.of(harvester.state.path, status), found)
 
     def step(self) -> bool:
         """Whether a file that was closed is done with now: another may have waited for it."""

@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from shipper.reader.gzip_file import is_gzip
@@ -195,8 +194,7 @@ class Opener:
         if source.config.compression == "none" and is_gzip(fd):
             self._tell_of_gzip(found)
         return Opened(
-            replace(found, size=status.st_size, modified=status.st_mtime), content, content.size, name, source,
-            born(fd), status.st_mtime_ns,
+            Found.of(found.path, status), content, content.size, name, source, born(fd), status.st_mtime_ns,
         )  # fmt: skip
 
     def _tell_of_short(self, source: Input, found: Found) -> None:

@@ -6,7 +6,6 @@ watch at every scan, and everything every few minutes, for events get lost.
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 
 from shipper.clock import Clock
 from shipper.source.discover import FileKey, Found, Listing, Scanner
@@ -128,7 +127,7 @@ class Survey:
                 self._watcher.stale = True
                 continue
             if (status.st_dev, status.st_ino) == key:
-                self.found[key] = source, replace(found, size=status.st_size, modified=status.st_mtime)
+                self.found[key] = source, Found.of(found.path, status)
             else:
                 self._watcher.stale = True
 

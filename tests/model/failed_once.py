@@ -101,6 +101,16 @@ FAILED_ONCE = [
         ],
     ),
     Program(
+        "replaced while it is closed by a file with its inode, size and time, which is renamed at once",
+        MULTILINE | {"disk": True},
+        [
+            ("write_much", "b.log", 20),
+            ("run", (11, 11, 90, 0, 11)),
+            ("restore", "b.log", 0, "altered"),
+            ("rotate", "b.log"),
+        ],
+    ),
+    Program(
         "truncated, written to and removed between two looks",
         LINES,
         [WRITE, ("run", (0, 3)), ("copytruncate", "b.log"), ("write", "b.log", (0,)), ("recreate", "b.log", (0,))],

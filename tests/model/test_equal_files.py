@@ -1,6 +1,7 @@
 """Equal is not the same: of files with equal bytes nothing is skipped that was not proven to have been shipped."""
 
 import gzip
+import os
 import shutil
 from pathlib import Path
 
@@ -146,6 +147,24 @@ def test_a_file_that_was_rewritten_between_head_and_tail_is_another(lab: Lab) ->
     lab.start()
     pass_time(lab)
     assert len(lab.arrived) == 800
+
+
+def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_inode_is_shipped(lab: Lab) -> None:
+    """As rsync -t and cp -p put back a backup in which something was corrected."""
+    place(lab, "app.log", "one\ntwo\n")
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 2)
+    pass_time(lab)
+    assert lab.inode("app.log") not in lab.opened_by_agent(), "it is closed for a minute without a line"
+    status = (lab.logs / "app.log").stat()
+    lab.remove("app.log")
+    taken = take_inode(lab, status.st_ino)
+    taken.write_text("one\nTWO\n")
+    os.utime(taken, ns=(status.st_atime_ns, status.st_mtime_ns))
+    taken.rename(lab.logs / "app.log")
+    pass_time(lab)
+    assert messages(lab) == ["one", "two", "one", "TWO"]
+    assert len(set(ids_and_offsets(lab))) == 4
 
 
 def test_a_file_that_was_restored_with_its_time_goes_on(lab: Lab) -> None:

@@ -65,7 +65,8 @@ def test_files_are_found_with_size_and_identity(tmp_path: Path) -> None:
     write(tmp_path / "a.log", "12345")
     (found,) = Search(tmp_path, "*.log").listing().files.values()
     status = (tmp_path / "a.log").stat()
-    assert found == Found(str(tmp_path / "a.log"), (status.st_dev, status.st_ino), 5, status.st_mtime)
+    key = status.st_dev, status.st_ino
+    assert found == Found(str(tmp_path / "a.log"), key, 5, status.st_mtime, status.st_ctime_ns)
 
 
 def test_a_file_that_two_patterns_name_counts_once(tmp_path: Path) -> None:

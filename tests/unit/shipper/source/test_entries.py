@@ -108,7 +108,22 @@ def test_a_file_that_was_closed_here_is_not_proven_again_and_after_a_start_it_is
     assert claim.was is None
 
 
-def test_a_compressed_file_is_proven_each_time(make_room: MakeRoom) -> None:
+def test_a_compressed_file_is_not_proven_again_as_long_as_it_is_as_it_was_closed(make_room: MakeRoom) -> None:
+    """A rename would have all of it decompressed."""
+    room = make_room(compression="auto")
+    opened = meet(room, "app.log.1.gz", gzip.compress(b"one\ntwo\n"))
+    state = replace(room.entries.make(opened).state, position=8, compressed=opened.size)
+    room.entries.keep(state)
+    claim = room.entries.claim(opened)
+    assert claim is not None
+    assert claim.was is None
+    room.entries.keep(state)
+    claim = room.entries.claim(replace(opened, modified=opened.modified + 1))
+    assert claim is not None
+    assert claim.was is state
+
+
+def test_a_compressed_file_is_proven_after_each_start(make_room: MakeRoom) -> None:
     """Of its bytes before the position none are compared otherwise."""
     room = make_room(compression="auto")
     room.write("app.log", b"one\ntwo\n")

@@ -1,6 +1,7 @@
 import gzip
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,12 @@ def test_a_closed_file_has_news_when_its_size_or_time_differs(room: Room, read: 
     assert not closed.has_news(found)
     assert closed.has_news(Found(found.path, found.key, 5, found.modified))
     assert closed.has_news(Found(found.path, found.key, found.size, found.modified + 1))
+
+
+def test_one_that_is_another_by_now_has_news_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
+    room.fleet.close(read)
+    found = Found.of(read.state.path, os.stat(read.state.path))
+    assert room.fleet.closed[read.key].has_news(replace(found, changed=found.changed + 1))
 
 
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_no_news(room: Room, read: Harvester) -> None:
@@ -321,8 +328,9 @@ def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> Non
 
 def test_a_file_that_was_never_looked_at_since_has_no_news() -> None:
     found = Found("/l/a.log", (1, 2), 10, 5.0)
-    assert not Closed(20, 6.0, found).has_news(found)
-    assert Closed(20, 6.0, None).has_news(found)
+    longer = replace(found, size=20)
+    assert not Closed(longer, found).has_news(found)
+    assert Closed(longer).has_news(found)
 
 
 def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_its_watch(

@@ -33,14 +33,15 @@ def test_files_that_nobody_reads_are_opened_in_the_order_of_their_age() -> None:
 
 
 def test_a_file_that_was_closed_at_its_end_stays_closed_until_it_changes() -> None:
-    assert opened(planned(A, closed={A.key: Closed(10, 5.0, None)})) == []
-    assert opened(planned(A, closed={A.key: Closed(9, 5.0, None)})) == [A]
-    assert opened(planned(A, closed={A.key: Closed(10, 4.0, None)})) == [A]
+    assert opened(planned(A, closed={A.key: Closed(A)})) == []
+    assert opened(planned(A, closed={A.key: Closed(replace(A, size=9))})) == [A]
+    assert opened(planned(A, closed={A.key: Closed(replace(A, modified=4.0))})) == [A]
 
 
 def test_what_was_seen_of_a_file_before_it_was_closed_is_no_news() -> None:
-    assert opened(planned(A, closed={A.key: Closed(100, 50.0, A)})) == []
-    assert opened(planned(replace(A, size=101), closed={A.key: Closed(100, 50.0, A)})) == [replace(A, size=101)]
+    closed = {A.key: Closed(replace(A, size=100, modified=50.0), A)}
+    assert opened(planned(A, closed=closed)) == []
+    assert opened(planned(replace(A, size=101), closed=closed)) == [replace(A, size=101)]
 
 
 def test_a_file_that_is_held_waits() -> None:

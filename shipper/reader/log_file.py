@@ -32,6 +32,7 @@ class LogFile:
         self._pread = pread
         self._read_size = FIRST_READ
         self.goes_on_at: int | None = None  # the offset at which another file begins, where it goes on
+        self.beyond = b""  # what was read of that one, as much as a read or two give
         self._base = 0  # the offset at which the file behind `fd` begins
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 
@@ -49,6 +50,8 @@ class LogFile:
         self.offset += len(data) - len(known)
         self._tail = data[-TAIL_SIZE:]
         fresh = data[len(known) :]
+        if self.goes_on_at is not None and len(self.beyond) < READ_SIZE:
+            self.beyond += fresh
         line_size = len(fresh) // (fresh.count(b"\n") + 1) + 1
         self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return fresh
@@ -60,7 +63,7 @@ class LogFile:
         """What follows is the content of another file from its start; offsets count on."""
         self.fd = fd
         self.goes_on_at = self._base = self.offset
-        self._tail = b""
+        self._tail = self.beyond = b""
 
     @property
     def start(self) -> int:

@@ -77,6 +77,7 @@ class PlainFile(LogFile):
         if end < len(data):
             data = data[:end]
             self.offset, self._tail = offset + end, (tail + data)[-TAIL_SIZE:]
+            self.beyond = self.beyond[: self.offset - self._base]
         return data
 
     def go_on_in(self, fd: int) -> None:
@@ -87,6 +88,12 @@ class PlainFile(LogFile):
     def padding(self) -> int:
         """NULs at the end of the file, behind what was read; none where its end was not reached, or another is read."""
         return 0 if self._base else max(self._padding.end - self.offset, 0)
+
+    def expect(self, data: bytes) -> None:
+        """This was before the offset when another descriptor read it; what is there now may be another life's."""
+        self._tail = data[-TAIL_SIZE:]
+        self._head = len(data[:HEAD_SIZE]), digest(data[:HEAD_SIZE])
+        self.line_end = self.offset, self._tail
 
     @property
     def is_as_read(self) -> bool:

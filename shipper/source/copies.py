@@ -37,13 +37,14 @@ FilesAt = Callable[[str], Iterable[FileKey]]
 @dataclass(slots=True)
 class Suspect:
     """A file that is held; `size` and `since`: when it was seen to have grown last. `shipped`: of its content, what was
-    seen to be its original's."""
+    seen to be that of the life `compared_with` of its original."""
 
     opened: Opened
     original: FileKey
     size: int
     since: float
     shipped: Prefix = field(default_factory=Prefix)
+    compared_with: str = ""  # file id
     compare_at: float = NEVER  # monotonic time at which there is more to be compared
 
 
@@ -71,8 +72,8 @@ class Copies:
             return False
         now = self._clock.monotonic()
         if known is None or known.size != opened.size:
-            shipped = known.shipped if known is not None else Prefix()
-            known = self.held[opened.key] = Suspect(opened, original, opened.size, now, shipped)
+            compared = (known.shipped, known.compared_with) if known is not None else (Prefix(), "")
+            known = self.held[opened.key] = Suspect(opened, original, opened.size, now, *compared)
         known.opened, known.original = opened, original
         known.compare_at = NEVER
         is_ending = original in self._ending() or self._is_rewritten(original)
@@ -110,8 +111,9 @@ class Copies:
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
         was = orphans.of(suspect.original)
-        was_shipped = was is not None and was.ended == TRUNCATED and was.position >= opened.size
-        return suspect.shipped if was_shipped else None
+        if was is None or was.id != suspect.compared_with or was.ended != TRUNCATED:
+            return None
+        return suspect.shipped if was.position >= opened.size else None
 
     @property
     def next_look(self) -> float:
@@ -184,9 +186,12 @@ class Copies:
 
     def _compare(self, suspect: Suspect) -> bool:
         """Compare some more with the original; False where they differ."""
-        state, shipped = self._state_of(suspect.original), suspect.shipped
+        state = self._state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
             return True
+        if state.id != suspect.compared_with:  # what was shipped of an earlier life there says nothing of this one
+            suspect.shipped, suspect.compared_with = Prefix(), state.id
+        shipped = suspect.shipped
         with _opened(state.path) as original:
             if original is None or _key_of(original) != suspect.original:
                 return True

@@ -145,7 +145,8 @@ class Crawler:
         """It does not hold what was shipped of the file for which it was taken."""
         source, unproven = self._inputs.get(harvester.source.input_id), harvester.unproven
         try:
-            opened = self._opener.again(harvester.state.path, harvester.fd, source) if source is not None else None
+            path, fd = harvester.state.path, harvester.fd
+            opened = self._opener.again(path, fd, source, unproven) if source is not None else None
         except OSError as error:
             self.failed(harvester, error)
             return

@@ -191,11 +191,11 @@ class Harvester:
         self.seam = None
         self.reading.go_back(offset)
 
-    def skip(self, length: int) -> Callable[[], None]:
-        """They belong to the last message of the predecessor; what is returned resolves them."""
+    def skip(self, length: int, data: bytes) -> Callable[[], None]:
+        """They belong to the last message of the predecessor, and were `data`; what is returned resolves them."""
         if length <= self.offset or not self.is_proven:
             return lambda: None  # a second reading: they are resolved already, or come once more
-        self.reading.skip(self.offset, length, self.state.cuts)
+        self.reading.skip(self.offset, length, self.state.cuts, data)
         self.reading.remember_end(length)
         return self.ledger.track(length)
 
@@ -217,7 +217,8 @@ class Harvester:
         """The message that began in this file and ends in the next one, or exactly here."""
         taken = seam.keep_own(messages)
         self.reading.remember_end(seam.end)
-        resolve_here, resolve_there = self.ledger.track(seam.end), seam.successor.skip(taken)
+        resolve_here = self.ledger.track(seam.end)
+        resolve_there = seam.successor.skip(taken, seam.taken(taken))
 
         def resolve() -> None:
             # The successor's position first: should only that one be saved, the message is read again as a whole,

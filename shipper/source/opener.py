@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 
+from registry.state import FileState
 from shipper.reader.gzip_file import is_gzip
 from shipper.source.birth import born
 from shipper.source.content import part_of
@@ -84,8 +85,8 @@ class Opener:
             if path in by_path and by_path[path][1].key not in together:
                 self._check(*by_path[path])
 
-    def again(self, path: str, open_fd: int, source: Input) -> Opened:
-        """A file that is open, by a descriptor of its own. Raises OSError."""
+    def again(self, path: str, open_fd: int, source: Input, was: FileState | None = None) -> Opened:
+        """A file that is open, by a descriptor of its own. `was`: the entry for which it was taken. Raises OSError."""
         fd = os.dup(open_fd)
         found = Found.of(path, os.fstat(fd))
         try:
@@ -94,7 +95,8 @@ class Opener:
         except OSError:
             os.close(fd)
             raise
-        self.reborn.add(opened.key)
+        if was is None or was.ended is None:
+            self.reborn.add(opened.key)  # else it may be a copy of another one yet
         return opened
 
     def _check(self, source: Input, found: Found) -> None:

@@ -78,11 +78,14 @@ class Reading:
         self._trail.go_back(offset)
         self.read_from(offset, ())
 
-    def skip(self, start: int, end: int, cuts: tuple[int, ...]) -> None:
-        """Take these bytes for read. Raises OSError."""
+    def skip(self, start: int, end: int, cuts: tuple[int, ...], data: bytes) -> None:
+        """Take these bytes for read: `data`, from the file's start on, if it is all of them. Raises OSError."""
+        is_all = len(data) == end
         self._trail.go_back(start)
-        self._trail.add(os.pread(self._content.fd, end - start, start))
+        self._trail.add(data[start:] if is_all else os.pread(self._content.fd, end - start, start))
         self.read_from(end, cuts)
+        if is_all and isinstance(self.file, PlainFile):
+            self.file.expect(data)
 
     @property
     def unproven(self) -> FileState | None:

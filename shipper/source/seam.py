@@ -28,6 +28,7 @@ class Seam:
         self.end = file.offset
         self.cut: int | None = None
         self.successor = successor
+        self._file = file
         self._fd = os.dup(successor.fd)  # the successor may be closed while this is read
         file.go_on_in(self._fd)
 
@@ -52,6 +53,10 @@ class Seam:
         ends = [*messages.offsets[1:], messages.end]
         for index in range(max(own - 1, 0), count):
             messages.lengths[index] = ends[index] - messages.offsets[index]
+
+    def taken(self, length: int) -> bytes:
+        """The first bytes of the successor, as they were read: others may be there now. Fewer where they were many."""
+        return self._file.beyond[:length]
 
     def check(self, offset: int) -> None:
         """Raises Truncated where the successor was, before anything of it was read: what it holds is not what

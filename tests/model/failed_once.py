@@ -111,6 +111,32 @@ FAILED_ONCE = [
         ],
     ),
     Program(
+        "compressed copy of a file that begins as a deleted one, which is longer",
+        MULTILINE | {"flush_at_once": False},
+        [
+            *[("write_much", "b.log", 20), ("run", (11, 3, 3)), ("restore", "b.log", 0, "shorter")],
+            *[("run", (3, 0, 3)), ("copytruncate", "b.log"), ("gzip", "b.log", 1)],
+        ],
+    ),
+    Program(
+        "copied with an unfinished line, after a truncation",
+        LINES,
+        [
+            *[("write", "a.log", (5,)), ("run", (3, 0.1)), ("truncate", "a.log"), ("write_partly", "a.log", 0)],
+            *[("copy", "a.log"), ("write", "a.log", (2,))],
+        ],
+        "count",
+    ),
+    Program(
+        "truncated while all of it belongs to the last message of the file before it",
+        LINES,
+        [
+            *[("recreate", "b.log", (5,)), ("run", (90,)), ("write", "b.log", (6,)), ("rotate", "b.log")],
+            *[("write", "b.log", (2,)), ("run", (0.1,)), ("copytruncate", "b.log")],
+        ],
+        "processed",
+    ),
+    Program(
         "truncated, written to and removed between two looks",
         LINES,
         [WRITE, ("run", (0, 3)), ("copytruncate", "b.log"), ("write", "b.log", (0,)), ("recreate", "b.log", (0,))],

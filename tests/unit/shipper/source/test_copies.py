@@ -441,6 +441,17 @@ def test_nor_of_one_that_grew_since_it_was_compared(store: Store) -> None:
     assert store.copies.shipped_of(store.room.open("app.log.1"), truncate(store, key, position=8)) is None
 
 
+def test_nor_of_one_that_was_compared_with_a_later_life_of_its_original(store: Store) -> None:
+    """What was shipped before the truncation says nothing of what was written after it."""
+    key = store.original("app.log", b"one\n")
+    earlier = truncate(store, key, position=100)
+    store.known[key] = replace(store.known[key], id="later")
+    copy = store.meets("app.log.1", b"one\n")
+    store.holds(copy)
+    assert store.copies.shipped_of(copy, earlier) is None
+    assert store.copies.shipped_of(copy, truncate(store, key, position=100)) is not None
+
+
 def test_nor_of_one_of_which_only_a_part_was_compared(store: Store) -> None:
     key = store.original("app.log", LARGE)
     copy = store.meets("app.log.1", LARGE)

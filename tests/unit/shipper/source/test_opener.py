@@ -280,8 +280,7 @@ def test_so_is_what_turns_out_to_be_unreadable_later(make_room: MakeRoom) -> Non
     assert open_files() == before
 
 
-def test_a_file_that_was_taken_for_another_one_is_opened_again_and_is_new_at_once(door: Door) -> None:
-    """It need not wait, though it looks like a copy of one that is there."""
+def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy_yet(door: Door) -> None:
     running(door, "app.log", b"one\n")
     door.room.write("app.log.1", b"one\n")
     state = entry_of(door.room.path("app.log.1"), 4, device=7, ended="missing")
@@ -289,11 +288,25 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_is_new_at_onc
     (opened,) = door.opener.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     assert harvester.unproven is state
-    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input)
+    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input, harvester.unproven)
     door.room.fleet.put_down(harvester, until_news=False)
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)
     assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
+    assert (door.identify(again), list(door.copies.held)) == ({}, [again.key])
+
+
+def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
+    """It is no copy, though it looks like one."""
+    running(door, "app.log", b"one\n")
+    door.room.write("app.log.1", b"one\n")
+    state = entry_of(door.room.path("app.log.1"), 4)
+    door.room.entries.asleep[state.device, state.inode] = state
+    (opened,) = door.opener.open([door.wanted("app.log.1")])
+    harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
+    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input, harvester.unproven)
+    door.room.fleet.put_down(harvester, until_news=False)
+    door.room.entries.disproved(state, again)
     assert door.identify(again)["app.log.1"].is_new
 
 

@@ -9,11 +9,13 @@ import pytest
 from config.container_parser import ContainerConfig
 from config.model import MultilineConfig
 from config.ndjson import IncludeMessageConfig
+from shipper.errors import Truncated
 from shipper.event import Batch
 from shipper.source.entries import Claim
 from shipper.source.harvester import Harvester
+from shipper.source.identity import digest
 from tests.builders import multiline
-from tests.reading_room import Room, acknowledge, entry_of, read_all
+from tests.reading_room import Room, acknowledge, entry_of, proof_of, read_all
 
 MakeRoom = Callable[..., Room]
 
@@ -139,11 +141,33 @@ def test_while_it_is_joined_only_its_own_bytes_count_as_read(join: MakePair) -> 
 def test_a_successor_that_was_read_before_is_not_read_twice(join: MakePair) -> None:
     """After a crash: of the two positions, only its own was saved."""
     pair = join(b"one\n +\n", b" ++\ntwo\n")
-    pair.new.skip(4)()
+    pair.new.skip(4, b" ++\n")()
     whole = pair.read()
     assert whole.messages.texts == ["one\n +\n ++"]
     acknowledge([*pair.before, whole])
     assert pair.positions() == (7, 4)
+
+
+def test_what_was_read_of_the_successor_is_proven_though_it_was_truncated_since(join: MakePair) -> None:
+    """A copy of it goes on there: nothing of it was shipped as its own."""
+    pair = join(b"one\n +\n", b" ++\n")
+    read_all(pair.old)
+    pair.room.write("app.log", b"")
+    whole = pair.old.end_message()
+    assert whole is not None
+    acknowledge([*pair.before, whole])
+    state = pair.new.state
+    assert (state.position, state.proof, state.tail_hash) == (4, proof_of(b" ++\n"), digest(b" ++\n"))
+
+
+def test_what_was_written_to_the_successor_instead_is_not_passed_over(join: MakePair) -> None:
+    pair = join(b"one\n +\n", b"")
+    pair.room.append("app.log", b" ++\n")
+    read_all(pair.old)
+    pair.room.write("app.log", b"two\nthree\n")
+    pair.old.end_message()
+    with pytest.raises(Truncated):
+        read_all(pair.new)
 
 
 def test_closing_the_first_file_closes_what_it_read_in_the_next(join: MakePair) -> None:

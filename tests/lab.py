@@ -76,6 +76,12 @@ class Lab:
             self._kept_open[inode] = os.open(path, os.O_RDONLY)
         return inode
 
+    def release(self, path: Path) -> None:
+        """Its inode may be used again as soon as nobody else has it."""
+        fd = self._kept_open.pop(path.stat().st_ino, None)
+        if fd is not None:
+            os.close(fd)
+
     def opened_by_agent(self) -> set[int]:
         """The inodes of the files that the agent has open, by the system's own account."""
         device, found = self.logs.stat().st_dev, set()

@@ -42,13 +42,18 @@ class Disk:
             for name in os.listdir(directory):
                 if ".log" in name and (directory / name).is_file():
                     reachable.add((directory / name).stat().st_ino)
-        for life, inode in self._cut if self._lab.app is not None else self._cut_unsaved:
+        opened = self._lab.opened_by_agent() if self._unseen_cuts else set()
+        for life, inode in self._unseen_cuts:
             # Of a file that is not there nobody knows that it was truncated, only that it is gone.
-            life.unknown = life.unknown or inode not in reachable | self._lab.opened_by_agent()
+            life.unknown = life.unknown or inode not in reachable | opened
         if any(life.owed is None and not life.at & reachable for life in self.lives.all):
             self.lives.look(reachable, self._lab.opened_by_agent())
         else:
             self.lives.look(reachable, set())
+
+    @property
+    def _unseen_cuts(self) -> list[tuple[Life, int]]:
+        return self._cut if self._lab.app is not None else self._cut_unsaved
 
     def agent_looked(self) -> None:
         self._cut.clear()
@@ -62,6 +67,17 @@ class Disk:
         there = {path.stat().st_ino for directory in directories for path in directory.iterdir() if path.exists()}
         return bool(life.at & there)
 
+    def _keep(self, path: Path) -> int:
+        """Take note of a file, which may have the inode of one that nobody has any more."""
+        inode = path.stat().st_ino
+        if inode not in self._lab.inodes:
+            self.lives.left(inode)
+            self._copies.discard(inode)
+            self._packed.discard(inode)
+            for life in [life for life, cut in self._unseen_cuts if cut == inode]:
+                life.unknown = True  # what was truncated there is gone
+        return self._lab.keep(path)
+
     def _path(self, name: str, generation: int = 0) -> Path:
         path = self._logs / (f"{name}.{generation}" if generation else name)
         packed = path.with_name(f"{path.name}.gz")
@@ -72,11 +88,12 @@ class Disk:
             content = self._header + content
         with path.open("ab") as file:
             file.write(content)
-        inode = self._lab.keep(path)
+        inode = self._keep(path)
         life = self.lives.of(inode)
         if life is None:
             self.lives.begin(path.name, content, inode)
         else:
+            life.sizes.append(len(life.content))
             life.content += content
 
     def _lines(self, kinds: tuple[int, ...]) -> bytes:
@@ -147,7 +164,7 @@ class Disk:
 
     def _copy(self, path: Path, to: Path) -> int:
         shutil.copyfile(path, to)
-        inode = self._lab.keep(to)
+        inode = self._keep(to)
         self._copies.add(inode)
         return inode
 
@@ -219,7 +236,7 @@ class Disk:
         packed = path.with_name(f"{path.name}.gz")
         packed.write_bytes(gzip.compress(path.read_bytes()))
         os.utime(packed, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))  # as gzip does
-        inode = self._lab.keep(packed)
+        inode = self._keep(packed)
         path.unlink()
         self._copies.add(inode)
         self._packed.add(inode)

@@ -27,6 +27,7 @@ class Life:
     reborn: bool = False  # it began by a truncation: the agent must open the file once more to read it
     handed: int = 0
     arrived: int = 0
+    sizes: list[int] = field(default_factory=list)  # that it had before it was written to once more
     twin: "Life | None" = None
     renamed: bool = False  # to a name that has nothing to do with the one it had
     copied: bool = False  # it is in another file now, as a copy or a .gz
@@ -68,12 +69,20 @@ class Lives:
     def of(self, inode: int) -> Life | None:
         """The life that the file holds now."""
         lives = self._by_inode.get(inode)
-        return lives[-1] if lives else None
+        return lives[-1] if lives and inode in lives[-1].at else None
 
     def also_at(self, life: Life, inode: int) -> None:
         life.at.add(inode)
         life.inodes.add(inode)
         self._by_inode.setdefault(inode, []).append(life)
+
+    def left(self, inode: int) -> None:
+        """Another file has the inode now."""
+        for life in self._by_inode.get(inode, ()):
+            life.at.discard(inode)
+
+    def ever_at(self, inode: int) -> list[Life]:
+        return self._by_inode.get(inode, [])
 
     def candidates(self, inode: int) -> Iterator[Life]:
         """All that the file ever held, and what that was copied to or from; the latest first."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from registry.load import read
 from tests.lab import CHECK_INTERVAL
-from tests.model.disk import HEADER, Disk
+from tests.model.disk import HEADER
+from tests.model.equal_disk import EqualDisk
 from tests.model.lives import Life
 from tests.model.program import Program
 from tests.model.verdict import Verdict, Wrong
@@ -38,12 +39,19 @@ def listening() -> Iterator[Said]:
         logger.removeHandler(said)
 
 
+def _directory(where: str | None) -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="shipper-model-", dir=where)
+
+
 def play(program: Program) -> None:
     """Raises Wrong, with the program, when something is missing, repeated, out of order or lost in silence."""
-    # In memory where there is such a directory: an fsync that takes 10 ms would be most of the time.
+    # In memory where there is such a directory: an fsync that takes 10 ms would be most of the time. But there no inode
+    # is used again, so the files of some programs are where they are by default.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="shipper-model-", dir=memory) as directory, listening() as said:
+    where = None if program.options.get("disk") else memory
+    with _directory(memory) as own, _directory(where) as directory, listening() as said:
         lab = StillLab(Path(directory))
+        lab.data = Path(own) / "data-0"
         player = Player(lab, program, said)
         try:
             player.play()
@@ -62,7 +70,7 @@ class Player:
         self._said = said
         options = program.options
         reading = program.reading
-        self._disk = Disk(lab, reading, header=options["header"])
+        self._disk = EqualDisk(lab, reading, header=options["header"])
         self._verdict = Verdict(lab, self._disk.lives, reading, HEADER if options["header"] else b"")
         self._known: dict[str, int] = {}  # by file id: bytes that the registry knew of
         lab.input |= reading.options

@@ -49,7 +49,9 @@ class Program:
 def generate(seed: int) -> Program:
     """From `OTHERWISE` on, its lines are read in another way than as they are."""
     dice = random.Random(f"files {seed}")
-    options = {name: dice.random() < 0.5 for name in ("multiline", "symlinks", "gzip", "header", "flush_at_once")}
+    options = {
+        name: dice.random() < 0.5 for name in ("multiline", "symlinks", "gzip", "header", "flush_at_once", "disk")
+    }
     # A header longer than the fingerprint cannot be told from another's; one that may be sent alone neither.
     options["header"] &= not options["multiline"] and seed < OTHERWISE
     actions: list[Action] = []
@@ -64,11 +66,14 @@ def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:
     kinds = [kind for kind in _KINDS if options.get(_NEEDS.get(kind, ""), True)]
     kind = dice.choices(kinds, [_KINDS[kind][0] for kind in kinds])[0]
     actions = [_KINDS[kind][1](dice)]
+    if kind in ("recreate_as", "restore") and dice.random() < 0.5:
+        # Else hardly any file is so large that its head and tail are not all of it.
+        actions = [("write_much", actions[0][1], 20), _run(dice), *actions]
     if kind in ("stop", "kill"):
         files = [
             each for each in kinds if each not in ("stop", "kill", "run", "settle", "hold", "arrive", "acknowledge")
         ]
-        for _ in range(dice.choice([0, 0, 1, 2, 4])):
+        for _ in range(dice.choice([0, 1, 2, 4])):
             other = dice.choices(files, [_KINDS[each][0] for each in files])[0]
             actions.append(_KINDS[other][1](dice))
         actions.append(("start",))
@@ -86,6 +91,12 @@ def _name(dice: random.Random) -> str:
 def _any(dice: random.Random) -> tuple[str, int]:
     """A name and a generation: 0 is the file that is written to, 1 the youngest rotated one."""
     return _name(dice), dice.choice([0, 1, 1, 2, 3])
+
+
+def _part(dice: random.Random) -> tuple[float, tuple[int, ...]]:
+    """How much of another file a new one has, and the kinds of its own lines behind."""
+    own = _write(dice)[2] if dice.random() < 0.5 else ()
+    return dice.choice([0.0, 0.5, 1.0]), own
 
 
 def _run(dice: random.Random) -> Action:
@@ -115,6 +126,9 @@ _KINDS: dict[str, tuple[int, Make]] = {
     "link": (1, lambda dice: ("link", *_any(dice))),
     "swap": (3, lambda dice: ("swap", dice.randrange(3))),
     "gzip": (5, lambda dice: ("gzip", _name(dice), dice.choice([1, 1, 2]))),
+    "recreate_as": (2, lambda dice: ("recreate_as", *_any(dice), *_part(dice))),
+    "begin_as": (2, lambda dice: ("begin_as", *_any(dice), *_part(dice))),
+    "restore": (2, lambda dice: ("restore", *_any(dice), dice.choice(["whole", "altered", "shorter"]))),
     "hold": (4, lambda dice: ("hold", dice.random() < 0.6)),
     "arrive": (3, lambda dice: ("arrive", dice.choice([1, 1, 2, 100]))),
     "acknowledge": (4, lambda dice: ("acknowledge", dice.randrange(5))),

@@ -75,6 +75,11 @@ class Reading:
             position += sum(len(line.encode(self.codec)) for line in group)
         return raw[position:]
 
+    def beginning(self, raw: bytes, part: float) -> bytes:
+        """So many of its lines, and one at least."""
+        lines = self._lines(raw)
+        return "".join(lines[: max(round(len(lines) * part), 1)]).encode(self.codec)
+
     def head(self, raw: bytes) -> bytes:
         """The lines at the beginning of a file that may belong to a message that began in another one."""
         head = []

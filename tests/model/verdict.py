@@ -27,6 +27,7 @@ class Told:
 
     life: Life
     messages: dict[int, tuple[int, str]] = field(default_factory=dict)
+    ends: dict[int, int] = field(default_factory=dict)  # where each ends in the life, by offset
     last: int = -1
     end: int = 0
 
@@ -89,7 +90,10 @@ class Verdict:
             raise Wrong(f"{each} overlaps what ends at {told.end} of {life}")
         if each.offset < self._joined_to(life) and not self._is_parted(life):
             raise Wrong(f"{each} of {life} belongs to the last message of the file before it")
-        told.last, told.end = each.offset, min(each.offset + each.length, len(life.content))
+        end = self._own_end(life, each.offset, each.length, each.message)
+        assert end is not None, "it is told by that whose it is"
+        told.last, told.end = each.offset, end
+        told.ends[each.offset] = end
         told.messages[each.offset] = (each.length, each.message)
         life.arrived = max(life.arrived, told.end)
 
@@ -97,7 +101,10 @@ class Verdict:
         told = self.ids.get(file_id)
         if told and told.messages.get(offset) == (length, text):
             return told.life
-        choice = [told.life, *self._lives.twins(told.life)] if told else list(self._lives.candidates(inode))
+        if told:
+            choice = [told.life, *self._lives.twins(told.life), *self._equal_to(told, inode)]
+        else:
+            choice = sorted(self._lives.candidates(inode), key=self._is_named)
         for life in choice:
             if self._fits(life, offset, length, text):
                 break
@@ -106,12 +113,32 @@ class Verdict:
             raise Wrong(f"{text[:80]!r} is not at offset {offset} of {of} (file id {file_id})")
         if told is None:
             self._name(file_id, life)
-        else:
-            told.life = life  # as long as a copy was all there was of it, it could have been the copy's
+        elif life is not told.life:
+            self._change(told, life)
         alike = [life, *self._lives.twins(life), *(self._lives.twins(life.twin) if life.twin else ())]
         if not any(inode in each.inodes for each in alike):
             raise Wrong(f"{text[:80]!r} of {life} came from another file, inode {inode}")
         return life
+
+    def _is_named(self, life: Life) -> bool:
+        return any(told.life is life for told in self.ids.values())
+
+    def _equal_to(self, told: Told, inode: int) -> list[Life]:
+        """Lives at that inode that hold all that came under this id too: it could have been theirs until now."""
+        return [
+            life
+            for life in self._lives.ever_at(inode)
+            if life is not told.life and all(self._fits(life, at, *what) for at, what in told.messages.items())
+        ]
+
+    def _change(self, told: Told, life: Life) -> None:
+        """As long as there was nothing else of it, it could have been that of a copy, or of a file that began alike."""
+        was, told.life = told.life, life
+        if life.twin is was or was.twin is life:
+            return
+        for other in self.ids.values():
+            if other is not told and other.life is life:
+                other.life = was
 
     def _copies_of(self, life: Life) -> set[int]:
         return {inode for each in self._lives.all if each.twin is life for inode in each.inodes}
@@ -149,17 +176,21 @@ class Verdict:
         return gone and again.offset + length > len(life.content) and text.startswith(again.message)
 
     def _fits(self, life: Life, offset: int, length: int, text: str) -> bool:
-        """A message that a rotation has split has its own bytes first, and then the first lines of the next file."""
-        if self._reading.text(bytes(life.content[offset : offset + length])) == text:
-            return True
-        own, beyond = bytes(life.content[offset:]), offset + length - len(life.content)
-        if not own or beyond <= 0:
-            return False
-        for following in self._lives.all:
-            if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text:
-                self._joined[following] = beyond, life
-                return True
-        return False
+        return self._own_end(life, offset, length, text) is not None
+
+    def _own_end(self, life: Life, offset: int, length: int, text: str) -> int | None:
+        """Where the message ends in the file; None where it is not there. One that a rotation has split has its own
+        bytes first, up to where the file ended then, and then the first lines of the next file."""
+        content = bytes(life.content)
+        if self._reading.text(content[offset : offset + length]) == text:
+            return min(offset + length, len(content))
+        for end in (len(content), *reversed(life.sizes)):
+            own, beyond = content[offset:end], offset + length - end
+            for following in self._lives.all if own and beyond > 0 else ():
+                if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text:
+                    self._joined[following] = beyond, life
+                    return end
+        return None
 
     def missing(self, *, unfinished_too: bool = False) -> list[str]:
         """Each life whose messages do not tile what is owed of it, and how."""
@@ -187,9 +218,12 @@ class Verdict:
         return b"" if any(not self._reading.rest(rest + head) for head in heads) else rest
 
     def spans(self, life: Life) -> list[tuple[int, int]]:
-        """What arrived of a life, and what arrived of a copy of it."""
+        """What arrived of a life, and what it has in common with what arrived of a copy of it."""
         found = [(0, max(map(self._joined_to, [life, *self._lives.twins(life)])))]
         for told in self.ids.values():
-            if told.life is life or told.life is life.twin or told.life.twin is life:
-                found += [(offset, offset + length) for offset, (length, _) in told.messages.items()]
+            if told.life is life:
+                found += told.ends.items()
+            elif told.life is life.twin or told.life.twin is life:
+                ours, theirs = bytes(life.content), bytes(told.life.content)
+                found += [(start, end) for start, end in told.ends.items() if ours[start:end] == theirs[start:end]]
         return found

@@ -1,0 +1,97 @@
+"""Actions that make files of equal bytes: what agents that go by head, tail, size, time or inode alone take for one."""
+
+import os
+from pathlib import Path
+
+from tests.lab import Lab
+from tests.model.disk import Disk
+from tests.model.lives import Life
+from tests.model.readings import Reading
+
+
+class EqualDisk(Disk):
+    """Where the file system uses a free inode again at once (ext4), a new file may have that of one deleted here."""
+
+    def __init__(self, lab: Lab, reading: Reading, *, header: bool = False) -> None:
+        super().__init__(lab, reading, header=header)
+        self._probe = self._targets / "probe"
+        self._probe.touch()
+        self._made_again: dict[Life | None, Life] = {}  # what was at the path before, and began alike
+
+    def recreate_as(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
+        """Deleted and made anew, with the first lines that it had (`part` of it), and others: a restored backup, or a
+        job that always logs the same first lines."""
+        path = self._path(name, generation)
+        life = self._own_life(path)
+        if life is not None:
+            content = self._reading.beginning(bytes(life.content), part)
+            self._delete(path)
+            self._make(path, content, kinds)
+            self._made_again[self._own_life(path)] = life
+
+    def gzip(self, name: str, generation: int) -> None:
+        """The name of a .gz is all that is seen of what it was made of (relation.py)."""
+        life = self._own_life(self._logs / f"{name}.{generation}")
+        super().gzip(name, generation)
+        if life is not None and life.copied and life in self._made_again:
+            life.twin = self._made_again[life]
+
+    def begin_as(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
+        """Another file, whose name has nothing to do with it, begins with the same lines."""
+        life = self._own_life(self._path(name, generation))
+        if life is not None:
+            self._make(
+                self._logs / f"job{next(self._serial)}.log", self._reading.beginning(bytes(life.content), part), kinds
+            )
+
+    def restore(self, name: str, generation: int, how: str) -> None:
+        """Put back with its time (cp -p, touch -r): whole, with one character changed, or only its first lines."""
+        path = self._path(name, generation)
+        life = self._own_life(path)
+        if life is None:
+            return
+        status = path.stat()
+        content = bytes(life.content)
+        if how == "shorter":
+            content = self._reading.beginning(content, 0.5)
+        elif how == "altered" and self._reading.write is str:  # else it may be no line of its kind any more
+            content = _altered(content)
+        self._delete(path)
+        self._make(path, content, ())
+        restored = self._own_life(path)
+        if restored is not None and len(content) == len(life.content):
+            restored.twin = life  # it goes on where that was, as far as it is equal
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _own_life(self, path: Path) -> Life | None:
+        """Of a file that is no copy: what takes the place of one may be taken for it."""
+        if not path.is_file() or path.stat().st_nlink > 1 or path.stat().st_ino in self._copies:
+            return None
+        return self.lives.of(path.stat().st_ino)
+
+    def _delete(self, path: Path) -> None:
+        self._lab.release(path)
+        path.unlink()
+        self._let_time_pass()
+
+    def _make(self, path: Path, content: bytes, kinds: tuple[int, ...]) -> None:
+        path.write_bytes(content + (self._lines(kinds) if kinds else b""))
+        self.lives.begin(path.name, path.read_bytes(), self._keep(path))
+
+    def _let_time_pass(self) -> None:
+        """No other file gets the times of this one: those of the kernel may stand still for some milliseconds."""
+        before = self._probe.stat().st_mtime_ns
+        while self._probe.stat().st_mtime_ns == before:
+            self._probe.write_bytes(b"")
+
+
+def _altered(content: bytes) -> bytes:
+    """As long, with another digit in the middle; as it is where there is none."""
+    place = next(
+        (place for place in range(len(content) // 2, len(content)) if content[place : place + 1].isdigit()), -1
+    )
+    return content if place < 0 else content[:place] + _next_digit(content[place]) + content[place + 1 :]
+
+
+def _next_digit(digit: int) -> bytes:
+    return b"%d" % ((digit - ord("0") + 1) % 10)

@@ -154,9 +154,10 @@ class Verdict:
 
     def _is_parted(self, life: Life) -> bool:
         """Read again from its start after a kill: the file before it is gone, so nobody knows of that message; or it
-        was a copy of this one that went on there."""
+        was a copy of this one that went on there; or nothing could be proven of it, so that it is a new file.
+        """
         _, before = self._joined[life]
-        return before.owed is not None or bool(self._lives.twins(life))
+        return life.unknown or before.owed is not None or bool(self._lives.twins(life))
 
     def _was_another(self, told: Told) -> bool:
         """Only the header came of it, when another life with that header was at the file: it was an earlier one's."""

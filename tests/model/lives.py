@@ -39,6 +39,11 @@ class Life:
     def __str__(self) -> str:
         return f"{self.path} (inodes {sorted(self.inodes)}, {len(self.content)} bytes)"
 
+    @property
+    def root(self) -> "Life":
+        """What it is a copy of, or a copy of a copy."""
+        return self if self.twin is None else self.twin.root
+
     def went(self, *, is_open: bool) -> None:
         """No path leads to it any more."""
         if self.owed is None:

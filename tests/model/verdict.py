@@ -224,7 +224,7 @@ class Verdict:
         for told in self.ids.values():
             if told.life is life:
                 found += told.ends.items()
-            elif told.life is life.twin or told.life.twin is life:
+            elif told.life.root is life.root:
                 ours, theirs = bytes(life.content), bytes(told.life.content)
                 found += [(start, end) for start, end in told.ends.items() if ours[start:end] == theirs[start:end]]
         return found

@@ -240,5 +240,6 @@ class Disk:
         path.unlink()
         self._copies.add(inode)
         self._packed.add(inode)
+        life.packed = True
         self._is_copied(life, seen=not life.renamed)
         self.lives.also_at(life, inode)

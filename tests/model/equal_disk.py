@@ -77,10 +77,12 @@ class EqualDisk(Disk):
     def _make(self, path: Path, content: bytes, kinds: tuple[int, ...]) -> None:
         path.write_bytes(content + (self._lines(kinds) if kinds else b""))
         self.lives.begin(path.name, path.read_bytes(), self._keep(path))
+        self._let_time_pass()
 
     def _let_time_pass(self) -> None:
         """No other file gets the times of this one: those of the kernel may stand still for some milliseconds."""
-        before = self._probe.stat().st_mtime_ns
+        self._probe.write_bytes(b"")
+        before = self._probe.stat().st_mtime_ns  # that of the kernel's last tick, as other files may have it
         while self._probe.stat().st_mtime_ns == before:
             self._probe.write_bytes(b"")
 

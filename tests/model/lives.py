@@ -31,6 +31,7 @@ class Life:
     twin: "Life | None" = None
     renamed: bool = False  # to a name that has nothing to do with the one it had
     copied: bool = False  # it is in another file now, as a copy or a .gz
+    packed: bool = False
     unknown: bool = False  # and by nothing that is seen of that file it can be known
 
     def __post_init__(self) -> None:
@@ -97,7 +98,8 @@ class Lives:
                 yield life.twin
 
     def twins(self, life: Life) -> list[Life]:
-        return [each for each in self.all if each.twin is life or each is life.twin]
+        """Its copies and copies of those, and what it is one of."""
+        return [each for each in self.all if each is not life and each.root is life.root]
 
     def look(self, reachable: set[int], opened: set[int]) -> None:
         """Paths have changed: `reachable` inodes can be found now, `opened` ones the agent has open."""

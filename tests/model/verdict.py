@@ -115,7 +115,7 @@ class Verdict:
             self._name(file_id, life)
         elif life is not told.life:
             self._change(told, life)
-        alike = [life, *self._lives.twins(life), *(self._lives.twins(life.twin) if life.twin else ())]
+        alike = [life, *self._lives.twins(life)]
         if not any(inode in each.inodes for each in alike):
             raise Wrong(f"{text[:80]!r} of {life} came from another file, inode {inode}")
         return life
@@ -153,11 +153,13 @@ class Verdict:
         return self._joined[life][0] if life in self._joined else 0
 
     def _is_parted(self, life: Life) -> bool:
-        """Read again from its start after a kill: the file before it is gone, so nobody knows of that message; or it
-        was a copy of this one that went on there; or nothing could be proven of it, so that it is a new file.
-        """
+        """Read again from its start after a kill: the file before it is gone, so nobody knows of that message, or is
+        compressed, and no message goes on behind the end of a .gz; or it was a copy of this one that went on there; or
+        nothing could be proven of either, so that it is a new file."""
         _, before = self._joined[life]
-        return life.unknown or before.owed is not None or bool(self._lives.twins(life))
+        return (
+            life.unknown or before.unknown or before.packed or before.owed is not None or bool(self._lives.twins(life))
+        )
 
     def _was_another(self, told: Told) -> bool:
         """Only the header came of it, when another life with that header was at the file: it was an earlier one's."""
@@ -187,7 +189,8 @@ class Verdict:
             return min(offset + length, len(content))
         for end in (len(content), *reversed(life.sizes)):
             own, beyond = content[offset:end], offset + length - end
-            for following in self._lives.all if own and beyond > 0 else ():
+            # Of those that begin alike, one that has nothing of its own yet.
+            for following in sorted(self._lives.all, key=self._is_named) if own and beyond > 0 else ():
                 if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text:
                     self._joined[following] = beyond, life
                     return end

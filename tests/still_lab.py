@@ -81,8 +81,7 @@ class StillLab(Lab):
         self.running.registrar.step()
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
-        """Where no time passes before it, the threads have no turn before it either."""
-        if seconds:
-            self.turn()
+        """Threads are faster than what others do to files between two steps."""
+        self.turn()
         super().step(seconds)
         self.turn()

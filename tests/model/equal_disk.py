@@ -31,9 +31,10 @@ class EqualDisk(Disk):
 
     def gzip(self, name: str, generation: int) -> None:
         """The name of a .gz is all that is seen of what it was made of (relation.py)."""
-        life = self._own_life(self._logs / f"{name}.{generation}")
+        path = self._logs / f"{name}.{generation}"
+        life = self.lives.of(path.stat().st_ino) if path.is_file() else None
         super().gzip(name, generation)
-        if life is not None and life.copied and life in self._made_again:
+        if life is not None and life.packed and life in self._made_again:
             life.twin = self._made_again[life]
 
     def begin_as(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
@@ -75,6 +76,8 @@ class EqualDisk(Disk):
         self._let_time_pass()
 
     def _make(self, path: Path, content: bytes, kinds: tuple[int, ...]) -> None:
+        if content == self._header:  # who logs a header goes on to log
+            kinds = kinds or (0,)
         path.write_bytes(content + (self._lines(kinds) if kinds else b""))
         self.lives.begin(path.name, path.read_bytes(), self._keep(path))
         self._let_time_pass()

@@ -156,6 +156,7 @@ class Player:
         self._verdict.take()
         for life in self._disk.lives.all:
             life.agent_ended(killed=killed)
+        self._disk.look()  # by its handles it could have seen more
         for state in read(self._lab.data / "registry").values():
             self._known[state.id] = max(self._known.get(state.id, 0), state.size_seen)
 

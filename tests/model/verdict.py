@@ -156,7 +156,9 @@ class Verdict:
         """Read again from its start after a kill: the file before it is gone, so nobody knows of that message, or is
         compressed, and no message goes on behind the end of a .gz; or it was a copy of this one that went on there; or
         nothing could be proven of either, so that it is a new file."""
-        _, before = self._joined[life]
+        beyond, before = self._joined[life]
+        if any(each is not life and each.content[:beyond] == life.content[:beyond] for each in self._lives.all):
+            return True  # or they are the bytes of one that begins alike
         return (
             life.unknown or before.unknown or before.packed or before.owed is not None or bool(self._lives.twins(life))
         )

@@ -123,6 +123,9 @@ class Verdict:
     def _is_named(self, life: Life) -> bool:
         return any(told.life is life for told in self.ids.values())
 
+    def _is_taken(self, life: Life) -> tuple[bool, bool]:
+        return self._is_named(life), life.owed is not None
+
     def _equal_to(self, told: Told, inode: int) -> list[Life]:
         """Lives at that inode that hold all that came under this id too: it could have been theirs until now."""
         return [
@@ -191,8 +194,8 @@ class Verdict:
             return min(offset + length, len(content))
         for end in (len(content), *reversed(life.sizes)):
             own, beyond = content[offset:end], offset + length - end
-            # Of those that begin alike, one that has nothing of its own yet.
-            for following in sorted(self._lives.all, key=self._is_named) if own and beyond > 0 else ():
+            # Of those that begin alike, one that is there and has nothing of its own yet.
+            for following in sorted(self._lives.all, key=self._is_taken) if own and beyond > 0 else ():
                 if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text:
                     self._joined[following] = beyond, life
                     return end

@@ -1,8 +1,7 @@
 """glibc's allocator, for a program that takes and frees the same large blocks all the time.
 
 Unless told otherwise, it gives freed memory back to the system as soon as twice the largest block is free, and what is
-read next takes it again: a third of the faults and of the system time of a busy agent. The most that the agent takes is
-the same.
+read next takes it again, page by page. The most that the agent takes is the same.
 """
 
 import ctypes

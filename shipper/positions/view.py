@@ -13,7 +13,7 @@ from registry.load import read
 from registry.state import FileState
 from shipper.errors import StartError
 from shipper.record import readable_path
-from shipper.source.content import Plain
+from shipper.source.opened import opened_plain
 from shipper.visible import visible
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
@@ -87,19 +87,10 @@ def size_now(state: FileState) -> int:
         return state.size_seen
     if (status.st_dev, status.st_ino) != (state.device, state.inode) or is_zipped(state):
         return state.size_seen
-    return _without_padding(state.path, state.position) if status.st_size > state.position else status.st_size
-
-
-def _without_padding(path: str, position: int) -> int:
-    """NULs at its end are no content; they are behind nobody."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return os.stat(path).st_size
-    try:
-        return max(Plain(fd).size, position)
-    finally:
-        os.close(fd)
+    if status.st_size <= state.position:
+        return status.st_size
+    with opened_plain(state.path) as file:  # NULs at its end are no content: they are behind nobody
+        return status.st_size if file is None else max(file.size, state.position)
 
 
 def is_zipped(state: FileState) -> bool:

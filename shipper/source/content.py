@@ -119,9 +119,10 @@ class Plain:
     def fingerprint(self, length: int | None = None) -> tuple[int, str]:
         if length is not None:
             return fingerprint(self.fd, length)
-        found = fingerprint(self.fd, HEAD_SIZE)
-        size = self.size  # what will be filled is no part of the head that is remembered
-        return found if size >= found[0] else fingerprint(self.fd, size)
+        head = os.pread(self.fd, HEAD_SIZE, 0)
+        if head.endswith(b"\0"):
+            head = head[: self.size]  # what will be filled is no part of it
+        return len(head), digest(head)
 
     def tail_hash(self, position: int) -> str:
         return tail_hash(self.fd, position)

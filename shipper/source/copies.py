@@ -9,15 +9,14 @@ than was read of it, which is about to be noticed; an output that is blocked can
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from registry.state import REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.source.content import Plain
 from shipper.source.discover import FileKey, Found
-from shipper.source.opened import Opened
+from shipper.source.opened import Opened, opened_plain
 from shipper.source.orphans import Orphans
 from shipper.source.prefix import Prefix
 from shipper.source.rotation import possible_originals
@@ -181,7 +180,7 @@ class Copies:
         state = self._state_of(key)
         if state is None:
             return None
-        with _opened(state.path) as file:
+        with opened_plain(state.path) as file:
             return file.holds(state) if file is not None and _key_of(file) == key else None
 
     def _compare(self, suspect: Suspect) -> bool:
@@ -192,7 +191,7 @@ class Copies:
         if state.id != suspect.compared_with:  # what was shipped of an earlier life there says nothing of this one
             suspect.shipped, suspect.compared_with = Prefix(), state.id
         shipped = suspect.shipped
-        with _opened(state.path) as original:
+        with opened_plain(state.path) as original:
             if original is None or _key_of(original) != suspect.original:
                 return True
             size = min(COMPARED_AT_ONCE, suspect.opened.size - shipped.length)
@@ -218,21 +217,7 @@ def _key_of(file: Plain) -> FileKey:
 
 def _begins_as(path: str, opened: Opened) -> bool:
     head = opened.content.fingerprint()
-    with _opened(path) as original:
+    with opened_plain(path) as original:
         if original is None or original.fingerprint(head[0]) != head:
             return False
         return opened.content.compressed or original.tail_hash(opened.size) == opened.content.tail_hash(opened.size)
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[Plain | None]:
-    """None where it cannot be opened."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        yield None
-        return
-    try:
-        yield Plain(fd)
-    finally:
-        os.close(fd)

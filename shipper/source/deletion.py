@@ -7,8 +7,7 @@ was written in between is read by that descriptor.
 import heapq
 import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
@@ -19,6 +18,7 @@ from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.content import Plain
 from shipper.source.harvester import Harvester
+from shipper.source.opened import opened_plain
 
 logger = logging.getLogger(__name__)
 
@@ -72,18 +72,18 @@ class Deletions:
         return self._due[0][0] if self._due else float("inf")
 
     def _take_turn(self, doomed: _Doomed) -> None:
-        with _opened(doomed.state.path) as fd:
-            if fd is None or not _is_read(fd, doomed.state):
+        with opened_plain(doomed.state.path, os.O_NOFOLLOW) as file:
+            if file is None or not _is_read(file, doomed.state):
                 return  # somebody removed or moved it, or it has news: then it is planned anew when it is closed again
             if doomed.saved is None:
                 # The position must be on disk first: else a crash could forget what became of the file.
                 doomed.saved = self._registrar.save([doomed.state])
             if doomed.saved.done:
-                self._delete(doomed, fd)
+                self._delete(doomed, file)
             else:
                 self._put(doomed, 0.05)
 
-    def _delete(self, doomed: _Doomed, fd: int) -> None:
+    def _delete(self, doomed: _Doomed, file: Plain) -> None:
         state = doomed.state
         try:
             self.unlink(state.path)
@@ -96,8 +96,8 @@ class Deletions:
             return
         self.removed += 1
         logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
-        if not _is_read(fd, state):
-            self._rescue(fd, state)
+        if not _is_read(file, state):
+            self._rescue(file.fd, state)
 
     def _rescue(self, fd: int, state: FileState) -> None:
         """It was written to between the last look and its end: only this descriptor has that now."""
@@ -119,32 +119,16 @@ class Deletions:
         heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), doomed))
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[int | None]:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
-        yield None
-        return
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _is_read(fd: int, state: FileState) -> bool:
+def _is_read(file: Plain, state: FileState) -> bool:
     """Whether the file holds what was read, and nothing besides."""
     try:
-        status = os.fstat(fd)
+        status = os.fstat(file.fd)
         if (status.st_dev, status.st_ino) != (state.device, state.inode):
             return False
         if state.compressed:
             return status.st_size == state.compressed
-        return _ends_at(fd, state.position, status.st_size) and Plain(fd).holds(state)
+        # Behind the position may be NULs, which are no content.
+        is_at_end = status.st_size == state.position or status.st_size > state.position >= file.size
+        return is_at_end and file.holds(state)
     except OSError:
         return False
-
-
-def _ends_at(fd: int, position: int, size: int) -> bool:
-    """Behind it may be NULs, which are no content."""
-    return size == position or (size > position and Plain(fd).size <= position)

@@ -1,8 +1,11 @@
-"""A file that a scan found, now open."""
+"""Files that are open, and not read yet."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from shipper.source.content import Content
+from shipper.source.content import Content, Plain
 from shipper.source.discover import FileKey, Found
 from shipper.source.identity import Name
 from shipper.source.input import Input
@@ -10,8 +13,8 @@ from shipper.source.input import Input
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`size` in bytes as they are on disk, `name` what the file is known by; `birth` and `modified` in nanoseconds, the
-    first 0 where nobody knows it."""
+    """A file that a scan found. `size` is that of its content, `name` what the file is known by; `birth` and `modified`
+    are in nanoseconds, the first 0 where nobody knows it."""
 
     found: Found
     content: Content
@@ -24,3 +27,17 @@ class Opened:
     @property
     def key(self) -> FileKey:
         return self.found.key
+
+
+@contextmanager
+def opened_plain(path: str, flags: int = 0) -> Iterator[Plain | None]:
+    """What is at a path now; None where it cannot be opened. `flags`: for open(2), beside the usual ones."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
+    except OSError:
+        yield None
+        return
+    try:
+        yield Plain(fd)
+    finally:
+        os.close(fd)

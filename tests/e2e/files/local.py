@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +99,18 @@ class LocalAgent(Agent):
     def thaw(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
+    def descriptors(self) -> list[tuple[str, str, int]]:
+        """Number, target and inode of each descriptor of the process; one that it closes meanwhile is left out."""
+        found = []
+        for link in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                found.append((link.name, os.readlink(link), link.stat().st_ino))
+        return found
+
     def holds_deleted_files(self) -> bool:
         """By the system's account: what keeps disk space of files that have no name any more."""
-        links = Path(f"/proc/{self.process.pid}/fd").iterdir()
-        return any(
-            os.readlink(link).endswith(" (deleted)") and str(self.directory) in os.readlink(link) for link in links
-        )
+        targets = [target for _, target, _ in self.descriptors()]
+        return any(target.endswith(" (deleted)") and str(self.directory) in target for target in targets)
 
     def fill_disk(self, *, full: bool = True) -> None:
         """No file of the agent can grow past what the destination has now: nothing is delivered."""

@@ -40,11 +40,7 @@ def tags(agent: LocalAgent) -> dict[str, list[str]]:
 
 def inodes_open(agent: LocalAgent) -> dict[int, str]:
     """The agent's descriptors of log files, by inode."""
-    found = {}
-    for link in Path(f"/proc/{agent.process.pid}/fd").iterdir():
-        if os.readlink(link).startswith(str(agent.logs)):
-            found[link.stat().st_ino] = link.name
-    return found
+    return {inode: number for number, target, inode in agent.descriptors() if target.startswith(str(agent.logs))}
 
 
 def test_sighup_takes_what_changed_and_leaves_alone_what_did_not(agent: LocalAgent) -> None:

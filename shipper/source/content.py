@@ -40,8 +40,8 @@ class Content(Protocol):
 
 
 class PlainFile(LogFile):
-    """What comes after a pause may be of another life that has grown past the old one with equal bytes before the
-    position (equal lines, again and again): the head is compared too then. `unit` as in padding.py."""
+    """After a pause it may be another life that has grown to the offset or past it, with equal bytes before it (equal
+    lines, again and again): the head is compared too then. `unit` as in padding.py."""
 
     def __init__(
         self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
@@ -57,7 +57,7 @@ class PlainFile(LogFile):
     def next(self) -> bytes:
         offset, tail = self.offset, self._tail
         data = self._without_padding(super().next(), offset, tail)
-        if data and self._paused and not self._base and fingerprint(self.fd, self._head[0]) != self._head:
+        if self._paused and not self._has_its_head:
             self.offset, self._tail = offset, tail  # the chain has seen nothing of it
             raise Truncated(os.fstat(self.fd).st_size)
         if data and not self._base:
@@ -97,8 +97,13 @@ class PlainFile(LogFile):
 
     @property
     def is_as_read(self) -> bool:
-        """Whether they are there still. Raises OSError."""
-        return os.pread(self.fd, len(self._tail), self.offset - self._base - len(self._tail)) == self._tail
+        """Whether the head and what was read last are there still. Raises OSError."""
+        tail = os.pread(self.fd, len(self._tail), self.offset - self._base - len(self._tail))
+        return tail == self._tail and self._has_its_head
+
+    @property
+    def _has_its_head(self) -> bool:
+        return bool(self._base) or fingerprint(self.fd, self._head[0]) == self._head
 
 
 class Plain:
@@ -215,7 +220,7 @@ def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> 
 
 
 def is_as_read(file: RawFile) -> bool:
-    """Whether the bytes that were read last are there still, as far as that can be told. Raises OSError."""
+    """Whether it holds still what was read of it, as far as head and tail tell. Raises OSError."""
     return not isinstance(file, PlainFile) or file.is_as_read
 
 

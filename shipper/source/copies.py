@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from registry.state import REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
-from shipper.source.content import Plain
+from shipper.source.content import Content, Plain
 from shipper.source.discover import FileKey, Found
 from shipper.source.opened import Opened, opened_plain
 from shipper.source.orphans import Orphans
@@ -215,9 +215,14 @@ def _key_of(file: Plain) -> FileKey:
     return status.st_dev, status.st_ino
 
 
+def begins_as(content: Content, other: Content, size: int) -> bool:
+    """Whether it begins with all of another, of that size, as far as head and tail tell. Raises OSError."""
+    head = other.fingerprint()
+    if content.fingerprint(head[0]) != head:
+        return False
+    return other.compressed or content.tail_hash(size) == other.tail_hash(size)
+
+
 def _begins_as(path: str, opened: Opened) -> bool:
-    head = opened.content.fingerprint()
     with opened_plain(path) as original:
-        if original is None or original.fingerprint(head[0]) != head:
-            return False
-        return opened.content.compressed or original.tail_hash(opened.size) == opened.content.tail_hash(opened.size)
+        return original is not None and begins_as(original, opened.content, opened.size)

@@ -80,7 +80,8 @@ class Fleet:
         elif not self._watcher.is_watched(harvester.key):
             self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
         status = os.fstat(harvester.fd)
-        if harvester.at_end and not harvester.content.compressed and harvester.has_news(status.st_size):
+        is_as_seen = not harvester.has_news(status.st_size) and harvester.reading.is_as_read
+        if harvester.at_end and not harvester.content.compressed and not is_as_seen:
             self._scheduler.wake(harvester)
             return False
         self._note_last_look(harvester, status)

@@ -7,8 +7,9 @@ anything of the successor is sent, and until the message at the seam is acknowle
 
 import os
 
+from shipper.source.copies import begins_as
 from shipper.source.harvester import Harvester
-from shipper.source.rotation import is_named_after
+from shipper.source.rotation import is_named_after, possible_originals
 
 
 class Succession:
@@ -42,11 +43,7 @@ class Succession:
             before = [
                 each
                 for each in fresh
-                if each is not harvester
-                and not each.content.compressed
-                and each not in self._predecessor
-                and is_named_after(each.state.path, former)
-                and _age(each) < _age(heir)
+                if each is not harvester and each not in self._predecessor and _came_before(each, heir, former)
             ]
             heirs = [*sorted(before, key=_age), heir]
             for first, second in zip([harvester, *heirs], heirs, strict=False):
@@ -114,6 +111,17 @@ class Succession:
         waited = successor in self._waiting
         self._waiting.discard(successor)
         return successor if waited else None
+
+
+def _came_before(harvester: Harvester, heir: Harvester, former: str) -> bool:
+    """Whether it was at the heir's path, `former`, before that: rotated too, and no copy of it."""
+    return (
+        not harvester.content.compressed
+        and is_named_after(harvester.state.path, former)
+        and harvester.state.path not in possible_originals(former)
+        and _age(harvester) < _age(heir)
+        and not begins_as(heir.content, harvester.content, harvester.content.size)
+    )
 
 
 def _age(harvester: Harvester) -> int:

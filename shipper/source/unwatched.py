@@ -13,5 +13,11 @@ def wake_unwatched(running: Iterable[Harvester], watcher: Watcher, scheduler: Sc
     watch, or because it is stored in memory (padding.py). `all_of_them`: watched ones too."""
     for harvester in running:
         unwatched = all_of_them or not watcher.is_watched(harvester.key)
-        if harvester.reading.padding or (unwatched and harvester.has_news(os.fstat(harvester.fd).st_size)):
+        if harvester.reading.padding or (unwatched and _may_have_news(harvester)):
             scheduler.wake(harvester)
+
+
+def _may_have_news(harvester: Harvester) -> bool:
+    """One that was rewritten may have its size again."""
+    status = os.fstat(harvester.fd)
+    return harvester.has_news(status.st_size) or status.st_mtime_ns != harvester.state.modified

@@ -167,6 +167,17 @@ def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_
     assert len(set(ids_and_offsets(lab))) == 4
 
 
+def test_an_open_file_that_was_rewritten_to_its_size_with_equal_last_lines_is_another(lab: Lab) -> None:
+    same = "x" * 300 + "\n"
+    place(lab, "app.log", "one\n" + same)
+    lab.start()
+    lab.until(lambda: len(lab.arrived) == 2)
+    (lab.logs / "app.log").write_text("two\n" + same)
+    pass_time(lab, rounds=4)  # it would be closed after six
+    assert messages(lab) == ["one", same[:-1], "two", same[:-1]]
+    assert len(set(ids_and_offsets(lab))) == 4
+
+
 def test_a_file_that_was_restored_with_its_time_goes_on(lab: Lab) -> None:
     lab.append("app.log", "one\ntwo\n")
     lab.start()

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from registry.state import MISSING, REMOVED
+from shipper.errors import Truncated
+from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.discover import Found
 from shipper.source.entries import Claim
 from shipper.source.fleet import Closed
@@ -52,6 +54,16 @@ def test_a_write_that_meets_the_closing_keeps_the_file_open(room: Room, read: Ha
     assert not room.fleet.close(read)
     assert (is_open(read.fd), room.shut) == (True, [])
     assert room.scheduler.next_ready() is read
+
+
+def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(room: Room) -> None:
+    same = b"x" * TAIL_SIZE + b"\n"
+    harvester = finish(room.read("app.log", b"one\n" + same))
+    room.write("app.log", b"two\n" + same)
+    assert not room.fleet.close(harvester)
+    assert room.scheduler.next_ready() is harvester
+    with pytest.raises(Truncated):
+        harvester.read()
 
 
 def test_the_watch_stands_before_the_last_look(room: Room, read: Harvester) -> None:

@@ -20,10 +20,10 @@ class Line:
         self.succession = Succession()
         self._time = 0
 
-    def file(self, name: str, content: bytes = b"one\n +\n") -> Harvester:
-        """Younger than those before it."""
-        harvester = self.room.read(name, content)
+    def file(self, name: str, content: bytes | None = None) -> Harvester:
+        """Younger than those before it, with other lines if none are given."""
         self._time += 1
+        harvester = self.room.read(name, b"%d\n +\n" % self._time if content is None else content)
         os.utime(harvester.fd, (self._time, self._time))
         return harvester
 
@@ -81,6 +81,22 @@ def test_of_two_rotations_between_two_scans_each_is_followed_by_the_next_younger
     assert (oldest.state.continues_in, middle.state.continues_in) == (middle.state.id, newest.state.id)
     assert line.succession.waits_for(middle) is oldest
     assert line.succession.waits_for(newest) is middle
+
+
+def test_a_copy_of_the_heir_is_not_between(line: Line) -> None:
+    oldest = line.rotated(to="app.log.2")
+    copy, newest = line.file("app.log.1", b"two\n ++\n"), line.file("app.log", b"two\n ++\n +++\n")
+    assert line.succession.appeared([newest, copy]) == [oldest]
+    assert oldest.state.continues_in == newest.state.id
+
+
+def test_the_file_that_is_written_to_is_not_between_two_generations_however_old_it_is(line: Line) -> None:
+    """logrotate makes the new file at once, and the writer goes on in the old one until it is told."""
+    oldest = line.file("app.log.1")
+    line.rename(oldest, "app.log.2")
+    newest, middle = line.file("app.log"), line.file("app.log.1")
+    assert line.succession.appeared([newest, middle]) == [oldest]
+    assert oldest.state.continues_in == middle.state.id
 
 
 def test_a_younger_file_of_that_name_comes_after_the_heir_and_is_not_between(line: Line) -> None:

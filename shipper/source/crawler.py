@@ -133,6 +133,7 @@ class Crawler:
             return None
         self._metrics.files_truncated += 1
         if self._watcher.stale and not self._once:
+            self._scheduler.wake(harvester)  # so that it is looked at as an original that was rewritten
             self._survey.make_haste()  # a copy may have been made just before
             self._after_survey()
         batch = last_message(harvester, error, self._copies, self._metrics)

@@ -21,6 +21,7 @@ class Succession:
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
         self._moved: set[Harvester] = set()  # they have left the path at which they were written
+        self._alone: set[Harvester] = set()  # read from their start without the file before them, which had been closed
 
     def renamed(self, harvester: Harvester, former: str) -> None:
         """Only where messages can have several lines is there something to join; and the first new path tells where it
@@ -55,6 +56,9 @@ class Succession:
         """Files opened again whose entry says where they go on. `running` by file id."""
         for harvester in opened:
             successor = running.get(harvester.state.continues_in or "")
+            if successor in self._alone:
+                harvester.update(continues_in=None)
+                continue
             is_free = successor not in self._predecessor and harvester not in self._successor
             if successor is not None and is_free and harvester.policy.multiline_timeout is not None:
                 self._link(harvester, successor)
@@ -95,7 +99,11 @@ class Succession:
     def closed(self, harvester: Harvester) -> Harvester | None:
         """It is not read any more; the one that waited for it, if any."""
         self._moved.discard(harvester)
-        return self.forget(harvester)
+        self._alone.discard(harvester)
+        successor = self.forget(harvester)
+        if successor is not None:
+            self._alone.add(successor)
+        return successor
 
     def forget(self, harvester: Harvester) -> Harvester | None:
         """It is done with its successor; the one that waited for it, if any."""

@@ -10,6 +10,7 @@ from tests.lab import Lab
 from tests.model.lives import Life, Lives
 from tests.model.program import GENERATIONS, LINES
 from tests.model.readings import Reading
+from tests.model.unseen import Unseen
 
 HEADER = b"#Fields: date time status\n"
 
@@ -30,9 +31,7 @@ class Disk:
         self._serial = itertools.count(1)
         self._copies: set[int] = set()  # never written to: they would go another way than their original
         self._packed: set[int] = set()
-        # What was truncated since the agent looked, and since it saved that for certain.
-        self._cut: list[tuple[Life, int]] = []
-        self._cut_unsaved: list[tuple[Life, int]] = []
+        self.unseen = Unseen()
         lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*")
 
     def look(self) -> None:
@@ -53,13 +52,7 @@ class Disk:
 
     @property
     def _unseen_cuts(self) -> list[tuple[Life, int]]:
-        return self._cut if self._lab.app is not None else self._cut_unsaved
-
-    def agent_looked(self) -> None:
-        self._cut.clear()
-
-    def agent_saved(self) -> None:
-        self._cut_unsaved = self._cut[:]
+        return self.unseen.cuts(is_running=self._lab.app is not None)
 
     def exists(self, life: Life) -> bool:
         """Under whatever name: it may be where no path of the input leads."""
@@ -151,8 +144,7 @@ class Disk:
             os.truncate(path, 0)
             assert life is not None
             self._is_copied(life, seen=not life.renamed)
-            self._cut.append((life, path.stat().st_ino))
-            self._cut_unsaved.append((life, path.stat().st_ino))
+            self.unseen.cut(life, path.stat().st_ino)
             life.at.clear()
             self.lives.also_at(life, inode)
             self.lives.begin(name, b"", path.stat().st_ino).reborn = True
@@ -166,6 +158,7 @@ class Disk:
         shutil.copyfile(path, to)
         inode = self._keep(to)
         self._copies.add(inode)
+        self.unseen.copied(inode)
         return inode
 
     def copy(self, name: str) -> None:
@@ -202,6 +195,10 @@ class Disk:
     def move_outside(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
         if path.exists():
+            if path.stat().st_ino in self.unseen.copies:
+                life = self.lives.of(path.stat().st_ino)
+                assert life is not None
+                life.unknown = True  # it comes back under a name that has nothing to do with its original's
             path.rename(self._outside / f"{path.name}-{next(self._serial)}")
 
     def move_back(self, which: int) -> None:

@@ -34,8 +34,8 @@ class EqualDisk(Disk):
         path = self._logs / f"{name}.{generation}"
         life = self.lives.of(path.stat().st_ino) if path.is_file() else None
         super().gzip(name, generation)
-        if life is not None and life.packed and life in self._made_again:
-            life.twin = self._made_again[life]
+        if life is not None and life.packed and life.root in self._made_again:
+            life.root.twin = self._made_again[life.root]
 
     def begin_as(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
         """Another file, whose name has nothing to do with it, begins with the same lines."""
@@ -62,6 +62,8 @@ class EqualDisk(Disk):
         restored = self._own_life(path)
         if restored is not None and len(content) == len(life.content):
             restored.twin = life  # it goes on where that was, as far as it is equal
+        else:
+            self._made_again[restored] = life
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def _own_life(self, path: Path) -> Life | None:

@@ -141,4 +141,39 @@ FAILED_ONCE = [
         LINES,
         [WRITE, ("run", (0, 3)), ("copytruncate", "b.log"), ("write", "b.log", (0,)), ("recreate", "b.log", (0,))],
     ),
+    Program(
+        "rewritten to its size with an equal tail while it was open",
+        LINES | {"header": True, "flush_at_once": True, "disk": True},
+        [
+            ("write_much", "b.log", 20),  # so that all numbers in the other file have two digits
+            *[("write_much", "a.log", 20), ("run", (0.1, 0)), ("truncate", "a.log"), ("write_much", "a.log", 20)],
+        ],
+    ),
+    Program(
+        "a copy beside the file that is written to, older than it",
+        MULTILINE | {"flush_at_once": False},
+        [
+            *[("write", "b.log", (2,)), ("rotate", "b.log"), ("run", (3,)), ("stop",), ("write", "b.log", (2, 5))],
+            *[("copy", "b.log"), ("run", (0.1, 3, 0.1)), ("kill",), ("write", "b.log", (1,))],
+        ],
+        "ndjson joined",
+    ),
+    Program(
+        "a copy in another directory, behind an unfinished message",
+        MULTILINE | {"flush_at_once": False},
+        [
+            *[("write", "b.log", (3, 4)), ("run", (0.005, 0)), ("copytruncate", "b.log")],
+            *[("move_inside", "b.log", 1), ("run", (0.001,))],
+        ],
+    ),
+    Program(
+        "a copy that goes on in a file that was read without it",
+        LINES | {"flush_at_once": True, "gzip": False},
+        [
+            *[("write", "a.log", (2,)), ("settle",), ("write", "a.log", (3,)), ("hold", True)],
+            *[("copytruncate", "a.log"), ("rotate", "a.log"), ("write", "a.log", (2, 6)), ("run", (0.001, 0.001, 3))],
+            ("pause", 1),
+        ],
+        "while",
+    ),
 ]

@@ -110,7 +110,7 @@ class Player:
         for seconds in pauses:
             self._lab.step(seconds)
         if sum(pauses) > CHECK_INTERVAL:
-            self._disk.agent_looked()
+            self._disk.unseen.agent_looked()
 
     def _hold(self, holding: bool) -> None:
         self._start()
@@ -144,7 +144,7 @@ class Player:
         if self._lab.app is not None:
             self._lab.destination.holding = False
             self._lab.stop()
-            self._disk.agent_saved()
+            self._disk.unseen.agent_saved()
             self._ended(killed=False)
 
     def _kill(self) -> None:
@@ -170,7 +170,8 @@ class Player:
             known = min(self._known.get(file_id, 0), len(life.content))
             end = max((stop for _, stop in self._verdict.spans(life)), default=0)
             if unshipped := self._verdict.rest(life, end, known):
-                lost += len(unshipped)
+                # Empty lines before a line that goes on: they may be a message of their own, ended by time.
+                lost += len(unshipped.lstrip(self._program.reading.newline))
                 if not any(file_id in line for line in self._said.lines):
                     silent.append(f"{life}: bytes {end} to {known} (file id {file_id})")
         if silent:

@@ -37,6 +37,10 @@ class Reading:
     joins: bool = False
     squeezes: bool = False
 
+    @property
+    def newline(self) -> bytes:
+        return "\n".encode(self.codec)
+
     def raw(self, line: str) -> bytes:
         """A line of a program, which may have lost its newline, as the file has it."""
         text = line.rstrip("\r\n")
@@ -54,8 +58,7 @@ class Reading:
 
     def line_end(self, raw: bytes) -> int:
         """Where the last whole line ends."""
-        newline = "\n".encode(self.codec)
-        return raw.rfind(newline) + len(newline) if newline in raw else 0
+        return raw.rfind(self.newline) + len(self.newline) if self.newline in raw else 0
 
     def rest(self, raw: bytes, *, at_start: bool = False) -> bytes:
         """Without the messages at the beginning that give no event. `at_start` of a file, lines that go on may belong

@@ -242,6 +242,19 @@ def test_a_successor_of_which_something_was_acknowledged_does_not_wait(line: Lin
     assert line.succession.at_end(old) is old
 
 
+def test_a_file_that_comes_back_is_not_joined_to_what_was_read_without_it(line: Line) -> None:
+    """The copy of one that was truncated, which is met a moment later."""
+    old, new = line.pair()
+    assert line.succession.closed(old) is new
+    acknowledge(read_all(new))
+    copy = line.file("app.log.2")
+    copy.update(continues_in=new.state.id)
+    line.succession.resume([copy], {new.state.id: new})
+    acknowledge(read_all(copy))
+    assert line.succession.at_end(copy) is None
+    assert line.room.books.written[copy.state.id].continues_in is None
+
+
 def test_a_successor_that_is_not_there_is_not_waited_for(line: Line) -> None:
     old = line.file("app.log.1")
     old.update(continues_in="gone")

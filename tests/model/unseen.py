@@ -1,0 +1,29 @@
+"""What was done to files and the agent has not looked at since."""
+
+from tests.model.lives import Life
+
+
+class Unseen:
+    def __init__(self) -> None:
+        self.copies: set[int] = set()  # inodes
+        # What was truncated since the agent looked, and since it saved that for certain: lives, and where they were.
+        self._cut: list[tuple[Life, int]] = []
+        self._cut_unsaved: list[tuple[Life, int]] = []
+
+    def copied(self, inode: int) -> None:
+        self.copies.add(inode)
+
+    def cut(self, life: Life, inode: int) -> None:
+        self._cut.append((life, inode))
+        self._cut_unsaved.append((life, inode))
+
+    def cuts(self, *, is_running: bool) -> list[tuple[Life, int]]:
+        """An agent that does not run has forgotten what it did not save."""
+        return self._cut if is_running else self._cut_unsaved
+
+    def agent_looked(self) -> None:
+        self._cut.clear()
+        self.copies.clear()
+
+    def agent_saved(self) -> None:
+        self._cut_unsaved = self._cut[:]

@@ -84,15 +84,16 @@ class Verdict:
             if told.messages[each.offset] != (each.length, each.message) and not self._lost_its_end(life, each):
                 raise Wrong(f"two messages at one place of {life}: {told.messages[each.offset]} and {each}")
             return
-        if each.offset <= told.last:
+        if each.offset < self._joined_to(life):
+            if not self._is_parted(life):
+                raise Wrong(f"{each} of {life} belongs to the last message of the file before it")
+        elif each.offset <= told.last:
             raise Wrong(f"out of order in {life}: {each} after offset {told.last}")
-        if each.offset < told.end:
+        elif each.offset < told.end:
             raise Wrong(f"{each} overlaps what ends at {told.end} of {life}")
-        if each.offset < self._joined_to(life) and not self._is_parted(life):
-            raise Wrong(f"{each} of {life} belongs to the last message of the file before it")
         end = self._own_end(life, each.offset, each.length, each.message)
         assert end is not None, "it is told by that whose it is"
-        told.last, told.end = each.offset, end
+        told.last, told.end = max(told.last, each.offset), max(told.end, end)
         told.ends[each.offset] = end
         told.messages[each.offset] = (each.length, each.message)
         life.arrived = max(life.arrived, told.end)

@@ -228,12 +228,16 @@ class Verdict:
         return b"" if any(not self._reading.rest(rest + head) for head in heads) else rest
 
     def spans(self, life: Life) -> list[tuple[int, int]]:
-        """What arrived of a life, and what it has in common with what arrived of a copy of it."""
+        """What arrived of a life, and the whole lines of it that arrived of a copy."""
         found = [(0, max(map(self._joined_to, [life, *self._lives.twins(life)])))]
         for told in self.ids.values():
             if told.life is life:
                 found += told.ends.items()
             elif told.life.root is life.root:
                 ours, theirs = bytes(life.content), bytes(told.life.content)
-                found += [(start, end) for start, end in told.ends.items() if ours[start:end] == theirs[start:end]]
+                found += [
+                    (start, end)
+                    for start, end in told.ends.items()
+                    if ours[start:end] == theirs[start:end] and self._reading.line_end(ours[:end]) == end
+                ]
         return found

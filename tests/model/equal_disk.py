@@ -62,6 +62,7 @@ class EqualDisk(Disk):
         restored = self._own_life(path)
         if restored is not None and len(content) == len(life.content):
             restored.twin = life  # it goes on where that was, as far as it is equal
+            restored.altered = content != life.content
         else:
             self._made_again[restored] = life
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

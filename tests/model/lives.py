@@ -30,6 +30,7 @@ class Life:
     sizes: list[int] = field(default_factory=list)  # that it had before it was written to once more
     twin: "Life | None" = None
     renamed: bool = False  # to a name that has nothing to do with the one it had
+    altered: bool = False  # put back with its time and size, but not as it was
     copied: bool = False  # it is in another file now, as a copy or a .gz
     packed: bool = False
     unknown: bool = False  # and by nothing that is seen of that file it can be known

@@ -95,7 +95,7 @@ class Player:
         self._stop()
         self._lab.run_once()
         self._verdict.take()
-        if missing := self._verdict.missing(unfinished_too=True):
+        if missing := self._verdict.coverage.missing(unfinished_too=True):
             raise Wrong(f"after --once: {missing}")
         self._run((0, *[11] * 10))  # with --once nobody looks for what is gone
         self._stop()
@@ -136,9 +136,9 @@ class Player:
         for _ in range(LONGEST):
             self._lab.step(3)
             new = self._verdict.take()
-            if not new and not self._verdict.missing():
+            if not new and not self._verdict.coverage.missing():
                 return
-        raise Wrong(f"does not arrive: {self._verdict.missing()}")
+        raise Wrong(f"does not arrive: {self._verdict.coverage.missing()}")
 
     def _stop(self) -> None:
         if self._lab.app is not None:
@@ -150,6 +150,7 @@ class Player:
     def _kill(self) -> None:
         if self._lab.app is not None:
             self._lab.kill()
+            self._verdict.killed = True
             self._ended(killed=True)
 
     def _ended(self, *, killed: bool) -> None:
@@ -168,8 +169,8 @@ class Player:
             if life.owed is None or self._has_copy(life) or self._disk.exists(life):
                 continue
             known = min(self._known.get(file_id, 0), len(life.content))
-            end = max((stop for _, stop in self._verdict.spans(life)), default=0)
-            if unshipped := self._verdict.rest(life, end, known):
+            end = max((stop for _, stop in self._verdict.coverage.spans(life)), default=0)
+            if unshipped := self._verdict.coverage.rest(life, end, known):
                 # Empty lines before a line that goes on: they may be a message of their own, ended by time.
                 lost += len(unshipped.lstrip(self._program.reading.newline))
                 if not any(file_id in line for line in self._said.lines):

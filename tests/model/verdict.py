@@ -6,30 +6,19 @@ one file id, and one file id one life.
 """
 
 import json
-from dataclasses import dataclass, field
 
 from registry.load import read
 from shipper.event import Batch
 from shipper.source.crawler import Crawler
 from tests.arrivals import Arrived
 from tests.lab import Lab
+from tests.model.coverage import Coverage, Told
 from tests.model.lives import Life, Lives
 from tests.model.readings import Reading
 
 
 class Wrong(AssertionError):
     """The agent did what it never may."""
-
-
-@dataclass
-class Told:
-    """What came under one file id: messages by offset, and the bytes of other lives that were joined to them."""
-
-    life: Life
-    messages: dict[int, tuple[int, str]] = field(default_factory=dict)
-    ends: dict[int, int] = field(default_factory=dict)  # where each ends in the life, by offset
-    last: int = -1
-    end: int = 0
 
 
 class Verdict:
@@ -39,8 +28,10 @@ class Verdict:
         self._lives = lives
         self._reading = reading
         self._header = header
+        self.killed = False
         self._seen = 0
         self._joined: dict[Life, tuple[int, Life]] = {}  # bytes of its head that are the end of a message, and whose
+        self.coverage = Coverage(self.ids, lives, reading, self._joined_to, self._was_altered)
 
     def take(self) -> bool:
         """Look at what is new in the destination and on its way there; whether there was anything."""
@@ -81,7 +72,7 @@ class Verdict:
         life = self._life(each.file_id, each.inode, each.offset, each.length, each.message)
         told = self.ids[each.file_id]
         if each.offset in told.messages:
-            if told.messages[each.offset] != (each.length, each.message) and not self._lost_its_end(life, each):
+            if told.messages[each.offset] != (each.length, each.message) and not self._may_differ(life, each):
                 raise Wrong(f"two messages at one place of {life}: {told.messages[each.offset]} and {each}")
             return
         if each.offset < self._joined_to(life):
@@ -178,6 +169,14 @@ class Verdict:
                 return True
         return False
 
+    def _may_differ(self, life: Life, again: Arrived) -> bool:
+        """Nobody knows what was sent behind the position that was saved before a kill: bytes that were altered there,
+        and have their time, are taken for what they were."""
+        return self._was_altered(life) or self._lost_its_end(life, again)
+
+    def _was_altered(self, life: Life) -> bool:
+        return self.killed and any(each.altered for each in [life, *self._lives.twins(life)])
+
     def _lost_its_end(self, life: Life, again: Arrived) -> bool:
         """A message that a rotation had split is read once more, and the file with its last lines is gone."""
         length, text = self.ids[again.file_id].messages[again.offset]
@@ -201,43 +200,3 @@ class Verdict:
                     self._joined[following] = beyond, life
                     return end
         return None
-
-    def missing(self, *, unfinished_too: bool = False) -> list[str]:
-        """Each life whose messages do not tile what is owed of it, and how."""
-        return [problem for life in self._lives.all if (problem := self._missing(life, unfinished_too))]
-
-    def _missing(self, life: Life, unfinished_too: bool) -> str:
-        content = bytes(life.content)
-        owed = content if life.owed is None else content[: life.owed]
-        whole = unfinished_too and life.owed is None
-        end = max(len(content) if whole else self._reading.line_end(owed), life.arrived)
-        position = 0
-        for start, stop in sorted(self.spans(life)):
-            if start > position and self._reading.rest(content[position:start], at_start=not position):
-                break
-            position = max(position, stop)
-        if self.rest(life, position, end):
-            return f"{life}: missing from {position} on: {content[position:end][:60]!r}"
-        return ""
-
-    def rest(self, life: Life, start: int, end: int) -> bytes:
-        """What of these bytes would have given an event. The last message may go on in another file, and be dropped for
-        what it has there."""
-        rest = self._reading.rest(bytes(life.content[start:end]), at_start=not start)
-        heads = {self._reading.head(bytes(each.content)) for each in self._lives.all} if rest else set()
-        return b"" if any(not self._reading.rest(rest + head) for head in heads) else rest
-
-    def spans(self, life: Life) -> list[tuple[int, int]]:
-        """What arrived of a life, and the whole lines of it that arrived of a copy."""
-        found = [(0, max(map(self._joined_to, [life, *self._lives.twins(life)])))]
-        for told in self.ids.values():
-            if told.life is life:
-                found += told.ends.items()
-            elif told.life.root is life.root:
-                ours, theirs = bytes(life.content), bytes(told.life.content)
-                found += [
-                    (start, end)
-                    for start, end in told.ends.items()
-                    if ours[start:end] == theirs[start:end] and self._reading.line_end(ours[:end]) == end
-                ]
-        return found

@@ -76,6 +76,6 @@ class Coverage:
                 found += [
                     (start, end)
                     for start, end in told.ends.items()
-                    if ours[start:end] == theirs[start:end] and self._reading.line_end(ours[:end]) == end
+                    if ours[start:end] == theirs[start:end] and end in (len(ours), self._reading.line_end(ours[:end]))
                 ]
         return found

@@ -57,7 +57,7 @@ class Scheduler:
 
     def is_awake(self, harvester: Harvester) -> bool:
         """Whether it will be looked at without further news."""
-        return harvester in self._ready or harvester in self._hot
+        return harvester in self._ready or harvester in self._hot or harvester in self._held
 
     def hold(self, saved: Saved, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""

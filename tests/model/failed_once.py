@@ -167,6 +167,15 @@ FAILED_ONCE = [
         ],
     ),
     Program(
+        "a copy in another directory, while the end of a message is being saved",
+        LINES | {"disk": True},
+        [
+            *[("run", (90,)), ("write", "b.log", (6, 6)), ("run", (90, 0.1, 11))],
+            *[("copytruncate", "b.log"), ("move_inside", "b.log", 1)],
+        ],
+        "not included",
+    ),
+    Program(
         "a copy that goes on in a file that was read without it",
         LINES | {"flush_at_once": True, "gzip": False},
         [

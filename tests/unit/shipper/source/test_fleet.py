@@ -302,16 +302,18 @@ def test_what_is_gone_is_known_with_the_time_at_which_it_was_modified_last(room:
 
 
 def test_an_open_file_that_holds_something_else_is_seen_when_it_would_be_looked_at_anyway(room: Room) -> None:
-    asleep, awake, gone, as_read = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcd")
-    for harvester in (asleep, awake, gone):
+    asleep, awake, gone, as_read, held = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcde")
+    for harvester in (asleep, awake, gone, held):
         room.write(os.path.basename(harvester.state.path), b"new\n")
         os.utime(harvester.state.path, ns=(1, 12345))
     room.scheduler.wake(awake)
     room.scheduler.wake(as_read)
     gone.gone = RENAMED
+    room.scheduler.hold(room.books.save([held.state]), held)  # until that is on disk
     assert {(state.id, state.modified) for state in room.fleet.rewritten()} == {
         (awake.state.id, 12345),
         (gone.state.id, 12345),
+        (held.state.id, 12345),
     }
 
 

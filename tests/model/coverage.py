@@ -64,7 +64,7 @@ class Coverage:
         return b"" if any(not self._reading.rest(rest + head) for head in heads) else rest
 
     def spans(self, life: Life) -> list[tuple[int, int]]:
-        """What arrived of a life, and the whole lines of it that arrived of a copy."""
+        """What arrived of a life, and what of it arrived of a copy: whole lines, or all up to where it ends."""
         found = [(0, max(map(self._joined_to, [life, *self._lives.twins(life)])))]
         if self._was_altered(life):
             found.append((0, life.arrived))
@@ -76,6 +76,8 @@ class Coverage:
                 found += [
                     (start, end)
                     for start, end in told.ends.items()
-                    if ours[start:end] == theirs[start:end] and end in (len(ours), self._reading.line_end(ours[:end]))
+                    if start < len(ours)
+                    and ours[start:end] == theirs[start : min(end, len(ours))]
+                    and (end >= len(ours) or end == self._reading.line_end(ours[:end]))
                 ]
         return found

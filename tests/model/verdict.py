@@ -178,10 +178,11 @@ class Verdict:
         return self.killed and any(each.altered for each in [life, *self._lives.twins(life)])
 
     def _lost_its_end(self, life: Life, again: Arrived) -> bool:
-        """A message that a rotation had split is read once more, and the file with its last lines is gone."""
+        """A message that a rotation had split is read once more, and the file with its last lines is gone, or that with
+        its first ones is compressed: no message goes on behind the end of a .gz."""
         length, text = self.ids[again.file_id].messages[again.offset]
         gone = any(following.owed is not None for following in self._joined)
-        return gone and again.offset + length > len(life.content) and text.startswith(again.message)
+        return (gone or life.packed) and again.offset + length > len(life.content) and text.startswith(again.message)
 
     def _fits(self, life: Life, offset: int, length: int, text: str) -> bool:
         return self._own_end(life, offset, length, text) is not None

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench import scale, shapes, sink, speed
 from bench.contenders import available
 from bench.runs import Runs, broker, say
-from config.units import parse_duration, parse_size
+from config.text.units import parse_duration, parse_size
 
 LINES = 1_000_000
 

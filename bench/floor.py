@@ -8,7 +8,7 @@ import sys
 from confluent_kafka import KafkaError, Message, Producer
 
 from bench.data import line
-from config.model import KafkaOutput
+from config.shipper.model import KafkaOutput
 from shipper.event import Batch, Constants, Messages, Source
 from shipper.output.encode import Encoder
 from shipper.output.kafka_settings import settings

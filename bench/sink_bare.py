@@ -20,8 +20,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from config.load import load
 from config.sink.model import SinkConfig
+from config.yaml.load import load
 from spark_sink.kafka import source
 from spark_sink.layout import of_lines, prepare
 from spark_sink.session import open_session

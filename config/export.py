@@ -13,11 +13,11 @@ from typing import Any, get_args, get_origin
 import yaml
 
 from config.errors import ConfigError
-from config.load import read
-from config.model import ShipperConfig
-from config.raw import RawMaps
-from config.report import Report, Spot, dotted
-from config.schema import options
+from config.shipper.model import ShipperConfig
+from config.yaml.load import read
+from config.yaml.raw import RawMaps
+from config.yaml.report import Report, Spot, dotted
+from config.yaml.schema import options
 
 MASK = "xxxxx"
 _SECRET = re.compile(

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from config.model import ShipperConfig
-from config.schema import Kinds, Named, Option, options
+from config.shipper.model import ShipperConfig
 from config.sink.model import SinkConfig
 from config.sink.times import parse_span
-from config.units import parse_duration, parse_duration_or_never, parse_size
+from config.text.units import parse_duration, parse_duration_or_never, parse_size
+from config.yaml.schema import Kinds, Named, Option, options
 
 Schema = dict[str, Any]
 _NAMES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "switch"}

@@ -13,23 +13,23 @@ from dataclasses import is_dataclass
 from textwrap import fill
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from config.composing import MAX_DEPTH, MAX_VALUES
-from config.conditions import ConditionConfig
-from config.encodings import parse_encoding
-from config.expand import MAX_NESTED
-from config.model import INPUT_KINDS, ShipperConfig
-from config.parsers import PARSERS
-from config.patterns import parse_pattern
-from config.processors import PROCESSORS
-from config.processors.host_metadata import parse_ttl
-from config.regular_file import MAX_BYTES
-from config.report import dotted
-from config.schema import Kinds, Named, Option, options
+from config.shipper.conditions import ConditionConfig
+from config.shipper.model import INPUT_KINDS, ShipperConfig
+from config.shipper.parsers import PARSERS
+from config.shipper.processors import PROCESSORS
+from config.shipper.processors.host_metadata import parse_ttl
 from config.sink.model import SinkConfig
 from config.sink.tables import BUILT_IN
 from config.sink.times import Span, parse_span, parse_timestamp, readable_span
-from config.units import Size, parse_duration, parse_duration_or_never, parse_size
-from config.variables import MAX_CHAIN
+from config.text.encodings import parse_encoding
+from config.text.patterns import parse_pattern
+from config.text.units import Size, parse_duration, parse_duration_or_never, parse_size
+from config.yaml.composing import MAX_DEPTH, MAX_VALUES
+from config.yaml.expand import MAX_NESTED
+from config.yaml.regular_file import MAX_BYTES
+from config.yaml.report import dotted
+from config.yaml.schema import Kinds, Named, Option, options
+from config.yaml.variables import MAX_CHAIN
 
 FIRST_RELEASE = "0.1"
 _TYPES: dict[Any, str] = {

@@ -10,8 +10,8 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import SparkSession
 
-from config.load import load
 from config.sink.model import SinkConfig
+from config.yaml.load import load
 from demo.compare import Arrived
 from demo.site import Site
 from spark_sink.session import open_session

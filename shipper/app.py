@@ -16,9 +16,9 @@ from pathlib import Path
 
 from watchdog.observers.inotify_c import InotifyFD
 
-from config.model import ConsoleOutput as ConsoleConfig
-from config.model import KafkaOutput as KafkaConfig
-from config.model import ShipperConfig
+from config.shipper.model import ConsoleOutput as ConsoleConfig
+from config.shipper.model import KafkaOutput as KafkaConfig
+from config.shipper.model import ShipperConfig
 from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.store import Store
@@ -40,10 +40,10 @@ from shipper.record import Agent
 from shipper.reload import Reading, Reloader
 from shipper.source.base import FileSource
 from shipper.source.crawler import Crawler
-from shipper.source.pending import PendingBytes
-from shipper.source.scheduler import Scheduler
+from shipper.source.discovery.watch import Inotify, Watcher
+from shipper.source.reading.pending_bytes import PendingBytes
+from shipper.source.reading.scheduler import Scheduler
 from shipper.source.stdin import StdinCrawler, StreamWatcher, open_stdin
-from shipper.source.watch import Inotify, Watcher
 from shipper.summary import Summary
 from shipper.wake import Wake
 

@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from config.errors import ConfigError
-from config.load import load
-from config.model import ShipperConfig
-from config.permissions import check_permissions
-from config.units import parse_duration
+from config.shipper.model import ShipperConfig
+from config.text.units import parse_duration
+from config.yaml.load import load
+from config.yaml.permissions import check_permissions
 from registry.errors import RegistryError
 from shipper import app, logs
 from shipper.config_commands import ConfigCommands

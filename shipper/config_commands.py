@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from config.export import export
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
 from shipper import app
 from shipper.clock import SystemClock
 from shipper.errors import StartError

@@ -12,8 +12,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from config.errors import ConfigError
-from config.included import ConfigInputs, Content
-from config.model import ShipperConfig
+from config.shipper.included import ConfigInputs, Content
+from config.shipper.model import ShipperConfig
 from shipper.errors import StartError
 from shipper.long_lived import long_lived
 

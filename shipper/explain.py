@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Any, get_args
 
-from config.conditions import ConditionConfig, flat
-from config.model import ConsoleOutput, FileOutput, InputConfig, KafkaOutput, ShipperConfig
-from config.parsers import PARSERS
-from config.processors import AnyProcessor, Branch
-from config.schema import Option, options
-from config.units import Duration, readable_duration
-from shipper.source.discover import FileKey, Scanner, ScanOptions
+from config.shipper.conditions import ConditionConfig, flat
+from config.shipper.model import ConsoleOutput, FileOutput, InputConfig, KafkaOutput, ShipperConfig
+from config.shipper.parsers import PARSERS
+from config.shipper.processors import AnyProcessor, Branch
+from config.text.units import Duration, readable_duration
+from config.yaml.schema import Option, options
+from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
 from shipper.visible import visible
 
 COLUMN = 12

@@ -1,14 +1,14 @@
 """From a configuration to the inputs that read: what the crawler gets at the start, and again at each reload."""
 
-from config.model import InputConfig, ShipperConfig
-from config.model import KafkaOutput as KafkaConfig
+from config.shipper.model import InputConfig, ShipperConfig
+from config.shipper.model import KafkaOutput as KafkaConfig
 from registry.registrar import Registrar
 from shipper.event import Doc
 from shipper.output.kafka_settings import ENVELOPE
 from shipper.processor import chain
 from shipper.processor.base import Surroundings
 from shipper.record import static_members
-from shipper.source.input import Input
+from shipper.source.reading.factory import Input
 
 UNLIMITED = 2**31
 

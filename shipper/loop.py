@@ -16,9 +16,9 @@ from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.reader.gzip_file import CompressionError
 from shipper.source.base import FileSource
-from shipper.source.harvester import Harvester
-from shipper.source.pending import PendingBytes
-from shipper.source.scheduler import Scheduler
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.pending_bytes import PendingBytes
+from shipper.source.reading.scheduler import Scheduler
 from shipper.wake import Wake
 
 # So that acknowledgements are taken in between, and the queue's bound is looked at. Small reads are many files' news;

@@ -7,7 +7,7 @@ from pathlib import Path
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from config.model import ConsoleOutput, FileOutput, KafkaOutput
+from config.shipper.model import ConsoleOutput, FileOutput, KafkaOutput
 from shipper.output.kafka_errors import ADVICE
 from shipper.output.kafka_settings import new_client, settings
 

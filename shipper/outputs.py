@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from config.model import ConsoleOutput as ConsoleConfig
-from config.model import FileOutput as FileConfig
-from config.model import KafkaOutput as KafkaConfig
-from config.model import ShipperConfig
+from config.shipper.model import ConsoleOutput as ConsoleConfig
+from config.shipper.model import FileOutput as FileConfig
+from config.shipper.model import KafkaOutput as KafkaConfig
+from config.shipper.model import ShipperConfig
 from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.inputs import UNLIMITED, record_limit

@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from config.model import InputConfig, ShipperConfig
-from config.processors import AnyProcessor, Branch
+from config.shipper.model import InputConfig, ShipperConfig
+from config.shipper.processors import AnyProcessor, Branch
+from config.text.globs import matches, parse
 from registry.state import FileState
 from shipper.errors import StartError
 from shipper.event import Batch, Messages
@@ -31,9 +32,8 @@ from shipper.processor import chain
 from shipper.processor.base import Surroundings
 from shipper.reader import line
 from shipper.reader.log_file import LogFile
-from shipper.source.content import Plain
-from shipper.source.glob_pattern import matches, parse
-from shipper.source.input import Input
+from shipper.source.identity.content import Plain
+from shipper.source.reading.factory import Input
 from shipper.visible import visible
 
 # What is the same for every event of the file, and says nothing about the line.

@@ -8,15 +8,15 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from config.model import ShipperConfig
-from config.schema import options
+from config.shipper.model import ShipperConfig
+from config.yaml.schema import options
 from shipper.clock import Clock
 from shipper.config_look import Look, Seen, Start, on_a_thread
 from shipper.errors import StartError
 from shipper.inputs import Inputs
 from shipper.long_lived import long_lived
 from shipper.source.crawler import Crawler
-from shipper.source.input import Input
+from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
 

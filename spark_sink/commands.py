@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from config.load import load
 from config.sink.model import SinkConfig
+from config.yaml.load import load
 from spark_sink.report import Report
 
 Work = Callable[[SinkConfig, Report], int]

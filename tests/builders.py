@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from config.model import InputConfig, MultilineConfig, ParserConfig
+from config.shipper.model import InputConfig, MultilineConfig, ParserConfig
 from shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
 from shipper.output.encode import Encoder
 from shipper.record import Agent, file_member, members

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from config.model import (
+from config.shipper.model import (
     CloseConfig,
     ConsoleOutput,
     InputConfig,

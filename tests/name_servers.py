@@ -9,7 +9,7 @@ import dns.message
 import dns.rcode
 import dns.rrset
 
-from config.processors.dns import DnsConfig
+from config.shipper.processors.dns import DnsConfig
 from shipper.processor.base import Surroundings
 from shipper.processor.metadata.dns import Dns
 from shipper.processor.metadata.lookups import Lookups

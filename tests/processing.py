@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from config.load import load
-from config.processors import PROCESSORS, AnyProcessor
+from config.shipper.processors import PROCESSORS, AnyProcessor
+from config.yaml.load import load
 from shipper.clock import Clock
 from shipper.event import Batch, Doc
 from shipper.json_fields import copied

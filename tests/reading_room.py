@@ -13,20 +13,20 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
-from shipper.source.birth import born
-from shipper.source.cleaning import Cleaning
-from shipper.source.content import part_of
-from shipper.source.discover import FileKey, Found
-from shipper.source.entries import Claim, Entries
-from shipper.source.fleet import Fleet
-from shipper.source.harvester import Harvester
-from shipper.source.identity import fingerprint, name_of_file, tail_hash
-from shipper.source.input import Input
-from shipper.source.opened import Opened
-from shipper.source.prefix import Prefix
-from shipper.source.scheduler import Scheduler
-from shipper.source.survey import Wanted
-from shipper.source.watch import Watcher
+from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.survey import Wanted
+from shipper.source.discovery.watch import Watcher
+from shipper.source.identity.birth import born
+from shipper.source.identity.content import part_of
+from shipper.source.identity.entries import Claim, Entries
+from shipper.source.identity.fingerprint import fingerprint, name_of_file, tail_hash
+from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.prefix import Prefix
+from shipper.source.lifecycle.cleaning import Cleaning
+from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.scheduler import Scheduler
 from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
 from tests.watches import Watches

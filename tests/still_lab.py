@@ -8,7 +8,7 @@ from pathlib import Path
 
 from registry.registrar import Registrar
 from shipper.app import Threads
-from shipper.source.watch import Inotify
+from shipper.source.discovery.watch import Inotify
 from tests.lab import Lab
 
 # To close an inotify instance takes the kernel some 10 ms, a fourth of a program's time.

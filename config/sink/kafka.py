@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from config.checks import Finding
-from config.kafka import addresses
-from config.kafka_security import SaslConfig
+from config.shipper.kafka import addresses
+from config.shipper.kafka_security import SaslConfig
 from config.sink.security import SourceSslConfig
-from config.units import Duration
+from config.text.units import Duration
 
 Raw = dict[str, str | int | float | bool]
 # Options of Spark's source that would take away what other options say, and what the checks and the tables rely on.

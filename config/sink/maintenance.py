@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from config.checks import Finding
 from config.sink.times import DAY, HOUR, Span, readable_span
-from config.units import Size
+from config.text.units import Size
 
 _SAFE = 7 * DAY  # what Delta itself insists on
 

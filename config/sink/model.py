@@ -24,7 +24,7 @@ from config.sink.paths import Place, base_is_fixed, collisions, normal, normal_p
 from config.sink.tables import ColumnConfig, TableConfig, clustering, columns_agree
 from config.sink.times import Timestamp
 from config.sink.views import ViewConfig, views_agree
-from config.units import Duration
+from config.text.units import Duration
 
 _MAX_DELAY = 900.0
 

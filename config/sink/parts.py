@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from config.checks import Finding, not_blank
-from config.logs import LoggingConfig, LogMetricsConfig
+from config.shipper.logs import LoggingConfig, LogMetricsConfig
 from config.sink.kafka import Raw
 from config.sink.tables import fixed_path
 from config.sink.times import DAY, HOUR, Span
-from config.units import Duration
+from config.text.units import Duration
 
 LostOffsets = Literal["fail", "continue"]
 

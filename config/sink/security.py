@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from config.checks import Finding
-from config.kafka_security import SslConfig
+from config.shipper.kafka_security import SslConfig
 
 _JAVA: dict[str, Any] = {
     "doc": "Accepted and not used: Java chooses.",

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from config.checks import Finding, not_blank
 from config.sink.tables import fixed_path, identifier, identifiers
-from config.units import Duration
+from config.text.units import Duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

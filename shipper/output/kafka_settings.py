@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import Producer as ConfluentProducer
 
-from config.model import KafkaOutput
+from config.shipper.model import KafkaOutput
 from shipper.errors import StartError
 from shipper.output.kafka import Producer
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
 from registry.files import DiskFiles
 from shipper.positions.forget import confirm_at_terminal, forget
 from shipper.positions.heads import Fingerprinting

@@ -13,9 +13,9 @@ from shipper.errors import ShipperError
 from shipper.positions.filebeat import Position
 from shipper.positions.heads import Directory, Fingerprinting, Heads, Refused, opened
 from shipper.reader.gzip_file import GzipFile, is_gzip
-from shipper.source.content import content_of
-from shipper.source.discover import FileKey
-from shipper.source.identity import fingerprint, tail_hash
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.identity.content import content_of
+from shipper.source.identity.fingerprint import fingerprint, tail_hash
 
 # How the last byte of a line can look: LF and CR, also in UTF-16 (0), and the last of NEL, LS and PS in UTF-8.
 LINE_ENDS = b"\n\r\0\x85\xa8\xa9"

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from config.encodings import padding_unit
-from config.model import InputConfig
+from config.shipper.model import InputConfig
+from config.text.encodings import padding_unit
 from registry.files import DiskFiles
 from registry.state import FileState
 from registry.store import Store
@@ -22,9 +22,9 @@ from shipper.positions.forget import open_alone
 from shipper.positions.heads import Fingerprinting, Refused, opened
 from shipper.positions.locate import Locator
 from shipper.record import readable_path
-from shipper.source.content import content_of, part_of
-from shipper.source.discover import FileKey, Scanner, ScanOptions
-from shipper.source.identity import name_of_file
+from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
+from shipper.source.identity.content import content_of, part_of
+from shipper.source.identity.fingerprint import name_of_file
 from shipper.visible import visible
 
 ALL_TAKEN = 0

@@ -13,7 +13,7 @@ from registry.load import read
 from registry.state import FileState
 from shipper.errors import StartError
 from shipper.record import readable_path
-from shipper.source.opened import opened_plain
+from shipper.source.identity.opened_file import opened_plain
 from shipper.visible import visible
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 
-from config.processors import AnyProcessor, Branch
+from config.shipper.processors import AnyProcessor, Branch
 from shipper.event import Batch, Growth
 from shipper.metrics import Metrics
 from shipper.processor import conditions

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.conditions import ConditionConfig, bound, flat
-from config.patterns import column_searcher, searcher
+from config.shipper.conditions import ConditionConfig, bound, flat
+from config.text.patterns import column_searcher, searcher
 from shipper.processor.base import Condition
 from shipper.processor.events import Events
 from shipper.processor.fields import MISSING, Path, path_of, roots

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from config.processors import AnyProcessor, Branch
-from config.processors.decoding import DecompressGzipFieldConfig
+from config.shipper.processors import AnyProcessor, Branch
+from config.shipper.processors.decoding import DecompressGzipFieldConfig
 from shipper.event import Growth
 
 DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes

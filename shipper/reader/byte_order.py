@@ -4,7 +4,7 @@ import codecs
 import errno
 from collections.abc import Callable
 
-from config.encodings import LineTerminator
+from config.text.encodings import LineTerminator
 from shipper.reader.codec import Utf16
 
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}

@@ -1,11 +1,11 @@
 """How the readers are nested, innermost first. This page is the one place that knows all of them."""
 
-from config.container_parser import ContainerConfig
-from config.model import InputConfig
-from config.multiline import MultilineConfig
-from config.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.parsers import ParserConfig
-from config.syslog_parser import SyslogConfig
+from config.shipper.container_parser import ContainerConfig
+from config.shipper.model import InputConfig
+from config.shipper.multiline import MultilineConfig
+from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.shipper.parsers import ParserConfig
+from config.shipper.syslog_parser import SyslogConfig
 from shipper.clock import Clock
 from shipper.event import Doc
 from shipper.metrics import Metrics

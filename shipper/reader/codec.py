@@ -9,7 +9,7 @@ nothing is damaged. Raw lengths come from the lengths of the texts wherever thes
 import codecs
 from typing import Protocol
 
-from config.encodings import CHARACTERS, LineTerminator, charset_of, encoded_terminator
+from config.text.encodings import CHARACTERS, LineTerminator, charset_of, encoded_terminator
 from shipper.event import Messages
 from shipper.reader.terminator import Terminator, run
 

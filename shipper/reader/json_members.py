@@ -8,7 +8,7 @@ repeats by them: what a JSON's `log` holds under these names, or a `log` that is
 
 from typing import Any
 
-from config.ndjson import NdjsonConfig
+from config.shipper.ndjson import NdjsonConfig
 from shipper.event import Doc
 from shipper.json_fields import ConflictError, add_error, copied, expand, merge, settle, take, without_null
 

@@ -8,7 +8,7 @@ several: a little more than the limit, so that the `LimitReader` sees that it is
 import os
 from functools import partial
 
-from config.encodings import LineTerminator, charset_of
+from config.text.encodings import LineTerminator, charset_of
 from shipper.event import TRUNCATED, Messages
 from shipper.reader import gzip_file
 from shipper.reader.base import RawFile

@@ -9,7 +9,7 @@ does the position.
 import sys
 from itertools import pairwise
 
-from config.multiline import MultilineConfig
+from config.shipper.multiline import MultilineConfig
 from shipper.clock import Clock
 from shipper.event import MULTILINE, Messages
 from shipper.reader.base import Reader

@@ -7,8 +7,8 @@ many the message under way has, and whether the last of them asked for another.
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from config.multiline import MultilineConfig
-from config.patterns import column_searcher
+from config.shipper.multiline import MultilineConfig
+from config.text.patterns import column_searcher
 
 # The texts of a run's lines, each line being shown once, and how many lines the message under way has -> the indices
 # before which a message ends, ascending: 0 for the one under way, the number of lines for one that ends with the run.

@@ -9,7 +9,7 @@ import logging
 
 import orjson
 
-from config.ndjson import NdjsonConfig
+from config.shipper.ndjson import NdjsonConfig
 from shipper.clock import Clock
 from shipper.event import Doc, Messages
 from shipper.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse

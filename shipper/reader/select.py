@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from config.patterns import column_searcher
+from config.text.patterns import column_searcher
 from shipper.event import Messages
 from shipper.metrics import Metrics
 from shipper.reader.base import Reader

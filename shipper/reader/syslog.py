@@ -5,8 +5,8 @@ What is no message of syslog stays as it is, and says so in its `error.message`.
 
 import logging
 
-from config.syslog_parser import SyslogConfig
-from config.timezones import zone_of
+from config.shipper.syslog_parser import SyslogConfig
+from config.text.timezones import zone_of
 from shipper import syslog_format
 from shipper.clock import Clock
 from shipper.event import Doc, Messages

@@ -6,9 +6,9 @@ from typing import Protocol
 from shipper.errors import Truncated
 from shipper.event import Batch
 from shipper.reader.gzip_file import CompressionError
-from shipper.source.discover import FileKey
-from shipper.source.harvester import Harvester
-from shipper.source.problems import Problems
+from shipper.source.discovery.problems import Problems
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.reading.harvester import Harvester
 
 
 class FileSource(Protocol):

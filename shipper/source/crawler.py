@@ -7,29 +7,29 @@ from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.reader.gzip_file import CompressionError
-from shipper.source.cleaning import Cleaning
-from shipper.source.closer import Closer
-from shipper.source.copies import Copies
-from shipper.source.deletion import Deletions
-from shipper.source.discover import FileKey
-from shipper.source.entries import Entries
-from shipper.source.exchange import Exchange
-from shipper.source.fleet import Fleet
-from shipper.source.harvester import Harvester
-from shipper.source.ignoring import Ignoring
-from shipper.source.input import Input
-from shipper.source.intake import Intake
-from shipper.source.launch import Launcher, Places
-from shipper.source.opener import Opener
-from shipper.source.plan import MOVED, RENAMED, plan
-from shipper.source.problems import Problems
-from shipper.source.renaming import end_renamed
-from shipper.source.scheduler import Scheduler
-from shipper.source.succession import Succession
-from shipper.source.survey import Survey, Wanted
-from shipper.source.truncation import last_message
-from shipper.source.unwatched import wake_unwatched
-from shipper.source.watch import Watcher
+from shipper.source.discovery.problems import Problems
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.survey import Survey, Wanted
+from shipper.source.discovery.watch import Watcher
+from shipper.source.identity.copy_detector import Copies
+from shipper.source.identity.entries import Entries
+from shipper.source.identity.resolver import Opener
+from shipper.source.lifecycle.cleaning import Cleaning
+from shipper.source.lifecycle.closing import Closer
+from shipper.source.lifecycle.deletion import Deletions
+from shipper.source.lifecycle.ignoring import Ignoring
+from shipper.source.lifecycle.input_swap import Exchange
+from shipper.source.lifecycle.intake import Intake
+from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.lifecycle.plan import MOVED, RENAMED, plan
+from shipper.source.lifecycle.renaming import end_renamed
+from shipper.source.lifecycle.starting import Launcher, Places
+from shipper.source.lifecycle.truncation import last_message
+from shipper.source.lifecycle.unwatched import wake_unwatched
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.scheduler import Scheduler
+from shipper.source.reading.succession import Succession
 
 
 class Crawler:

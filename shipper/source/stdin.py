@@ -19,12 +19,12 @@ from shipper.errors import ShipperError, StartError
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.reader.stream import Stream
-from shipper.source.discover import FileKey
-from shipper.source.harvester import Harvester
-from shipper.source.input import Input
-from shipper.source.prefix import Trail
-from shipper.source.problems import Problems
-from shipper.source.scheduler import Scheduler
+from shipper.source.discovery.problems import Problems
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.identity.prefix import Trail
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 

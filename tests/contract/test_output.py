@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from config.model import KafkaOutput as KafkaConfig
+from config.shipper.model import KafkaOutput as KafkaConfig
 from shipper.backoff import Backoff
 from shipper.clock import SystemClock
 from shipper.event import Batch

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka.cimpl import TopicPartition
 from pyspark.sql import SparkSession
 
-from config.kafka_security import SaslConfig
+from config.shipper.kafka_security import SaslConfig
 from config.sink.kafka import KafkaSource
 from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig

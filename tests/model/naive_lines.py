@@ -3,7 +3,7 @@ byte, line by line."""
 
 from dataclasses import dataclass
 
-from config.encodings import LineTerminator
+from config.text.encodings import LineTerminator
 from shipper.event import TRUNCATED
 from tests.model.naive_reader import Message
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from config.model import InputConfig, MultilineConfig
+from config.shipper.model import InputConfig, MultilineConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from config.conditions import ConditionConfig
-from config.container_parser import ContainerConfig
-from config.model import MultilineConfig
-from config.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.processors.adding import AddFieldsConfig
-from config.processors.moving import DropEventConfig
+from config.shipper.conditions import ConditionConfig
+from config.shipper.container_parser import ContainerConfig
+from config.shipper.model import MultilineConfig
+from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.shipper.processors.adding import AddFieldsConfig
+from config.shipper.processors.moving import DropEventConfig
 from tests.builders import multiline
 
 Parts = tuple[str, bool]  # the text of a line, and whether the message's next line follows without a newline

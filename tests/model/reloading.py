@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from config.model import InputConfig, ShipperConfig
+from config.shipper.model import InputConfig, ShipperConfig
 from shipper.app import build
 from shipper.reload import Reading
-from shipper.source.harvester import Harvester
+from shipper.source.reading.harvester import Harvester
 from shipper.wake import Wake
 from tests.lab import Lab
 

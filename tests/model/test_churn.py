@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from shipper.source.cleaning import BOOT_TIME
 from shipper.source.crawler import Crawler
-from shipper.source.entries import KEPT_FOR
+from shipper.source.identity.entries import KEPT_FOR
+from shipper.source.lifecycle.cleaning import BOOT_TIME
 from tests.lab import CHECK_INTERVAL, Lab
 
 

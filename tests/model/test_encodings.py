@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.encodings import LineTerminator
+from config.text.encodings import LineTerminator
 from shipper.reader import line
 from shipper.reader.base import Reader
 from shipper.reader.limit import LimitReader

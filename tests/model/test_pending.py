@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from config.model import ShipperConfig
-from config.multiline import MultilineConfig
-from config.queues import MemQueue, QueueConfig
+from config.shipper.model import ShipperConfig
+from config.shipper.multiline import MultilineConfig
+from config.shipper.queues import MemQueue, QueueConfig
 from tests.lab import Lab
 
 MIB = 1024**2

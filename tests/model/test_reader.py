@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.model import InputConfig, MultilineConfig
+from config.shipper.model import InputConfig, MultilineConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.reader import chain
 from shipper.reader.base import Reader

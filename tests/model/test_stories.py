@@ -4,10 +4,10 @@ import json
 import os
 from pathlib import Path
 
-from config.model import DeleteConfig
+from config.shipper.model import DeleteConfig
 from registry.load import read
 from shipper.source.crawler import Crawler
-from shipper.source.scheduler import HOT_INTERVAL
+from shipper.source.reading.scheduler import HOT_INTERVAL
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
 

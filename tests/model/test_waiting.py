@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from config.processors.dns import DnsConfig
+from config.shipper.processors.dns import DnsConfig
 from shipper.event import Batch, Growth, Source
 from shipper.metrics import Metrics
 from shipper.pipeline.acks import Ledger

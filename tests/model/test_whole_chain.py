@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import pytest
 
-from config.container_parser import ContainerConfig, ContainerStream
-from config.encodings import LineTerminator
-from config.model import InputConfig, MultilineConfig, ParserConfig
-from config.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.syslog_parser import SyslogConfig
+from config.shipper.container_parser import ContainerConfig, ContainerStream
+from config.shipper.model import InputConfig, MultilineConfig, ParserConfig
+from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.shipper.syslog_parser import SyslogConfig
+from config.text.encodings import LineTerminator
 from shipper.event import Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain

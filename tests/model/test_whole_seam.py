@@ -10,7 +10,7 @@ import pytest
 
 from shipper.event import Messages
 from shipper.reader import line
-from shipper.source.harvester import Harvester
+from shipper.source.reading.harvester import Harvester
 from shipper.testing import ManualClock
 from tests.model.seeds import seeds
 from tests.model.test_parsers import drain

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from config.load import load
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
+from config.yaml.load import load
 from registry.load import read
 from registry.state import FileState
 from tests.lab import Lab

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from config.processors.adding import AddFieldsConfig, AddIdConfig, AddLabelsConfig, AddLocaleConfig, AddTagsConfig
+from config.shipper.processors.adding import (
+    AddFieldsConfig,
+    AddIdConfig,
+    AddLabelsConfig,
+    AddLocaleConfig,
+    AddTagsConfig,
+)
 from shipper.clock import Clock
 from shipper.json_fields import copied
 from shipper.processor.events import Event, Events, all_of

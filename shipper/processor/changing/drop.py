@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from config.patterns import searcher
-from config.processors.moving import DropFieldsConfig, IncludeFieldsConfig, pattern_of
+from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig, pattern_of
+from config.text.patterns import searcher
 from shipper.json_fields import copied
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.fields import MISSING, Path, dotted, find, path_of, roots, store

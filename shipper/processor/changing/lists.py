@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from config.conditions import flat
-from config.processors.adding import AppendConfig
-from config.processors.values import ExtractArrayConfig
+from config.shipper.conditions import flat
+from config.shipper.processors.adding import AppendConfig
+from config.shipper.processors.values import ExtractArrayConfig
 from shipper.json_fields import copied
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Step, value_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from config.processors.moving import CopyFieldsConfig, FromToConfig, MoveFieldsConfig, RenameConfig
+from config.shipper.processors.moving import CopyFieldsConfig, FromToConfig, MoveFieldsConfig, RenameConfig
 from shipper.json_fields import copied
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Saved, Step, value_of

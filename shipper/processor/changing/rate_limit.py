@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from config.processors.moving import RateLimitConfig, parse_rate
+from config.shipper.processors.moving import RateLimitConfig, parse_rate
 from shipper.clock import Clock
 from shipper.processor.events import Events
 from shipper.processor.fields import MISSING, path_of, roots

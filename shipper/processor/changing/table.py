@@ -1,6 +1,6 @@
 """Which class does the work of which configuration: what sets, moves and drops fields and events."""
 
-from config.processors import adding, moving, values
+from config.shipper.processors import adding, moving, values
 from shipper.processor.base import Table
 from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags
 from shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields

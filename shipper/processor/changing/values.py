@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_plus
 
-from config.patterns import finder, group_names
-from config.processors.values import (
+from config.shipper.processors.values import (
     ConversionConfig,
     ConvertConfig,
     ReplaceConfig,
@@ -15,6 +14,7 @@ from config.processors.values import (
     UrldecodeConfig,
     UrlFieldConfig,
 )
+from config.text.patterns import finder, group_names
 from shipper.event import TRUNCATED
 from shipper.json_fields import copied
 from shipper.processor.events import Event

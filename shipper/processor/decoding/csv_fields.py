@@ -4,7 +4,7 @@ As Go's reader does with "lazy quotes", which Filebeat uses: a quote within a va
 value ends it only before a separator or the end. Python's module does otherwise.
 """
 
-from config.processors.decoding import DecodeCsvFieldsConfig
+from config.shipper.processors.decoding import DecodeCsvFieldsConfig
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Step, value_of
 from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of

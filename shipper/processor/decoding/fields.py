@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from config.processors.decoding import (
+from config.shipper.processors.decoding import (
     DecodeBase64FieldConfig,
     DecodeDurationConfig,
     DecompressGzipFieldConfig,

@@ -7,7 +7,7 @@ from typing import Any
 
 import xxhash
 
-from config.processors.deriving import FingerprintConfig
+from config.shipper.processors.deriving import FingerprintConfig
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 from shipper.processor.numbers import real_text

@@ -3,7 +3,7 @@ with the parser `ndjson` (shipper/json_fields.py)."""
 
 from typing import Any
 
-from config.processors.decoding import DecodeJsonFieldsConfig
+from config.shipper.processors.decoding import DecodeJsonFieldsConfig
 from shipper.event import Doc
 from shipper.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, settle, take
 from shipper.metrics import Metrics

@@ -1,6 +1,6 @@
 """Which class does the work of which configuration: what decodes and derives values."""
 
-from config.processors import decoding, deriving
+from config.shipper.processors import decoding, deriving
 from shipper.processor.base import Table
 from shipper.processor.decoding.community_id import CommunityId
 from shipper.processor.decoding.csv_fields import csv_fields

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from config.processors.dns import DnsConfig
+from config.shipper.processors.dns import DnsConfig
 from shipper.processor.base import Surroundings
 from shipper.processor.events import Events
 from shipper.processor.fields import MISSING, FieldError, Path, path_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
-from config.processors.runtime_metadata import AddDockerMetadataConfig
+from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
 from shipper.processor.base import Surroundings

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 import psutil
 
-from config.processors.host_metadata import AddHostMetadataConfig
+from config.shipper.processors.host_metadata import AddHostMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
 from shipper.processor.base import Surroundings

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
-from config.processors.runtime_metadata import AddKubernetesMetadataConfig
+from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
 from shipper.processor.base import Surroundings

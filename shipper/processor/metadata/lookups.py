@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 
-from config.processors.dns import DnsConfig
-from config.units import readable_duration
+from config.shipper.processors.dns import DnsConfig
+from config.text.units import readable_duration
 from shipper.clock import Clock
 from shipper.processor.metadata.resolver import FAILURE, Answer
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from config.patterns import matcher
+from config.text.patterns import matcher
 from shipper.event import Doc
 from shipper.record import timestamp
 

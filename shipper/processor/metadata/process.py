@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 
-from config.processors.host_metadata import AddProcessMetadataConfig
+from config.shipper.processors.host_metadata import AddProcessMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
 from shipper.processor.base import ProcessorError, Surroundings

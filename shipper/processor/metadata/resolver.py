@@ -17,7 +17,7 @@ import dns.rdatatype
 import dns.resolver
 import dns.reversename
 
-from config.processors.dns import DnsConfig, Nameserver, nameserver
+from config.shipper.processors.dns import DnsConfig, Nameserver, nameserver
 from shipper.errors import StartError
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from config.processors.dns import DnsConfig
-from config.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
-from config.processors.runtime_metadata import AddDockerMetadataConfig, AddKubernetesMetadataConfig
+from config.shipper.processors.dns import DnsConfig
+from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
+from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig, AddKubernetesMetadataConfig
 from shipper.processor.base import Surroundings, Table
 from shipper.processor.metadata.docker import AddDockerMetadata
 from shipper.processor.metadata.host import AddHostMetadata

@@ -7,7 +7,7 @@ the candidate's length: its groups are tried only in the ways in which such numb
 import ipaddress
 from collections.abc import Callable, Iterator
 
-from config.patterns import Span
+from config.text.patterns import Span
 
 Check = Callable[[str, int, int], Iterator[Span]]
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from config.processors.parsing import DissectConfig
-from config.processors.tokenizer import Key, parse_tokenizer
+from config.shipper.processors.parsing import DissectConfig
+from config.text.tokenizer import Key, parse_tokenizer
 from shipper.processor.base import ProcessorError
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, Path, path_of, roots

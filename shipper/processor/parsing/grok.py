@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from config.patterns import Groups, matcher
-from config.processors.grok import Expression, parse_expression
-from config.processors.parsing import GrokConfig
+from config.shipper.processors.parsing import GrokConfig
+from config.text.grok import Expression, parse_expression
+from config.text.patterns import Groups, matcher
 from shipper.processor.base import ProcessorError
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, Path, dotted, path_of, roots

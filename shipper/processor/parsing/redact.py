@@ -1,15 +1,15 @@
 """`redact`: masks secrets in texts.
 
 One search for all patterns together says whether a text holds anything at all, which most do not. Only then each
-pattern is looked for by itself. Everything is linear in the text: see config/processors/secrets.py.
+pattern is looked for by itself. Everything is linear in the text: see config/shipper/processors/secrets.py.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from config.patterns import Span, finder, searcher
-from config.processors.parsing import RedactConfig
-from config.processors.secrets import PATTERNS
+from config.shipper.processors.parsing import RedactConfig
+from config.shipper.processors.secrets import PATTERNS
+from config.text.patterns import Span, finder, searcher
 from shipper.processor.base import ProcessorError
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, dotted, path_of

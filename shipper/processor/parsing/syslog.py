@@ -1,7 +1,7 @@
 """The processor `syslog`."""
 
-from config.processors.times import SyslogProcessorConfig
-from config.timezones import zone_of
+from config.shipper.processors.times import SyslogProcessorConfig
+from config.text.timezones import zone_of
 from shipper import syslog_format
 from shipper.clock import Clock
 from shipper.json_fields import copied, merge

@@ -1,6 +1,6 @@
 """Which class does the work of which configuration: what takes a text apart."""
 
-from config.processors import parsing, times
+from config.shipper.processors import parsing, times
 from shipper.processor.base import Table
 from shipper.processor.parsing.dissect import Dissect
 from shipper.processor.parsing.grok import Grok

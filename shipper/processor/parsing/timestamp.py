@@ -1,8 +1,8 @@
 """The processor `timestamp`."""
 
-from config.layouts import time_reader
-from config.processors.times import TimestampConfig
-from config.timezones import zone_of
+from config.shipper.processors.times import TimestampConfig
+from config.text.layouts import time_reader
+from config.text.timezones import zone_of
 from shipper import times
 from shipper.clock import Clock
 from shipper.processor.base import ProcessorError

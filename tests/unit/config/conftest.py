@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeVar, overload
 import pytest
 
 from config.errors import ConfigError
-from config.load import load
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
+from config.yaml.load import load
 
 WHOLE = """\
 shipper.inputs:

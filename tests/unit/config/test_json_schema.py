@@ -9,9 +9,9 @@ from jsonschema import Draft202012Validator
 
 import config
 from config.json_schema import schema
-from config.parsers import PARSERS
-from config.processors import PROCESSORS
-from config.schema import Named, options
+from config.shipper.parsers import PARSERS
+from config.shipper.processors import PROCESSORS
+from config.yaml.schema import Named, options
 from tests.unit.config.conftest import Lab
 
 FOLDER = Path(__file__).parent / "filebeat"

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 import pytest
 
 import config
-from config.load import load
-from config.model import ShipperConfig
 from config.reference import page, table
-from config.schema import Kinds, options
+from config.shipper.model import ShipperConfig
 from config.sink.model import SinkConfig
-from config.units import Duration, DurationOrNever, Size
+from config.text.units import Duration, DurationOrNever, Size
+from config.yaml.load import load
+from config.yaml.schema import Kinds, options
 
 DOCS = Path(config.__file__).parents[1] / "docs"
 

@@ -11,10 +11,10 @@ from jsonschema import Draft202012Validator
 import config
 from config.export import MASK, export, masked
 from config.json_schema import schema
-from config.load import load
 from config.reference import sink_page, table
 from config.sink.model import SinkConfig
 from config.sink.times import parse_span, readable_span
+from config.yaml.load import load
 from tests.unit.config.conftest import Lab
 
 DOCS = Path(config.__file__).parents[1] / "docs"

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from config.load import load
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
 from config.sink.model import SinkConfig
+from config.yaml.load import load
 from demo.site import Site, has_package_log
 
 

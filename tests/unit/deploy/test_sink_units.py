@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from config.load import load
 from config.sink.model import SinkConfig
+from config.yaml.load import load
 from spark_sink import commands
 from spark_sink.__main__ import _parser
 from tests.unit.deploy.units import settings

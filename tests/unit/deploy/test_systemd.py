@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from config.model import ShipperConfig
-from config.units import parse_duration
+from config.shipper.model import ShipperConfig
+from config.text.units import parse_duration
 from shipper import cli
 from shipper.signals import Signals
 from tests.unit.deploy.units import settings

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from config.errors import ConfigError, Problem
-from config.included import ConfigInputs
-from config.model import ConsoleOutput, OutputConfig, ShipperConfig
+from config.shipper.included import ConfigInputs
+from config.shipper.model import ConsoleOutput, OutputConfig, ShipperConfig
 from shipper.config_look import Contents, Look, Seen, on_a_thread
 from tests.builders import input_config
 

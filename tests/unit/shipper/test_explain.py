@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from config.load import load
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
+from config.yaml.load import load
 from shipper.explain import explain
 
 Explained = Callable[[str], list[str]]

@@ -7,13 +7,13 @@ from typing import cast
 
 import pytest
 
-from config.load import load
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
+from config.yaml.load import load
 from registry.registrar import Registrar
 from shipper.inputs import Inputs
 from shipper.metrics import Metrics
 from shipper.processor.base import Surroundings
-from shipper.source.input import Input
+from shipper.source.reading.factory import Input
 from shipper.testing import ManualClock
 from tests.builders import AGENT, batch
 

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import pytest
 
-from config.processors.decoding import DecodeBase64FieldConfig, DecompressGzipFieldConfig, OneFieldConfig
-from config.processors.dns import DnsConfig
+from config.shipper.processors.decoding import DecodeBase64FieldConfig, DecompressGzipFieldConfig, OneFieldConfig
+from config.shipper.processors.dns import DnsConfig
 from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.reader.log_file import READ_SIZE
-from shipper.source.scheduler import HOT_INTERVAL
+from shipper.source.reading.scheduler import HOT_INTERVAL
 from tests.lab import CHECK_INTERVAL, LONG, Lab
 from tests.name_servers import NameServer
 

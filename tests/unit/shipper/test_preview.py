@@ -5,8 +5,8 @@ from typing import Protocol
 
 import pytest
 
-from config.load import load
-from config.model import ShipperConfig
+from config.shipper.model import ShipperConfig
+from config.yaml.load import load
 from shipper.clock import SystemClock
 from shipper.errors import StartError
 from shipper.metrics import Metrics

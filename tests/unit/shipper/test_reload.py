@@ -5,10 +5,10 @@ from typing import cast
 
 import pytest
 
-from config.model import ConsoleOutput, InputConfig, OutputConfig, ShipperConfig
+from config.shipper.model import ConsoleOutput, InputConfig, OutputConfig, ShipperConfig
 from shipper.inputs import Inputs
 from shipper.reload import Reading, Reloader, difference
-from shipper.source.input import Input
+from shipper.source.reading.factory import Input
 from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
 

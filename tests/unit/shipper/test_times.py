@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from config.timezones import zone_of
+from config.text.timezones import zone_of
 from shipper import times
 
 NOV_2025 = 1_763_000_000.0  # 2025-11-13T02:13:20Z

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config.load import load
 from config.sink.model import SinkConfig
+from config.yaml.load import load
 from spark_sink import archive, versions
 from spark_sink.jars import spark_home
 

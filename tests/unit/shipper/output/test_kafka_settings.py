@@ -3,7 +3,7 @@ from typing import Any, Literal
 import pytest
 from confluent_kafka import KafkaError
 
-from config.model import KafkaOutput, SaslConfig, SslConfig
+from config.shipper.model import KafkaOutput, SaslConfig, SslConfig
 from shipper.errors import StartError
 from shipper.output.kafka_settings import make_producer, settings
 

@@ -17,7 +17,7 @@ import pytest
 
 from registry import DiskFiles, FileState, Store, read
 from shipper.cli import main
-from shipper.source.identity import fingerprint, tail_hash
+from shipper.source.identity.fingerprint import fingerprint, tail_hash
 from tests.powers import without_powers
 
 LINES = b"".join(b"line %04d of the application log\n" % number for number in range(100))

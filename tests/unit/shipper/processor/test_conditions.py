@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.processors.moving import DropEventConfig
+from config.shipper.processors.moving import DropEventConfig
 from shipper.event import GONE, Doc
 from shipper.processor.conditions import build
 from shipper.processor.events import Events

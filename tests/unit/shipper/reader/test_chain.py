@@ -3,7 +3,7 @@ from typing import Literal
 
 import pytest
 
-from config.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
 from shipper.event import MULTILINE, TRUNCATED, Doc
 from shipper.metrics import Metrics
 from shipper.reader import chain

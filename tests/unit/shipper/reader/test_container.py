@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from config.container_parser import ContainerConfig
-from config.multiline import MultilineConfig
-from config.ndjson import NdjsonConfig
+from config.shipper.container_parser import ContainerConfig
+from config.shipper.multiline import MultilineConfig
+from config.shipper.ndjson import NdjsonConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.encodings import LineTerminator
+from config.text.encodings import LineTerminator
 from shipper.event import TRUNCATED, Messages
 from shipper.reader import line
 from shipper.reader.gzip_file import GzipFile

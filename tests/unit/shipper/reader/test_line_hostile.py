@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from config.encodings import LineTerminator
+from config.text.encodings import LineTerminator
 from shipper.event import TRUNCATED, Messages
 from shipper.reader import line
 from shipper.reader.limit import LimitReader

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.multiline import MultilineConfig
+from config.shipper.multiline import MultilineConfig
 from shipper.event import GONE, MULTILINE, TRUNCATED, Doc, Messages
 from shipper.reader import multiline
 from shipper.reader.base import Reader

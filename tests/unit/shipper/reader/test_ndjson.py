@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from config.ndjson import NdjsonConfig
+from config.shipper.ndjson import NdjsonConfig
 from shipper.event import Batch, Doc, Messages
 from shipper.json_fields import DEEPEST
 from shipper.output.encode import Encoder

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from config.model import ParserConfig
+from config.shipper.model import ParserConfig
 from registry.state import FileState
-from shipper.source.harvester import Harvester
-from shipper.source.input import Input
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
 from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
 from tests.reading_room import Room

@@ -8,19 +8,19 @@ from typing import cast
 
 import pytest
 
-from config.model import InputConfig
+from config.shipper.model import InputConfig
 from registry.registrar import Registrar
 from registry.state import FileState
 from registry.store import Store
 from registry.testing import CrashingFiles
 from shipper.errors import Disproved, Truncated
 from shipper.metrics import Metrics
-from shipper.source.content import Content
 from shipper.source.crawler import Crawler
-from shipper.source.harvester import Harvester
-from shipper.source.input import Input
-from shipper.source.scheduler import Scheduler
-from shipper.source.watch import Watcher
+from shipper.source.discovery.watch import Watcher
+from shipper.source.identity.content import Content
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.scheduler import Scheduler
 from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
 from tests.reading_room import entry_of

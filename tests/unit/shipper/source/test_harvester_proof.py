@@ -8,9 +8,9 @@ import pytest
 
 from registry.state import FileState
 from shipper.errors import Disproved, Truncated
-from shipper.source.entries import Claim
-from shipper.source.harvester import Harvester
-from shipper.source.prefix import KEPT
+from shipper.source.identity.entries import Claim
+from shipper.source.identity.prefix import KEPT
+from shipper.source.reading.harvester import Harvester
 from tests.builders import multiline
 from tests.reading_room import Room, acknowledge, entry_of, finish, proof_of, read_all
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from config.model import InputConfig, ParserConfig
+from config.shipper.model import InputConfig, ParserConfig
 from shipper.clock import SystemClock
 from shipper.event import Batch
 from shipper.metrics import Metrics
-from shipper.source.harvester import Harvester
-from shipper.source.input import Input
-from shipper.source.scheduler import Scheduler
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.scheduler import Scheduler
 from shipper.source.stdin import StdinCrawler, StreamWatcher, harvester_of
 from tests.builders import AGENT, multiline
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from config.kafka_security import SaslConfig
+from config.shipper.kafka_security import SaslConfig
 from config.sink.kafka import KafkaSource
 from config.sink.security import SourceSslConfig
 from spark_sink.errors import SinkError

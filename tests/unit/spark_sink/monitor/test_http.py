@@ -12,9 +12,9 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from config.load import load
 from config.sink.model import SinkConfig
 from config.sink.parts import HttpConfig
+from config.yaml.load import load
 from spark_sink.errors import SinkError
 from spark_sink.monitor.http import MonitorServer, silence_limit
 from spark_sink.monitor.metrics import Metrics

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config.load import load
 from config.sink.model import SinkConfig
+from config.yaml.load import load
 from spark_sink.report import Report
 from spark_sink.views.views import Views
 from tests.unit.spark_sink.views.lab import ViewsLab

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from config.processors.adding import AddLocaleConfig
+from config.shipper.processors.adding import AddLocaleConfig
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.processor.chain import Chain

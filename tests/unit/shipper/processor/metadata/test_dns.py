@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from config.conditions import ConditionConfig
-from config.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
+from config.shipper.conditions import ConditionConfig
+from config.shipper.processors.dns import DnsConfig, FailureCacheConfig, SuccessCacheConfig
 from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
 from shipper.processor import conditions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from config.processors.runtime_metadata import AddDockerMetadataConfig
+from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
 from shipper.processor.metadata.docker import AddDockerMetadata
 from shipper.processor.metadata.runtime_files import RuntimeFiles, labelled

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.processors.host_metadata import AddHostMetadataConfig, GeoConfig
+from config.shipper.processors.host_metadata import AddHostMetadataConfig, GeoConfig
 from shipper.event import Doc
 from shipper.processor.metadata.host import AddHostMetadata, addresses, containerized, machine_id, operating_system
 from tests.metadata_bench import MetadataBench

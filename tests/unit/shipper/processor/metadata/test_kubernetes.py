@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.processors.runtime_metadata import AddKubernetesMetadataConfig, LogsPathMatcher, OtherMatcher
+from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig, LogsPathMatcher, OtherMatcher
 from shipper.event import Doc
 from shipper.processor.metadata.kubernetes import AddKubernetesMetadata
 from shipper.processor.metadata.pod_paths import PodPlace, pod_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.processors.host_metadata import AddProcessMetadataConfig
+from config.shipper.processors.host_metadata import AddProcessMetadataConfig
 from shipper.event import Doc
 from shipper.processor.metadata.proc import describe
 from shipper.processor.metadata.process import AddProcessMetadata

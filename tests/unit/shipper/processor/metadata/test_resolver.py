@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from config.processors.dns import DnsConfig
+from config.shipper.processors.dns import DnsConfig
 from shipper.processor.metadata.resolver import FAILURE, Answer, Resolver, Workers
 from tests.name_servers import NameServer
 

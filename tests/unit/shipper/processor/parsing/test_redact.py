@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from config.processors.secrets import PATTERNS
+from config.shipper.processors.secrets import PATTERNS
 from tests.processing import batch_of, chain_of, processed, records
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"

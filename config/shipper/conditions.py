@@ -1,0 +1,131 @@
+"""The conditions of processors: `when` of one, and `if` of a branch."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from config.checks import Finding
+from config.text.patterns import parse_pattern
+
+BOUNDS = ("lt", "lte", "gt", "gte")
+NETWORKS = (
+    "loopback", "global_unicast", "unicast", "link_local_unicast", "interface_local_multicast",
+    "link_local_multicast", "multicast", "unspecified", "private", "public",
+)  # fmt: skip
+_CIDR = re.compile(r"[^/%]+/\d{1,3}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionConfig:
+    """Exactly one of its options is given. Maps are by field, as nested objects."""
+
+    since: ClassVar = "0.2"
+    as_in: ClassVar = "when.equals: {http.response.code: 200}"
+    equals: dict[str, Any] = field(
+        default_factory=dict,
+        metadata={"doc": "Fields that have exactly these values, texts, whole numbers or true or false."},
+    )
+    contains: dict[str, Any] = field(
+        default_factory=dict, metadata={"doc": "Texts that hold these, or lists of texts of which one does."}
+    )
+    regexp: dict[str, Any] = field(
+        default_factory=dict, metadata={"doc": "Texts, or lists of them, in which these regular expressions are found."}
+    )
+    range: dict[str, Any] = field(
+        default_factory=dict, metadata={"doc": "Numbers within bounds: below each field lt, lte, gt, gte."}
+    )
+    network: dict[str, Any] = field(
+        default_factory=dict, metadata={"doc": f"Addresses within networks, each CIDR or one of {', '.join(NETWORKS)}."}
+    )
+    has_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that are all there."})
+    all_of: "tuple[ConditionConfig, ...]" = field(
+        default=(), metadata={"key": "and", "doc": "Conditions that must all hold.", "recursive": True}
+    )
+    any_of: "tuple[ConditionConfig, ...]" = field(
+        default=(), metadata={"key": "or", "doc": "Conditions of which one must hold.", "recursive": True}
+    )
+    none_of: "ConditionConfig | None" = field(
+        default=None, metadata={"key": "not", "doc": "A condition that must not hold.", "recursive": True}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        given = [each.name for each in fields(self) if getattr(self, each.name) not in (None, (), {})]
+        if len(given) != 1:
+            yield "", "must be one condition; several are joined by 'and:' or 'or:'" if given else "is empty"
+        elif given[0] in _CHECKS:
+            for name, value in flat(getattr(self, given[0])):
+                yield from ((f"{given[0]}.{name}", fault) for fault in _CHECKS[given[0]](name, value))
+
+
+def flat(nested: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted name, value) of each leaf; an empty object is one."""
+    for key, value in nested.items():
+        name = f"{above}.{key}" if above else key
+        if isinstance(value, dict) and value:
+            yield from flat(value, name)
+        else:
+            yield name, value
+
+
+def bound(value: Any) -> float | None:
+    """The number that a range says, as number or as text."""
+    try:
+        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
+    except ValueError:
+        return None
+
+
+def _equals(_: str, value: Any) -> Iterator[str]:
+    if not isinstance(value, str | int):
+        yield "must be a text, a whole number, true or false"
+
+
+def _contains(_: str, value: Any) -> Iterator[str]:
+    if not isinstance(value, str):
+        yield "must be a text; put it in quotes" if isinstance(value, int | float) else "must be a text"
+
+
+def _regexp(name: str, value: Any) -> Iterator[str]:
+    yield from (faults := list(_contains(name, value)))
+    if not faults:
+        try:
+            parse_pattern(value)
+        except ValueError as error:
+            yield str(error)
+
+
+def _range(name: str, value: Any) -> Iterator[str]:
+    if not name.endswith(tuple(f".{each}" for each in BOUNDS)):
+        yield f"must be a bound of a field, as in 'http.response.code.gte: 400'; bounds are {', '.join(BOUNDS)}"
+    elif bound(value) is None:
+        yield f"{value!r} must be a number"
+
+
+def _network(_: str, value: Any) -> Iterator[str]:
+    networks = value if isinstance(value, list) else [value]
+    if not networks:
+        yield "must not be empty"
+    for each in networks:
+        if each not in NETWORKS and not _is_cidr(each):
+            yield f"{each!r} is no network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
+
+
+def _is_cidr(value: Any) -> bool:
+    if not isinstance(value, str) or not _CIDR.fullmatch(value):
+        return False
+    try:
+        ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+_CHECKS: dict[str, Callable[[str, Any], Iterator[str]]] = {
+    "equals": _equals,
+    "contains": _contains,
+    "regexp": _regexp,
+    "range": _range,
+    "network": _network,
+}

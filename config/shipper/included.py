@@ -1,0 +1,131 @@
+"""`config.inputs`: inputs in files of their own, each file a list as below `filebeat.inputs`.
+
+They are put behind those of the configuration itself before it is read, so that all inputs are one list to whoever
+checks them. Each keeps the file and the line where it stands.
+"""
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from config.checks import Finding, not_blank
+from config.errors import ConfigError, Problem
+from config.text.units import Duration
+from config.yaml import document
+from config.yaml.composing import Budget
+from config.yaml.regular_file import read_bytes
+from config.yaml.tree import Entry, Listing, Node, Scalar, Table, as_listing, is_null
+
+SECTIONS = ("filebeat.config.inputs", "shipper.config.inputs")
+INPUTS = ("filebeat.inputs", "shipper.inputs")
+Content = tuple[bytes, int, int] | str  # digest, mode and owner; or why there is nothing to read
+_LAST = 2**31  # a rank above all others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadConfig:
+    since: ClassVar = "0.2"
+    enabled: bool = field(
+        default=False, metadata={"doc": "Whether changes of these files are taken while the shipper runs."}
+    )
+    period: Duration = field(default=10.0, metadata={"doc": "How often the files are looked at.", "min": 0.1})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigInputs:
+    """`path` is absolute once a whole configuration was read."""
+
+    since: ClassVar = "0.2"
+    enabled: bool = field(default=True, metadata={"doc": "Whether these files are read."})
+    path: str | None = field(
+        default=None,
+        metadata={
+            "doc": "Files with inputs, each a list; a glob, below path.config (where the configuration is).",
+            "check": not_blank,
+        },
+    )
+    reload: ReloadConfig = field(default_factory=ReloadConfig)
+
+    def check(self) -> Iterator[Finding]:
+        if self.reload.enabled and self.path is None:
+            yield "path", "missing; name the files to look at, as in 'path: inputs.d/*.yml'"
+
+    @property
+    def reloads(self) -> bool:
+        return self.enabled and self.reload.enabled
+
+    def files(self) -> list[Path]:
+        """Those that are there now, in the order of their names."""
+        return [Path(name) for name in sorted(glob.glob(self.path))] if self.enabled and self.path else []
+
+    def contents(self) -> dict[Path, Content]:
+        """What a change of the files is seen by: what is in them, and who may write them."""
+        return {file: _content(file) for file in self.files()}
+
+
+def _content(file: Path) -> Content:
+    try:
+        status = file.stat()
+        digest = hashlib.blake2b(read_bytes(file)).digest()
+    except (OSError, ConfigError) as error:
+        return str(error)
+    return digest, status.st_mode, status.st_uid
+
+
+def with_path(root: Table, section: str, path: str) -> Table:
+    """The tree with another path of files to include."""
+    entry = Entry(f"{section}.path", Scalar(path.replace("${", "$${"), "str", False, root.place), root.place, _LAST)
+    return replace(root, entries=(*root.entries, entry))
+
+
+def with_inputs(root: Table, rules: ConfigInputs, problems: list[Problem]) -> Table:
+    """The tree with the inputs of those files. What is wrong with a file goes to `problems`."""
+    items: list[Node] = []
+    budget = Budget()
+    for file in rules.files():
+        try:
+            listed = document.read_list(file, problems, budget)
+        except ConfigError as error:
+            problems.extend(error.problems)
+        else:
+            items += [_named(item, f"[{index}]") for index, item in enumerate(listed.items)]
+    key, own = _inputs_of(root)
+    if own is None:
+        return root  # it is no list, which is told when it is read
+    joined = Listing((*own.items, *items), own.place)
+    return replace(root, entries=(*root.entries, Entry(key, joined, own.place, _LAST)))
+
+
+def _named(item: Node, name: str) -> Node:
+    return replace(item, name=name) if isinstance(item, Table) else item
+
+
+def _inputs_of(root: Table) -> tuple[str, Listing | None]:
+    for key in INPUTS:
+        node = at(root, key)
+        if node is not None and not is_null(node):
+            return key, as_listing(node)
+    return INPUTS[0], Listing((), root.place)
+
+
+def at(root: Table, key: str) -> Node | None:
+    """The node at a dotted key."""
+    node: Node | None = root
+    for step in key.split("."):
+        node = node.children(lambda *_: None).get(step) if isinstance(node, Table) else None
+    return node
+
+
+def below(folder: str, rules: ConfigInputs) -> ConfigInputs:
+    """With the path made absolute."""
+    return replace(rules, path=os.path.abspath(os.path.join(folder, rules.path))) if rules.path else rules
+
+
+def folders(file: Path) -> Mapping[str, str]:
+    """What `path.*` is where nobody says it."""
+    folder = str(file.absolute().parent)
+    return {"path.config": folder, "path.home": folder, "path.data": "data", "path.logs": "logs"}

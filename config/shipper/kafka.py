@@ -1,0 +1,121 @@
+"""`output.kafka`: all that Filebeat knows there. What the shipper decides by itself is checked, and told in a line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from config.checks import Finding, not_empty
+from config.shipper import filebeat
+from config.shipper.codec import UNUSED_CODEC, CodecConfig
+from config.shipper.kafka_parts import BackoffConfig, HeaderConfig, MetadataConfig, PartitionConfig
+from config.shipper.kafka_security import KerberosConfig, SaslConfig, SslConfig
+from config.shipper.queues import QueueConfig
+from config.text.units import Duration, Size
+
+Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+CODECS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
+    yield from not_empty(hosts)
+    for index, host in enumerate(hosts):
+        name, colon, port = host.rpartition(":")
+        if colon and (not name or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536):
+            yield f"[{index}]", f"{host!r} must be host:port, with a port from 1 to 65535"
+
+
+def topic_name(text: str) -> Iterator[Finding]:
+    if "%{" in text:
+        yield "", f"{text!r} has a topic for each event, which is not supported (yet): write one topic for all of them"
+    elif not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) or text in (".", ".."):
+        yield "", f"{text!r} is no name that Kafka takes: up to 249 letters, digits, dots, underscores and dashes"
+
+
+def version_number(text: str) -> Iterator[Finding]:
+    if not re.fullmatch(r"\d+(\.\d+){0,3}", text):
+        yield "", f"{text!r} must be a version of Kafka, as in 2.1.0"
+
+
+def parse_compression_codec(text: str) -> Compression:
+    """In capitals or not; YAML has its own opinion of `off` and `no`. Raises ValueError."""
+    for codec in CODECS:
+        if text.lower() == codec or (codec == "none" and text.lower() in ("no", "off", "false")):
+            return codec
+    raise ValueError(f"{text!r} must be one of: {', '.join(CODECS)}")
+
+
+def _unused(why: str, **more: Any) -> dict[str, Any]:
+    return {"doc": "Accepted and not used.", "unused": why, **more}
+
+
+_SIZED = "batches and requests are sized by the shipper itself; librdkafka: takes raw settings"
+_RETRIES = "a record is sent again until the broker has it; librdkafka: takes raw settings"
+_CLIENT = "the client has its own; librdkafka: takes raw settings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaOutput:
+    not_yet: ClassVar = filebeat.KAFKA_NOT_YET
+    ignored: ClassVar = filebeat.KAFKA_IGNORED
+    enabled: bool = field(default=True, metadata={"doc": "Whether this output is the one."})
+    hosts: tuple[str, ...] = field(
+        metadata={
+            "doc": "Brokers to ask for the cluster, host:port.",
+            "check": addresses,
+            "split": ",",
+            "missing": "name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
+        }
+    )
+    topic: str = field(metadata={"doc": "The topic that gets the records.", "check": topic_name})
+    version: str | None = field(
+        default=None, metadata={"doc": "Accepted and not used: the broker is asked.", "check": version_number}
+    )
+    client_id: str = field(default="shipper", metadata={"doc": "The name in the broker's logs and quotas."})
+    compression: Annotated[Compression, parse_compression_codec] = field(
+        default="lz4", metadata={"doc": "How batches are compressed."}
+    )
+    compression_level: int | None = field(
+        default=None, metadata={"doc": "The codec's level; its own default when absent.", "min": -1, "max": 12}
+    )
+    max_message_bytes: Size = field(
+        default=1_000_000,
+        metadata={"doc": "The largest record; a larger event is cut to fit and flagged.", "min": 1000},
+    )
+    username: str | None = field(default=None, metadata={"doc": "Turns SASL on, unless it is empty."})
+    password: str | None = field(default=None, repr=False, metadata={"doc": "The password of `username`."})
+    sasl: SaslConfig = field(default_factory=SaslConfig)
+    ssl: SslConfig = field(default_factory=SslConfig)
+    backoff: BackoffConfig = field(default_factory=BackoffConfig)
+    kerberos: KerberosConfig | None = field(default=None)
+    # Not shown: raw settings may hold secrets too (ssl.key.password).
+    librdkafka: dict[str, str | int | float | bool] = field(
+        default_factory=dict, repr=False, metadata={"doc": "Raw settings of librdkafka; they win over ours."}
+    )
+    key: str | None = field(default=None, metadata=_unused("the key is the file id: it keeps a file's lines in order"))
+    partition: PartitionConfig | None = field(
+        default=None, metadata=_unused("a file's lines stay in one partition, by the hash of the file id")
+    )
+    headers: tuple[HeaderConfig, ...] = field(
+        default=(), metadata=_unused("records have no headers (yet); add_fields puts values into them")
+    )
+    metadata: MetadataConfig | None = field(default=None, metadata=_unused(_CLIENT))
+    required_acks: int | None = field(
+        default=None,
+        metadata=_unused("a position moves only over what all in-sync replicas have (-1)", min=-1, max=1),
+    )
+    max_retries: int | None = field(default=None, metadata=_unused(_RETRIES, min=-1))
+    bulk_max_size: int | None = field(default=None, metadata=_unused(_SIZED, min=0))
+    bulk_flush_frequency: Duration | None = field(default=None, metadata=_unused(_SIZED))
+    channel_buffer_size: int | None = field(default=None, metadata=_unused(_SIZED, min=1))
+    timeout: Duration | None = field(default=None, metadata=_unused(_CLIENT, min=0.001))
+    broker_timeout: Duration | None = field(default=None, metadata=_unused(_CLIENT, min=0.001))
+    keep_alive: Duration | None = field(default=None, metadata=_unused(_CLIENT))
+    codec: CodecConfig | None = field(default=None, metadata=UNUSED_CODEC)
+    queue: QueueConfig | None = field(default=None, metadata=_unused("the queue is the one at the top: queue.mem"))
+
+    def check(self) -> Iterator[Finding]:
+        if self.username and not self.password:
+            yield "password", "missing; username needs it"
+        if self.password and not self.username:
+            yield "username", "missing; password needs it"

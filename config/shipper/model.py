@@ -1,0 +1,210 @@
+"""What the shipper can be told. Names, units and defaults are Filebeat's where it has the option."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from config.checks import Finding, not_blank
+from config.shipper import filebeat, included
+from config.shipper.container_input import ContainerInput
+from config.shipper.feeding import feeds_itself
+from config.shipper.flat_inputs import LogInput, StdinInput
+from config.shipper.identity import FileIdentityConfig
+from config.shipper.included import ConfigInputs
+from config.shipper.inputs import (
+    CloseConfig,
+    DeleteConfig,
+    FingerprintConfig,
+    InputConfig,
+    ProspectorConfig,
+    ReaderCloseConfig,
+    RemovedCloseConfig,
+    ScannerConfig,
+    StateChangeConfig,
+)
+from config.shipper.logs import LoggingConfig
+from config.shipper.multiline import MultilineConfig
+from config.shipper.outputs import (
+    BackoffConfig,
+    ConsoleOutput,
+    FileOutput,
+    KafkaOutput,
+    OutputConfig,
+    SaslConfig,
+    SslConfig,
+)
+from config.shipper.parsers import ParserConfig
+from config.shipper.processors import PROCESSORS, AnyProcessor
+from config.shipper.processors.moving import DropEventConfig
+from config.shipper.queues import MemQueue, QueueConfig
+from config.text.units import Duration
+from config.yaml.load import Reading
+from config.yaml.schema import Kinds
+
+__all__ = [
+    "BackoffConfig",
+    "CloseConfig",
+    "ConfigInputs",
+    "ConsoleOutput",
+    "DeleteConfig",
+    "FileIdentityConfig",
+    "FileOutput",
+    "FingerprintConfig",
+    "InputConfig",
+    "KafkaOutput",
+    "LoggingConfig",
+    "MemQueue",
+    "MultilineConfig",
+    "OutputConfig",
+    "ParserConfig",
+    "PathConfig",
+    "ProspectorConfig",
+    "QueueConfig",
+    "ReaderCloseConfig",
+    "RegistryConfig",
+    "RemovedCloseConfig",
+    "SaslConfig",
+    "ScannerConfig",
+    "ShipperConfig",
+    "SslConfig",
+    "StateChangeConfig",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathConfig:
+    data: str = field(
+        default="data", metadata={"doc": "The directory of the registry and the dead letter.", "check": not_blank}
+    )
+    home: str | None = field(default=None, metadata={"doc": "Accepted and not used."})
+    config: str | None = field(
+        default=None,
+        metadata={"doc": "The directory below which config.inputs.path is; that of the configuration when absent."},
+    )
+    logs: str | None = field(default=None, metadata={"doc": "Accepted and not used: logs go to stderr."})
+
+
+# The registry's own module docstring says what they are.
+REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpoint.tmp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryConfig:
+    ignored: ClassVar = filebeat.REGISTRY_IGNORED
+    path: str = field(
+        default="registry", metadata={"doc": "The registry's directory, below path.data.", "check": not_blank}
+    )
+    flush: Duration = field(default=1.0, metadata={"doc": "How often moved positions are written."})
+    file_permissions: str = field(
+        default="0600", metadata={"doc": "The mode of the registry's files; those that are there get it at the start."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if not re.fullmatch("0?[0-7]{3}", self.file_permissions):
+            yield "file_permissions", f"{self.file_permissions!r} must be an octal mode, as in 0600"
+
+
+def inputs_agree(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
+    counts = Counter(each.id for each in inputs)
+    for index, each in enumerate(inputs):
+        if counts[each.id] > 1:
+            yield f"[{index}].id", f"{each.id!r} is the id of {counts[each.id]} inputs; each needs its own"
+    enabled = [index for index, each in enumerate(inputs) if each.enabled]
+    for index in enabled:
+        if inputs[index].type == "stdin" and len(enabled) > 1:
+            yield f"[{index}].type", "stdin must be the only input that is enabled"
+
+
+INPUT_KINDS = Kinds(
+    "type",
+    {"filestream": InputConfig, "log": LogInput, "container": ContainerInput, "stdin": StdinInput},
+    filebeat.INPUT_TYPES_NOT_YET,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShipperConfig:
+    not_yet: ClassVar = filebeat.ROOT_NOT_YET
+    ignored: ClassVar = filebeat.ROOT_IGNORED
+    inputs: tuple[InputConfig, ...] = field(
+        metadata={
+            "key": ("shipper.inputs", "filebeat.inputs"),
+            "doc": "What is read.",
+            "missing": "say what is read, below filebeat.inputs; of modules nothing is read",
+            "check": inputs_agree,
+            "read_as": INPUT_KINDS,
+        }
+    )
+    output: OutputConfig
+    queue: QueueConfig = field(default_factory=QueueConfig)
+    path: PathConfig = field(default_factory=PathConfig)
+    processors: tuple[AnyProcessor, ...] = field(
+        default=(),
+        metadata={
+            "since": "0.2",
+            "doc": "What works on all events, in order, after those of the inputs.",
+            "read_as": PROCESSORS,
+        },
+    )
+    name: str | None = field(
+        default=None, metadata={"doc": "The name of this host in events; the host's own when absent."}
+    )
+    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
+    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
+    fields_under_root: bool = field(default=False, metadata={"doc": "Puts `fields` at the top of the event instead."})
+    registry: RegistryConfig = field(
+        default_factory=RegistryConfig, metadata={"key": ("shipper.registry", "filebeat.registry")}
+    )
+    shutdown_timeout: Duration = field(
+        default=5.0,
+        metadata={
+            "key": ("shipper.shutdown_timeout", "filebeat.shutdown_timeout"),
+            "doc": "How long a stop waits for what is under way.",
+        },
+    )
+    logging: LoggingConfig = field(default_factory=LoggingConfig)
+    config_inputs: ConfigInputs = field(
+        default_factory=ConfigInputs,
+        metadata={"since": "0.2", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
+    )
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # what was accepted and left out, in words
+
+    folders: ClassVar = included.folders
+
+    @classmethod
+    def prepared(cls, reading: Reading) -> Reading:
+        """With the inputs of files of their own."""
+        for key in included.SECTIONS:
+            section = included.at(reading.root, key)
+            rules = None if section is None else reading.part(ConfigInputs, section)
+            if rules is not None and rules.enabled and rules.path is not None:
+                rules = included.below(reading.env["path.config"], rules)
+                root = included.with_path(reading.root, key, rules.path or "")
+                reading = replace(reading, root=included.with_inputs(root, rules, reading.problems))
+        return reading
+
+    def check(self) -> Iterator[Finding]:
+        if not any(each.enabled for each in self.inputs) and not self.config_inputs.reloads:
+            where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
+            yield "inputs", f"no input is enabled; at least one must be{where}"
+        yield from ((f"inputs{below}", message) for below, message in feeds_itself(self.inputs, self.written()))
+
+    def remarks(self) -> Iterator[Finding]:
+        lists = {f"inputs[{index}].processors": each.processors for index, each in enumerate(self.inputs)}
+        for where, processors in (lists | {"processors": self.processors}).items():
+            if any(isinstance(each, DropEventConfig) and each.when is None for each in processors):
+                yield where, "drop_event without a 'when' drops every event"
+
+    def written(self) -> dict[str, str]:
+        """Every file that the shipper itself writes -> the option that says where."""
+        registry = os.path.join(self.path.data, self.registry.path)
+        kept = ("dead_letter.ndjson", "agent_id", "first_start")
+        files = {os.path.join(self.path.data, name): "path.data" for name in kept}
+        files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
+        output = self.output.chosen
+        if isinstance(output, FileOutput):
+            files[os.path.join(output.path, output.filename)] = "output.file"
+        return files

@@ -1,0 +1,65 @@
+"""Where the shipper sends: exactly one of `output.kafka`, `output.console`, `output.file`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from config.checks import Finding, not_blank
+from config.shipper import filebeat
+from config.shipper.codec import UNUSED_CODEC, CodecConfig
+from config.shipper.kafka import KafkaOutput
+from config.shipper.kafka_parts import BackoffConfig
+from config.shipper.kafka_security import SaslConfig, SslConfig
+
+__all__ = ["BackoffConfig", "ConsoleOutput", "FileOutput", "KafkaOutput", "OutputConfig", "SaslConfig", "SslConfig"]
+
+ENABLED: dict[str, Any] = {"doc": "Whether this output is the one."}
+_CODEC: dict[str, Any] = {"doc": "How a record is written: as JSON."}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleOutput:
+    ignored: ClassVar = filebeat.CONSOLE_IGNORED
+    enabled: bool = field(default=True, metadata=ENABLED)
+    pretty: bool = field(default=False, metadata={"doc": "Spreads each record over several lines."})
+    codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
+
+    def becomes(self) -> "ConsoleOutput":
+        """Filebeat knows two names for the one thing that can be said."""
+        return replace(self, pretty=self.pretty or self.codec.json.pretty, codec=CodecConfig())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOutput:
+    not_yet: ClassVar = filebeat.FILE_NOT_YET
+    enabled: bool = field(default=True, metadata=ENABLED)
+    path: str = field(metadata={"doc": "The directory of the file.", "check": not_blank})
+    filename: str = field(
+        default="shipper", metadata={"doc": "The file's name. Only one agent writes to it.", "check": not_blank}
+    )
+    codec: CodecConfig | None = field(default=None, metadata=UNUSED_CODEC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputConfig:
+    not_yet: ClassVar = filebeat.OUTPUT_NOT_YET
+    kafka: KafkaOutput | None = field(default=None, metadata={"doc": "A Kafka topic."})
+    console: ConsoleOutput | None = field(default=None, metadata={"doc": "Standard output, one JSON record a line."})
+    file: FileOutput | None = field(default=None, metadata={"doc": "A file, one JSON record a line, fsynced."})
+
+    @property
+    def chosen(self) -> KafkaOutput | ConsoleOutput | FileOutput:
+        """The one that is enabled; a section with `enabled: false` stays in its attribute."""
+        return next(output for _, output in self._enabled())
+
+    def check(self) -> Iterator[Finding]:
+        enabled = [name for name, _ in self._enabled()]
+        if not enabled:
+            yield "", "no output is enabled; exactly one of output.kafka, output.console, output.file must be"
+        for name in enabled[1:]:
+            yield name, f"output.{enabled[0]} is enabled too; exactly one output must be"
+
+    def _enabled(self) -> Iterator[tuple[str, KafkaOutput | ConsoleOutput | FileOutput]]:
+        for name, output in (("kafka", self.kafka), ("console", self.console), ("file", self.file)):
+            if output is not None and output.enabled:
+                yield name, output

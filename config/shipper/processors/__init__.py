@@ -1,0 +1,51 @@
+"""`processors:` a list in which each item is one processor under its name, or a branch (`if`, `then`, `else`)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from config.checks import Finding
+from config.shipper import filebeat
+from config.shipper.conditions import ConditionConfig
+from config.shipper.processors import changing, decoding, metadata, parsing
+from config.shipper.processors.base import ProcessorConfig
+from config.shipper.processors.dns import DnsConfig
+from config.yaml.schema import Named
+
+__all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
+
+NAMED = (*changing.MODELS, *parsing.MODELS, *decoding.MODELS, *metadata.MODELS)
+_NO_BRANCH = "dns waits for answers and cannot stand in a branch; make it an item of its own, with a 'when'"
+_WHOLE: dict[str, Any] = {}
+PROCESSORS = Named(
+    "processor",
+    {model.name: model for model in NAMED},
+    _WHOLE,
+    filebeat.PROCESSOR_NOT_YET,
+    filebeat.PROCESSOR_IGNORED,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    condition: ConditionConfig = field(
+        metadata={"key": "if", "doc": "What decides.", "missing": "then needs its if", "recursive": True},
+    )
+    then: tuple[Any, ...] = field(
+        default=(), metadata={"doc": "Processors for events that meet it.", "read_as": PROCESSORS, "recursive": True}
+    )
+    otherwise: tuple[Any, ...] = field(
+        default=(),
+        metadata={"key": "else", "doc": "Processors for the others.", "read_as": PROCESSORS, "recursive": True},
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if not self.then:
+            yield "then", "missing; name the processors for events that meet the condition"
+        for branch in ("then", "otherwise"):
+            waiting = [index for index, each in enumerate(getattr(self, branch)) if isinstance(each, DnsConfig)]
+            yield from ((f"{branch}[{index}]", _NO_BRANCH) for index in waiting)
+
+
+AnyProcessor = ProcessorConfig | Branch
+_WHOLE.update({"if": Branch, "then": Branch, "else": Branch})

@@ -1,0 +1,88 @@
+"""Processors that add fields: options of add_fields, add_labels, add_tags, add_id, add_locale, append."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from config.checks import Finding, not_blank, without_blanks
+from config.shipper.conditions import flat
+from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, KEPT_FIELDS, ProcessorConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddFieldsConfig(ProcessorConfig):
+    """Sets fields to fixed values."""
+
+    name: ClassVar = "add_fields"
+    fields: dict[str, Any] = field(metadata={"doc": "The fields; those that are there already are overwritten."})
+    target: str = field(
+        default="fields", metadata={"doc": "The object that the fields go into; '' for the event itself."}
+    )
+
+    def remarks(self) -> Iterator[Finding]:
+        if isinstance(self.fields.get("when"), dict):
+            yield "fields", "when is taken for a field; a condition stands beside fields, not below it"
+        below = f"{self.target}." if self.target else ""
+        for name in (f"{below}{name}" for name, _ in flat(self.fields)):
+            if name in KEPT_FIELDS:
+                yield "fields", f"{name} will stay as it is: repeats of an event are told by it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddLabelsConfig(ProcessorConfig):
+    """Sets labels to fixed values: members of `labels` without objects, names joined by dots."""
+
+    name: ClassVar = "add_labels"
+    labels: dict[str, Any] = field(metadata={"doc": "The labels; an item of a list is named by its number."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddTagsConfig(ProcessorConfig):
+    """Adds tags behind those that are there."""
+
+    name: ClassVar = "add_tags"
+    tags: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The tags."})
+    target: str = field(default="tags", metadata={"check": not_blank, "doc": "The field that they go into."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddIdConfig(ProcessorConfig):
+    """Names each event. The name follows from log.file.id and log.offset: what is sent twice has it twice."""
+
+    name: ClassVar = "add_id"
+    target_field: str = field(
+        default="@metadata._id", metadata={"check": not_blank, "doc": "The field that the name goes into."}
+    )
+    type: Literal["elasticsearch"] = field(default="elasticsearch", metadata={"doc": "Twenty letters, safe in URLs."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddLocaleConfig(ProcessorConfig):
+    """Sets event.timezone to this machine's time zone."""
+
+    name: ClassVar = "add_locale"
+    format: Literal["offset", "abbreviation"] = field(
+        default="offset", metadata={"doc": "`offset` as in +02:00, or the `abbreviation` as in CEST."}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendConfig(ProcessorConfig):
+    """Appends values to a list; a value that is no list yet becomes the first of one."""
+
+    name: ClassVar = "append"
+    target_field: str = field(metadata={"check": not_blank, "doc": "The list."})
+    fields: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Fields whose values are appended, those of a list one by one."}
+    )
+    values: tuple[Any, ...] = field(default=(), metadata={"doc": "Fixed values that are appended behind these."})
+    ignore_empty_values: bool = field(default=False, metadata={"doc": "Whether empty texts and nulls are left out."})
+    allow_duplicate: bool = field(
+        default=True, metadata={"doc": "Whether a value is appended that is in the list already."}
+    )
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
+
+    def check(self) -> Iterator[Finding]:
+        if not self.fields and not self.values:
+            yield "", "needs 'fields' or 'values' to append"

@@ -1,0 +1,118 @@
+"""Processors that add facts about this host and its processes."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from config.checks import Finding, not_blank
+from config.shipper.processors.base import ProcessorConfig
+from config.text.patterns import Pattern
+from config.text.units import Duration, parse_duration
+
+_LOCATION = re.compile(r"\s*-?\d+(\.\d+)?\s*,\s*-?\d+(\.\d+)?\s*")
+
+
+def parse_ttl(text: str) -> float:
+    """Seconds; a negative duration, which means never to remember, is 0. Raises ValueError."""
+    stripped = text.strip()
+    seconds = parse_duration(stripped.removeprefix("-"))
+    return 0.0 if stripped.startswith("-") else seconds
+
+
+def _place(doc: str) -> Any:
+    return field(default=None, metadata={"doc": doc})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeoConfig:
+    name: str | None = _place("A name for the place, such as a rack of a data centre.")
+    location: str | None = _place("Latitude and longitude, as in '40.7128, -74.0060'.")
+    continent_name: str | None = _place("The continent's name.")
+    country_name: str | None = _place("The country's name.")
+    country_iso_code: str | None = _place("The country's ISO code.")
+    region_name: str | None = _place("The region's name.")
+    region_iso_code: str | None = _place("The region's ISO code.")
+    city_name: str | None = _place("The city's name.")
+
+    def check(self) -> Iterator[Finding]:
+        if self.location and not _LOCATION.fullmatch(self.location):
+            yield "location", "must be latitude, longitude, as in '40.7128, -74.0060'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddHostMetadataConfig(ProcessorConfig):
+    name: ClassVar = "add_host_metadata"
+    netinfo: bool = field(
+        default=True, metadata={"key": "netinfo.enabled", "doc": "Adds the host's addresses: host.ip and host.mac."}
+    )
+    ttl: Annotated[float, parse_ttl] = field(
+        default=300.0,
+        metadata={
+            "key": "cache.ttl",
+            "doc": "How long the facts are used before they are looked up again; less than 0 is always.",
+        },
+    )
+    replace_fields: bool = field(
+        default=True, metadata={"doc": "false leaves an event alone that has more of host than its name."}
+    )
+    host_name: str | None = field(default=None, metadata={"key": "name", "doc": "Becomes host.name."})
+    geo: GeoConfig | None = field(default=None, metadata={"doc": "Where the host is: host.geo."})
+
+
+PROCESS_FIELDS = (
+    "process.name", "process.title", "process.executable", "process.args", "process.pid", "process.parent.pid",
+    "process.start_time", "process.owner.name", "process.owner.id", "container.id",
+)  # fmt: skip
+RESTRICTED_FIELDS = ("process.env",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddProcessMetadataConfig(ProcessorConfig):
+    name: ClassVar = "add_process_metadata"
+    match_pids: tuple[str, ...] = field(
+        default=("process.pid", "process.parent.pid"),
+        metadata={"doc": "Fields with the number of a process; the first that an event has is used."},
+    )
+    target: str = field(default="", metadata={"doc": "What the fields are put below; the event itself when absent."})
+    include_fields: tuple[str, ...] = field(
+        default=("process", "container"), metadata={"doc": "What is added: single fields, or process and container."}
+    )
+    ignore_missing: bool = field(
+        default=True, metadata={"doc": "false: an event without any of match_pids gets an error."}
+    )
+    overwrite_keys: bool = field(
+        default=False, metadata={"doc": "true replaces fields that are there; else nothing is added, with an error."}
+    )
+    restricted_fields: bool = field(default=False, metadata={"doc": "Adds process.env too, which often holds secrets."})
+    host_path: str = field(
+        default="/", metadata={"doc": "Where the host's file system is mounted, with proc below.", "check": not_blank}
+    )
+    cgroup_prefixes: tuple[str, ...] = field(
+        default=(), metadata={"doc": "A control group below one of these is named after its container."}
+    )
+    cgroup_regex: Pattern | None = field(
+        default=None, metadata={"doc": "Finds the container's id in the name of a control group: its one group."}
+    )
+    cgroup_cache_expire_time: Duration = field(
+        default=30.0, metadata={"doc": "How long what is known of a process is used."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        known = (*PROCESS_FIELDS, *(RESTRICTED_FIELDS if self.restricted_fields else ()))
+        for index, wanted in enumerate(self.include_fields):
+            if not any(name == wanted or name.startswith(f"{wanted}.") for name in known):
+                restricted = wanted in RESTRICTED_FIELDS
+                hint = "it needs restricted_fields: true" if restricted else f"there are: {', '.join(known)}"
+                yield f"include_fields[{index}]", f"unknown field {wanted!r}; {hint}"
+        if not self.match_pids:
+            yield "match_pids", "must not be empty"
+        if self.cgroup_regex is not None and self.cgroup_prefixes:
+            yield "cgroup_regex", "give it or cgroup_prefixes, not both"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that are added, without `target`."""
+        known = (*PROCESS_FIELDS, *(RESTRICTED_FIELDS if self.restricted_fields else ()))
+        wanted = self.include_fields
+        return tuple(name for name in known if any(name == each or name.startswith(f"{each}.") for each in wanted))

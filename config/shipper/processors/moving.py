@@ -1,0 +1,145 @@
+"""Processors that move and drop fields and events: options of copy_fields, rename, move_fields, drop_event,
+drop_fields, include_fields, rate_limit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from config.checks import Finding, not_blank, not_empty, without_blanks
+from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, kept
+from config.text.patterns import parse_pattern
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromToConfig:
+    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field that is there."})
+    to: str = field(metadata={"check": not_blank, "doc": "The field that will be."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyFieldsConfig(ProcessorConfig):
+    """Copies fields to others, which must not be there yet."""
+
+    name: ClassVar = "copy_fields"
+    fields: tuple[FromToConfig, ...] = field(metadata={"check": not_empty, "doc": "What is copied."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameConfig(ProcessorConfig):
+    """Gives fields other names, which must not be there yet."""
+
+    name: ClassVar = "rename"
+    fields: tuple[FromToConfig, ...] = field(metadata={"check": not_empty, "doc": "What is renamed."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from kept("fields", [each.source for each in self.fields])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveFieldsConfig(ProcessorConfig):
+    """Moves the members of an object, each to its name with `to` in front."""
+
+    name: ClassVar = "move_fields"
+    source: str = field(default="", metadata={"key": "from", "doc": "The object; the event itself when absent."})
+    fields: tuple[str, ...] = field(default=(), metadata={"doc": "Its members that are moved; all when absent."})
+    exclude: tuple[str, ...] = field(default=(), metadata={"doc": "Members that are not moved."})
+    to: str = field(metadata={"check": not_blank, "doc": "What is put in front, as in `rpc.` or `app_`."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropEventConfig(ProcessorConfig):
+    """Drops events: `when` says which."""
+
+    name: ClassVar = "drop_event"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFieldsConfig(ProcessorConfig):
+    """Drops fields. @timestamp and type stay, and what repeats of an event are told by."""
+
+    name: ClassVar = "drop_fields"
+    fields: tuple[str, ...] = field(metadata={"doc": "Their names; /…/ is a regular expression for names."})
+    ignore_missing: bool = field(
+        default=False, metadata={"doc": "Accepted: a field that is not there is no error in any case."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        yield from ((f"fields{where}", fault) for where, fault in without_blanks(self.fields) if where)
+        for index, name in enumerate(self.fields):
+            if pattern := pattern_of(name):
+                try:
+                    parse_pattern(pattern)
+                except ValueError as error:
+                    yield f"fields[{index}]", str(error)
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from kept("fields", self.fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncludeFieldsConfig(ProcessorConfig):
+    """Drops all other fields. @timestamp, @metadata and type stay, and what repeats of an event are told by."""
+
+    name: ClassVar = "include_fields"
+    fields: tuple[str, ...] = field(metadata={"doc": "The fields that stay."})
+
+
+def parse_rate(text: str) -> tuple[float, float]:
+    """(events, seconds) of "10/s", "600/m", "5000/h". Raises ValueError."""
+    number, slash, unit = (part.strip() for part in text.partition("/"))
+    try:
+        events = float(number)
+    except ValueError:
+        events = -1.0
+    if not slash or unit not in _SECONDS or not 0 <= events < float("inf"):
+        raise ValueError(f"{text!r} is not a rate; write 10/s, 600/m or 5000/h")
+    return events, float(_SECONDS[unit])
+
+
+def _is_rate(text: str) -> Iterator[Finding]:
+    try:
+        parse_rate(text)
+    except ValueError as error:
+        yield "", str(error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GarbageConfig:
+    num_calls: int = field(default=10_000, metadata={"min": 1, "doc": "After so many events full buckets are let go."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenBucketConfig:
+    burst_multiplier: float = field(
+        default=1.0, metadata={"min": 0.0, "doc": "How many times the limit may come at once, after a rest."}
+    )
+    gc: GarbageConfig = field(default_factory=GarbageConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlgorithmConfig:
+    token_bucket: TokenBucketConfig = field(default_factory=TokenBucketConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitConfig(ProcessorConfig):
+    """Drops events above a rate."""
+
+    name: ClassVar = "rate_limit"
+    limit: str = field(metadata={"check": _is_rate, "doc": "How many events pass: 10/s, 600/m or 5000/h."})
+    fields: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Events with the same values of these fields share a limit; all when absent."}
+    )
+    algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
+
+
+def pattern_of(name: str) -> str:
+    """The regular expression that stands for names; "" for a plain name."""
+    return name[1:-1] if len(name) > 2 and name.startswith("/") and name.endswith("/") else ""

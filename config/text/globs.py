@@ -1,0 +1,145 @@
+r"""Patterns of paths, read as Filebeat reads them, which is as Go's filepath.Match does.
+
+In a segment `*` stands for any characters (a leading dot included), `?` for one, `[a-z]` and `[^a-z]` for one of a set;
+`\` takes the meaning from the character after it. `{a,b}`, `[!a]` and `[:digit:]` mean nothing special. A segment `**`
+stands for any number of directories. Where no wildcard is, names are looked up, so that no directory must be readable.
+"""
+
+import os
+import re
+from dataclasses import dataclass, field
+
+_MAGIC = re.compile(r"[*?\[\\]")
+_CHARACTER = r"(?:\\.|[^]\\-])"
+_TOKEN = re.compile(
+    rf"""(?P<stars>\*+) | (?P<one>\?) | \[(?P<negated>\^?+)(?P<set>(?:{_CHARACTER}(?:-{_CHARACTER})?)+)\]
+    | \\(?P<escaped>.) | (?P<plain>[^\\\[])""",
+    re.DOTALL | re.VERBOSE,
+)
+_RANGE = re.compile(rf"({_CHARACTER})(?:-({_CHARACTER}))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A segment without wildcard."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wild:
+    text: str
+    regex: re.Pattern[str] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyDepth:
+    """`**`: the directory itself and all below it. The segment after it is a Wild."""
+
+
+Segment = Plain | Wild | AnyDepth
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """`root` is the deepest directory without a wildcard, `middle` leads from there to the directories of `last`."""
+
+    path: str
+    root: str
+    middle: tuple[Segment, ...]
+    last: Plain | Wild
+
+    @property
+    def is_literal(self) -> bool:
+        return not self.middle and isinstance(self.last, Plain)
+
+
+def parse(text: str, *, recursive: bool) -> PathPattern:
+    """A relative path is taken from the directory that is the current one now. `recursive`: whether `**` is more than
+    `*`. Raises ValueError for what is no pattern."""
+    if "\0" in text:
+        raise ValueError(f"{text!r} is no path: it has a NUL in it")
+    path = os.path.abspath(text)
+    names = path.split("/")[1:]
+    fixed = next((at for at, name in enumerate(names) if _MAGIC.search(name)), len(names))
+    fixed = min(fixed, len(names) - 1)
+    *middle, last = _segments(names[fixed:], recursive)
+    assert not isinstance(last, AnyDepth)
+    return PathPattern(path, "/" + "/".join(names[:fixed]), tuple(middle), last)
+
+
+def matches(pattern: PathPattern, path: str) -> bool:
+    """True if a file of this path, which need not exist, would be found."""
+    above = pattern.root.rstrip("/") + "/"
+    path = os.path.abspath(path)
+    return path.startswith(above) and _match([*pattern.middle, pattern.last], path[len(above) :].split("/"))
+
+
+def _match(segments: list[Segment], names: list[str]) -> bool:
+    # How many of the names may be matched by the segments so far: to try each way of each `**` is exponential.
+    matched = {0}
+    for segment in segments:
+        if isinstance(segment, AnyDepth):
+            matched = set(range(min(matched), len(names) + 1))
+        else:
+            matched = {count + 1 for count in matched if count < len(names) and _fits(segment, names[count])}
+        if not matched:
+            return False
+    return len(names) in matched
+
+
+def _fits(segment: Plain | Wild, name: str) -> bool:
+    return segment.name == name if isinstance(segment, Plain) else segment.regex.fullmatch(name) is not None
+
+
+def _segments(names: list[str], recursive: bool) -> list[Segment]:
+    segments: list[Segment] = []
+    for name in names:
+        deep = bool(segments) and isinstance(segments[-1], AnyDepth)
+        if name == "**" and recursive:
+            segments += [] if deep else [AnyDepth()]
+        elif deep or _MAGIC.search(name):
+            # Below `**` every directory is listed anyway: a name in it need not be looked up in each.
+            segments.append(wild(name))
+        else:
+            segments.append(Plain(name))
+    if isinstance(segments[-1], AnyDepth):
+        segments.append(wild("*"))
+    return segments
+
+
+def wild(text: str) -> Wild:
+    pieces = [""]  # what is between the stars
+    at = 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise ValueError(f"{text!r} is no pattern: a set must be complete, as [a-z] is, and a \\ needs a character")
+        if token["stars"]:
+            pieces.append("")
+        else:
+            pieces[-1] += _regex(token)
+        at = token.end()
+    first, *middle = pieces
+    last = middle.pop() if middle else None
+    # Atomic: without it, a name that does not match takes time exponential in the number of stars.
+    regex = first + "".join(f"(?>.*?{piece})" for piece in middle) + (f".*{last}" if last is not None else "")
+    return Wild(text, re.compile(regex, re.DOTALL))
+
+
+def _regex(token: re.Match[str]) -> str:
+    if token["set"]:
+        return _set(token["set"], bool(token["negated"]))
+    return "." if token["one"] else re.escape(token["escaped"] or token["plain"])
+
+
+def _set(text: str, negated: bool) -> str:
+    ranges = []
+    for first, last in _RANGE.findall(text):
+        low = first[-1]
+        high = last[-1] if last else low
+        if low <= high:  # the other way round it holds nothing
+            ranges.append(f"{re.escape(low)}-{re.escape(high)}")
+    if not ranges:
+        return "." if negated else "(?!)"
+    return f"[{'^' if negated else ''}{''.join(ranges)}]"

@@ -1,0 +1,122 @@
+"""The syntax of `grok`: regular expressions in which `%{PATTERN:field:type}` stands for a pattern with a name.
+
+`(?<field>...)` captures too; a bare group captures nothing, as with other programs that have grok. Everything is turned
+into one expression of RE2, so it is linear in the text. What only backtracking engines have (look-around, references)
+is refused.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.text.grok_patterns import PATTERNS
+from config.text.patterns import parse_pattern
+from config.text.tokenizer import clashing
+
+TYPES = ("int", "integer", "long", "float", "double", "boolean", "string")
+# Definitions that use each other twice double at every step; nobody means an expression of this size.
+_LONGEST = 200_000
+
+_SPLIT = re.compile(
+    r"\\Q.*?(?:\\E|$)"  # quoted
+    r"|\\."
+    r"|%\{(?P<use>[^{}]*)\}"
+    r"|\(\?P?<(?P<field>[^!=>][^>]*)>"
+    r"|(?P<atomic>\(\?>)"
+    r"|\(\?"
+    r"|(?P<bare>\()"
+    r"|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*+\]",  # a set of characters
+    re.DOTALL,
+)
+_USE = re.compile(r"(?P<name>[\w.-]+)(?::(?P<field>[^:]+))?(?::(?P<type>\w+))?", re.ASCII)
+_BRACKETS = re.compile(r"(?:\[[^\[\]]+\])+")
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    path: tuple[str, ...]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """`regexp` has one group for each capture, in order."""
+
+    regexp: str
+    captures: tuple[Capture, ...]
+
+
+def parse_expression(pattern: str, own: Mapping[str, str], *, named_only: bool = True) -> Expression:
+    """`own` are definitions that come before those of the library. Raises ValueError in words."""
+    expansion = _Expansion({**PATTERNS, **own}, named_only)
+    regexp = expansion.expand(pattern, ())
+    try:
+        parse_pattern(regexp)
+    except ValueError as error:  # with what was written, not with the pages that it became
+        raise ValueError(str(error).replace(repr(regexp), repr(pattern))) from error
+    if clash := clashing([".".join(capture.path) for capture in expansion.captures]):
+        raise ValueError(clash)
+    return Expression(regexp, tuple(expansion.captures))
+
+
+class _Expansion:
+    def __init__(self, definitions: Mapping[str, str], named_only: bool) -> None:
+        self.captures: list[Capture] = []
+        self._definitions = definitions
+        self._named_only = named_only
+        self._length = 0
+
+    def expand(self, pattern: str, within: tuple[str, ...]) -> str:
+        """`within`: the names of the patterns that this one is part of."""
+        self._length += len(pattern)
+        if self._length > _LONGEST:
+            raise ValueError(f"becomes longer than {_LONGEST} characters; look at how the definitions use each other")
+        done, at = [], 0
+        for found in _SPLIT.finditer(pattern):
+            done += [_plain(pattern[at : found.start()]), self._piece(found, within)]
+            at = found.end()
+        return "".join([*done, _plain(pattern[at:])])
+
+    def _piece(self, found: re.Match[str], within: tuple[str, ...]) -> str:
+        if found["use"] is not None:
+            return self._use(found["use"], within)
+        if found["field"] is not None:
+            self.captures.append(Capture(_path(found["field"]), ""))
+            return "("
+        return "(?:" if found["atomic"] or found["bare"] else found[0]
+
+    def _use(self, text: str, within: tuple[str, ...]) -> str:
+        use = _USE.fullmatch(text)
+        if use is None:
+            raise ValueError(f"%{{{text}}} is not of the form %{{PATTERN:field:type}}")
+        name, field, kind = use["name"], use["field"], use["type"] or ""
+        if kind and kind not in TYPES:
+            raise ValueError(f"%{{{text}}}: the type must be one of: {', '.join(TYPES)}")
+        if name not in self._definitions:
+            raise ValueError(self._unknown(name))
+        if name in within:
+            raise ValueError(f"pattern {name} is made of itself: {' > '.join((*within, name))}")
+        if not field and not self._named_only:
+            field = name
+        if field:
+            self.captures.append(Capture(_path(field), kind))
+        return f"{'(' if field else '(?:'}{self.expand(self._definitions[name], (*within, name))})"
+
+    def _unknown(self, name: str) -> str:
+        close = difflib.get_close_matches(name, self._definitions, n=1, cutoff=0.6)
+        return f"there is no pattern {name}" + (f"; did you mean {close[0]}?" if close else "; define it")
+
+
+def _plain(text: str) -> str:
+    if "%{" in text:
+        raise ValueError(f"{text[text.index('%{') :]!r} has no closing brace; write %{{PATTERN:field:type}}")
+    return text
+
+
+def _path(field: str) -> tuple[str, ...]:
+    """`a.b` and `[a][b]` are the same."""
+    path = tuple(field[1:-1].split("][")) if _BRACKETS.fullmatch(field) else tuple(field.split("."))
+    if not all(path):
+        raise ValueError(f"{field!r} is no name of a field; write a.b or [a][b]")
+    return path

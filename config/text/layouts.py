@@ -1,0 +1,160 @@
+"""The layouts of the processor `timestamp`: Go's, and UNIX and UNIX_MS for numbers.
+
+They live with the configuration, because `test:` holds times that must be read before anything starts.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import Any
+
+from config.text.go_layouts import MONTHS, compile_layout
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST = 100  # of times that are remembered: blanks may make one as long as a line
+TELLING = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
+BEYOND = "it is beyond the years 1 to 9999"
+
+# A value, and the wall clock, which gives the year where the value has none -> the time in UTC. Raises ValueError.
+ReadTime = Callable[[Any, float], datetime]
+_Found = Mapping[str, str | None]
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
+
+
+def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
+    """Tries the layouts in order; `zone` holds for times that have none of their own (None: of this machine)."""
+    readers = [(layout, _reader(layout, zone)) for layout in layouts]
+
+    def read(value: Any, now: float) -> datetime:
+        causes = []
+        for layout, reader in readers:
+            try:
+                return reader(value, now)
+            except (ValueError, OverflowError, OSError) as error:  # the latter two: a time that the zone cannot have
+                why = str(error) if type(error) is ValueError else BEYOND
+                causes.append(f"as {layout!r}: {why}")
+        raise ValueError("; ".join(causes))
+
+    return read
+
+
+def is_layout(text: str) -> bool:
+    """Whether a time written so says a day or an hour. Other tools' layouts (yyyy-MM-dd, %Y-%m-%d, ISO8601) do not."""
+    return text in ("UNIX", "UNIX_MS") or not TELLING.isdisjoint(compile_layout(text).kinds)
+
+
+def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
+    if layout in ("UNIX", "UNIX_MS"):
+        factor = 1_000_000 if layout == "UNIX" else 1_000
+        return lambda value, now: from_epoch(value, factor)
+    compiled = compile_layout(layout)
+
+    def parse(value: str, minute: float) -> datetime:
+        found = compiled.match(value)
+        if found is None:
+            raise ValueError("it is written differently")
+        return _in_utc(_naive(found, zone, minute * 60), found, zone)
+
+    remembered = lru_cache(maxsize=1024)(parse)  # times of many logs have no fraction, so many lines share one
+
+    def read(value: Any, now: float) -> datetime:
+        if not isinstance(value, str):
+            raise ValueError("it is no text")
+        return (remembered if len(value) < LONGEST else parse)(value, now // 60)
+
+    return read
+
+
+def from_epoch(value: Any, factor: int) -> datetime:
+    """A number of units of `factor` microseconds since 1970, or a text of one. Raises ValueError, OverflowError."""
+    if isinstance(value, str):
+        if _INTEGER.fullmatch(value):
+            value = int(value)
+        elif _FLOAT.fullmatch(value):
+            value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("it is no number")
+    if not math.isfinite(value) or abs(value) > 1e18:
+        raise ValueError(BEYOND)
+    # Rounded, because 1525783800.123 has no exact form, and .122999 would lose a millisecond.
+    return EPOCH + timedelta(microseconds=round(value * factor))
+
+
+def _naive(found: _Found, zone: tzinfo | None, now: float) -> datetime:
+    year = _year(found) or datetime.fromtimestamp(now, zone).year
+    clock = (_hour(found), int(found.get("minute") or 0), int(found.get("second") or 0), _microseconds(found))
+    if day_of_year := found.get("day of year"):
+        day = datetime(year, 1, 1, *clock) + timedelta(days=int(day_of_year) - 1)
+        if day.year != year:
+            raise ValueError("there is no such day in the year")
+        return day
+    return datetime(year, _month(found), int(found.get("day") or 1), *clock)
+
+
+def _year(found: _Found) -> int:
+    """0 where there is none."""
+    if short := found.get("short year"):
+        return int(short) + (1900 if short >= "69" else 2000)
+    return int(found.get("year") or 0)
+
+
+def _month(found: _Found) -> int:
+    if name := found.get("month name"):
+        return MONTHS.index(name[:3].lower()) + 1
+    return int(found.get("month") or 1)
+
+
+def _hour(found: _Found) -> int:
+    half = (found.get("half") or "").upper()
+    short = found.get("hour of 12")
+    hour = int(short or found.get("hour") or 0)
+    if short and hour > 12:
+        raise ValueError("hour must be in 0..12")
+    if half == "PM" and hour < 12:
+        return hour + 12
+    return 0 if half == "AM" and hour == 12 else hour
+
+
+def _microseconds(found: _Found) -> int:
+    return int(((found.get("fraction") or "") + "000000")[:6])
+
+
+def _in_utc(naive: datetime, found: _Found, zone: tzinfo | None) -> datetime:
+    if offset := found.get("offset"):
+        return naive.replace(tzinfo=UTC) - _offset(offset)
+    if name := found.get("zone"):
+        return _in_named_zone(naive, name, zone)
+    return in_zone(naive, zone).astimezone(UTC)
+
+
+def in_zone(naive: datetime, zone: tzinfo | None) -> datetime:
+    """The time of day in that zone (None: of this machine). Raises ValueError, OverflowError, OSError."""
+    return naive.astimezone() if zone is None else naive.replace(tzinfo=zone)
+
+
+def _offset(text: str) -> timedelta:
+    """Of `Z`, or of a sign and two digits each for hours, minutes and seconds."""
+    if text == "Z":
+        return timedelta()
+    hours, minutes, seconds = (int(part or 0) for part in _pairs(text[1:].replace(":", "")))
+    if hours > 24 or minutes > 59 or seconds > 59:
+        raise ValueError("its time zone is out of range")
+    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return -offset if text[0] == "-" else offset
+
+
+def _pairs(digits: str) -> tuple[str, str, str]:
+    return digits[:2], digits[2:4], digits[4:6]
+
+
+def _in_named_zone(naive: datetime, name: str, zone: tzinfo | None) -> datetime:
+    """A short name means something only in a zone that has it; elsewhere Go takes it for UTC, and so is it here."""
+    for fold in (0, 1):
+        local = in_zone(naive.replace(fold=fold), zone)
+        if local.tzname() == name:
+            return local.astimezone(UTC)
+    hours = name.removeprefix("GMT")
+    return naive.replace(tzinfo=UTC) - timedelta(hours=int(hours) if hours[:1] in ("+", "-") else 0)

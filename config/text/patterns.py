@@ -1,0 +1,197 @@
+"""The one door to regular expressions that come from a configuration: RE2's, as Filebeat has them.
+
+RE2 takes time linear in the text whatever the pattern, which Python's `re` does not: one line of a log could stall the
+agent. What RE2 refuses (look-around, back-references) is a mistake of the configuration, and so is a pattern that
+compiles to more than its 8 MiB. A pattern that is too rich for its automaton at run time is matched by a slower way,
+never wrongly. (`re2.Set` is public and as fast as what is used here, but says "not found" when its memory is spent.)
+
+RE2 reads UTF-8, so each text is encoded once; half a character of UTF-16, which no text should hold, is a `?` to it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Annotated, Any
+
+import re2
+
+from config.text.pattern_prefix import MOST_CHARACTERS, Beginnings, deciding_characters
+
+Span = tuple[int, int]
+Groups = tuple[str | None, ...]
+
+# The public `search` makes objects of every match and maps offsets: 1.5 to 4 us a line, where the method of C++ below
+# it takes 0.5. That is private: the version is pinned, and tests/unit/config/test_patterns.py calls it as it is here.
+_Match = Callable[[Any, bytes, int, int], list[Span]]
+_ANYWHERE = re2._Anchor.UNANCHORED
+_NOWHERE: Span = (-1, -1)
+
+_LACKING = ("(?=", "(?!", "(?<", "(?>", *(f"\\{digit}" for digit in range(1, 10)))
+_LACKS = "; RE2 has no look-around, no back-references and no atomic groups"
+
+
+def parse_pattern(text: str) -> str:
+    """The pattern itself. Raises ValueError, in words, when RE2 refuses it."""
+    try:
+        _compiled(text)
+    except re2.error as error:
+        why = error.args[0].decode("utf-8", "replace")
+        lacks = _LACKS if why.rpartition(": ")[2].startswith(_LACKING) else _no_glob(text)
+        raise ValueError(f"{_quoted(text)} is not a regular expression as RE2 has it: {why}{lacks}") from error
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{text!r} is not a regular expression: it holds half a character") from error
+    return text
+
+
+def _quoted(text: str) -> str:
+    """As it was written: of what was copied from here, no backslash is doubled."""
+    return f"'{text}'" if text.isprintable() else repr(text)
+
+
+def _no_glob(text: str) -> str:
+    ending = text.lstrip("*")
+    hint = f"; it is no glob: for what ends in {ending} write '{re2.escape(ending)}$'"
+    return hint if text.startswith("*") and ending else ""
+
+
+# The loader calls the second argument with the scalar's text.
+Pattern = Annotated[str, parse_pattern]
+
+
+def searcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Whether one of the patterns, which are valid, is found in a text."""
+    matches = _matches(patterns)
+    if len(matches) != 1:
+        return lambda text: _one_finds(matches, text.encode("utf-8", "replace"))
+    match = matches[0]
+
+    def search(text: str) -> bool:
+        raw = text.encode("utf-8", "replace")
+        return match(_ANYWHERE, raw, 0, len(raw))[0] != _NOWHERE
+
+    return search
+
+
+def column_searcher(patterns: Sequence[str]) -> Callable[[Iterable[str]], list[bool]]:
+    """The same for many texts at once, without a call of Python for each."""
+    return _column_searcher(tuple(patterns))
+
+
+@cache
+def _column_searcher(patterns: tuple[str, ...]) -> Callable[[Iterable[str]], list[bool]]:
+    matches = _matches(patterns)
+    if len(matches) != 1:
+        return lambda texts: [_one_finds(matches, raw) for raw in _encoded(texts)]
+    match = matches[0]
+
+    def search_all(texts: Iterable[str]) -> list[bool]:
+        return [match(_ANYWHERE, raw, 0, len(raw))[0] != _NOWHERE for raw in _encoded(texts)]
+
+    characters = deciding_characters("|".join(patterns))
+    if characters is None or characters > MOST_CHARACTERS:
+        return search_all
+    return Beginnings(search_all, characters).search_all
+
+
+def _one_finds(matches: list[_Match], raw: bytes) -> bool:
+    return any(match(_ANYWHERE, raw, 0, len(raw))[0] != _NOWHERE for match in matches)
+
+
+def _encoded(texts: Iterable[str]) -> list[bytes]:
+    return [text.encode("utf-8", "replace") for text in texts]
+
+
+def _matches(patterns: Sequence[str]) -> list[_Match]:
+    return [_match(each, captures=False) for each in _united(patterns)]
+
+
+def _united(patterns: Sequence[str]) -> list[str]:
+    """One pattern that finds what any of these does; all of them where they cannot be one: `\\Q` would quote what
+    follows it to the end, and together they may be too large."""
+    if len(patterns) < 2 or any("\\Q" in each for each in patterns):
+        return list(patterns)
+    one = "|".join(f"(?:{each})" for each in patterns)
+    try:
+        _compiled(one, captures=False)
+    except re2.error:
+        return list(patterns)
+    return [one]
+
+
+def group_names(pattern: str) -> dict[str, int]:
+    """The named groups of a pattern: name -> number."""
+    return dict(_compiled(pattern).groupindex)
+
+
+def matcher(pattern: str) -> Callable[[str], Groups | None]:
+    """The groups of the first match in a text, by number, all of it being the first; None where nothing matches, and
+    for a group that took no part."""
+    match = _match(pattern)
+
+    def groups(text: str) -> Groups | None:
+        raw = text.encode("utf-8", "replace")
+        spans = match(_ANYWHERE, raw, 0, len(raw))
+        if spans[0] == _NOWHERE:
+            return None
+        if len(raw) == len(text):
+            return tuple([None if begin < 0 else text[begin:end] for begin, end in spans])
+        return tuple([None if begin < 0 else raw[begin:end].decode("utf-8", "replace") for begin, end in spans])
+
+    return groups
+
+
+def finder(pattern: str) -> Callable[[str], Iterator[list[Span]]]:
+    """All matches in a text from the left that do not overlap: where each of its groups is, by number, in characters;
+    (-1, -1) for a group that took no part. As in Go, an empty match right behind another is none."""
+    match = _match(pattern)
+
+    def find(text: str) -> Iterator[list[Span]]:
+        raw = text.encode("utf-8", "replace")
+        found = _all_matches(match, raw)
+        return found if len(raw) == len(text) else _in_characters(found, raw)
+
+    return find
+
+
+def _all_matches(match: _Match, raw: bytes) -> Iterator[list[Span]]:
+    at, before = 0, -1
+    while at <= len(raw):
+        spans = match(_ANYWHERE, raw, at, len(raw))
+        begin, end = spans[0]
+        if begin < 0:
+            return
+        if end > begin or end != before:
+            yield spans
+        at, before = end, end
+        if begin == end:
+            at += 1
+            while at < len(raw) and raw[at] & 0xC0 == 0x80:  # inside a character
+                at += 1
+
+
+def _in_characters(found: Iterator[list[Span]], raw: bytes) -> Iterator[list[Span]]:
+    at = characters = 0
+    for spans in found:
+        begin = spans[0][0]
+        characters += _count(raw, at, begin)
+        at = begin
+        yield [
+            span if span == _NOWHERE else (characters + _count(raw, at, span[0]), characters + _count(raw, at, span[1]))
+            for span in spans
+        ]
+
+
+def _count(raw: bytes, begin: int, end: int) -> int:
+    return len(raw[begin:end].decode("utf-8", "replace"))
+
+
+def _match(pattern: str, *, captures: bool = True) -> _Match:
+    match: _Match = _compiled(pattern, captures=captures)._regexp.Match
+    return match
+
+
+@cache
+def _compiled(pattern: str, *, captures: bool = True) -> Any:
+    options = re2.Options()
+    options.log_errors = False  # it would write to stderr, past our log
+    options.never_capture = not captures  # where a group is costs another run over the text
+    return re2.compile(pattern, options)

@@ -1,0 +1,235 @@
+"""YAML text -> tree, within bounds: a file with a mistake, or one that is no configuration at all, must neither end the
+agent nor fill its memory.
+
+The parser's events are taken one by one. Its own stack is not Python's, so what is nested too deeply is refused here,
+with its line; and other threads run between two events, which they could not while `yaml.compose` is at work in C.
+
+- Depth: every pass over the tree calls itself for each level, with up to ten frames of the 1,000 that Python allows.
+  Configurations nest about ten levels; MAX_DEPTH leaves room for conditions that a program has written.
+- Values: an alias stands for all that is below its anchor, and aliases of aliases multiply. They count as if they were
+  written out, because that is what every later pass makes of them. 4,000 inputs of 30 values each are half of it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from config.errors import ConfigError, Place, Problem
+from config.yaml import scalars
+from config.yaml.report import dotted, given_twice
+from config.yaml.tree import Entry, Listing, Node, Scalar, Table
+
+OVERRIDE = "-E"
+MAX_DEPTH = 64
+MAX_VALUES = 250_000
+_STR = "tag:yaml.org,2002:str"
+_MERGE = "tag:yaml.org,2002:merge"
+# libyaml is 20 times as fast. What it refuses is parsed again by PyYAML itself, which takes some of it (`[ndjson:]`),
+# says more clearly what is wrong with the rest, and is the only one where PyYAML was built without libyaml.
+_LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
+_FORBIDDEN: "re.Pattern[str]" = yaml.reader.Reader.NON_PRINTABLE
+_HALF = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: no text that could be written anywhere
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many values a configuration may still hold. Files that are read together share one."""
+
+    values: int = MAX_VALUES
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    node: Node
+    values: int  # below it
+    height: int  # levels below it
+
+
+class Composer:
+    """The nodes of one text. A section or list begins where its key stands; a scalar where it stands itself."""
+
+    def __init__(self, name: str, problems: list[Problem], rank: int = 0, budget: Budget | None = None) -> None:
+        """`name` is the file that problems point to."""
+        self._name = name
+        self._problems = problems
+        self._rank = rank
+        self._budget = budget or Budget()
+        self._events: Any = iter(())
+        self._anchors: dict[str, _Anchored | None] = {}  # None until the anchor's node is complete
+        self._deepest = 0
+        self._places: dict[int, Place] = {}
+
+    def compose(self, text: str, path: str = "", depth: int = 0) -> Node | None:
+        """Return the node that the text holds, None of an empty text; it will stand at a path, so many levels deep.
+
+        Raises ConfigError where there is no tree. Other mistakes, such as a key given twice, go to the problems.
+        """
+        if forbidden := _FORBIDDEN.search(text):
+            line = text.count("\n", 0, forbidden.start()) + 1
+            raise self._failure(line, f"is not YAML: character {ord(forbidden.group())} is not allowed")
+        *before, last = _LOADERS
+        for loader in before:
+            known, values = len(self._problems), self._budget.values
+            try:
+                return self._document(yaml.parse(text, Loader=loader), path, depth)
+            except yaml.MarkedYAMLError:
+                del self._problems[known:]
+                self._budget.values = values
+        try:
+            return self._document(yaml.parse(text, Loader=last), path, depth)
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise self._failure(line, _reason(error)) from error
+
+    def _document(self, events: Any, path: str, depth: int) -> Node | None:
+        self._events, self._anchors, self._deepest = events, {}, 0
+        self._next()  # the stream begins
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            return None
+        node = self._node(self._next(), None, path, depth)
+        self._next()  # the document ends
+        if not isinstance(event := self._next(), yaml.StreamEndEvent):
+            raise self._failure(_line(event), "is not YAML: expected a single document, but found another one")
+        return node
+
+    def _next(self) -> Any:
+        return next(self._events)
+
+    def _node(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
+        self._reach(event, depth)
+        self._spend(event, 1)
+        if type(event) is yaml.AliasEvent:
+            return self._referred(event, start or self._place(event), path, depth)
+        return self._made(event, start, path, depth) if event.anchor is None else self._kept(event, start, path, depth)
+
+    def _made(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
+        if type(event) is yaml.ScalarEvent:
+            return self._scalar(event)
+        start = start or self._place(event)
+        if type(event) is yaml.SequenceStartEvent:
+            return Listing(tuple(self._items(path, depth + 1)), start)
+        return Table(tuple(self._entries(path, depth)), start)
+
+    def _kept(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
+        """A node with an anchor."""
+        self._anchors[event.anchor] = None
+        values, deepest = self._budget.values, self._deepest
+        self._deepest = depth
+        node = self._made(event, start, path, depth)
+        self._anchors[event.anchor] = _Anchored(node, values - self._budget.values, self._deepest - depth)
+        self._deepest = max(deepest, self._deepest)
+        return node
+
+    def _referred(self, event: Any, start: Place, path: str, depth: int) -> Node:
+        """What an alias stands for."""
+        if event.anchor not in self._anchors:
+            raise self._failure(_line(event), f"is not YAML: found undefined alias {event.anchor!r}")
+        anchored = self._anchors[event.anchor]
+        if anchored is None:
+            self._problem(start, path, "the alias refers to a section that it is part of")
+            return Table((), start)
+        self._reach(event, depth + anchored.height)
+        self._spend(event, anchored.values)
+        return anchored.node if isinstance(anchored.node, Scalar) else replace(anchored.node, place=start)
+
+    def _reach(self, event: Any, depth: int) -> None:
+        if depth > self._deepest:
+            self._deepest = depth
+            if depth > MAX_DEPTH:
+                raise self._failure(_line(event), f"is nested deeper than {MAX_DEPTH} levels, which is the limit")
+
+    def _spend(self, event: Any, values: int) -> None:
+        self._budget.values -= values
+        if self._budget.values < 0:
+            words = f"from here on there are more than {MAX_VALUES:,} values, which is the limit"
+            raise self._failure(_line(event), f"{words}; an alias counts as all that it stands for")
+
+    def _scalar(self, event: Any) -> Scalar:
+        # Explicit tags (!!int x) are not trusted: what is no number by its text could not be made one.
+        text: str = event.value
+        if not text.isascii() and _HALF.search(text):
+            raise self._failure(_line(event), "is not YAML: an escape stands for half a character")
+        if event.tag is None or event.tag == "!":
+            plain: bool = event.implicit[0]
+            return Scalar(text, scalars.kind(text) if plain else "str", plain, self._place(event))
+        natural = scalars.kind(text)
+        kind = "str" if event.tag == _STR else natural
+        return Scalar(text, kind, not event.style and kind == natural, self._place(event))
+
+    def _items(self, path: str, depth: int) -> list[Node]:
+        items: list[Node] = []
+        while type(event := self._next()) is not yaml.SequenceEndEvent:
+            items.append(self._node(event, None, f"{path}[{len(items)}]", depth))
+        return items
+
+    def _entries(self, path: str, depth: int) -> list[Entry]:
+        entries: dict[str, Entry] = {}
+        merged: list[Entry] = []
+        while type(event := self._next()) is not yaml.MappingEndEvent:
+            place = self._place(event)
+            if _is_merge(event):
+                merged += self._merged(place, path, depth)
+                continue
+            key = self._key(event, path, depth)
+            # A dotted key is as many levels as it has names.
+            below = depth + 1 + (key.count(".") if key else 0)
+            written = dotted(path, key or "?")
+            value = self._node(self._next(), place, written, below)
+            if key is None:
+                self._problem(place, path, "a key must be a name, or names joined by dots")
+            elif key in entries:
+                self._problem(place, written, given_twice(entries[key].place))
+            else:
+                entries[key] = Entry(key, value, place, self._rank)
+        return [*(entry for entry in merged if entry.key not in entries), *entries.values()]
+
+    def _key(self, event: Any, path: str, depth: int) -> str | None:
+        """The text of a key; None for what is no name."""
+        if type(event) is yaml.ScalarEvent and event.anchor is None:
+            text: str = event.value
+        else:
+            node = self._node(event, None, path, depth + 1)
+            text = node.text if isinstance(node, Scalar) else ""
+        return text if all(text.split(".")) else None
+
+    def _merged(self, place: Place, path: str, depth: int) -> list[Entry]:
+        """`<<: *anchor`: what the anchor's section says and this one does not."""
+        node = self._node(self._next(), place, path, depth + 1)
+        if isinstance(node, Table):
+            return list(node.entries)
+        self._problem(place, path, "'<<' takes the alias of one section")
+        return []
+
+    def _place(self, event: Any) -> Place:
+        # Nodes of -E stand in no file: their line would say nothing.
+        line = 0 if self._name == OVERRIDE else _line(event)
+        place = self._places.get(line)
+        if place is None:
+            place = self._places[line] = Place(self._name, line)
+        return place
+
+    def _problem(self, place: Place, path: str, message: str) -> None:
+        self._problems.append(Problem(place.file, place.line, path, message))
+
+    def _failure(self, line: int, message: str) -> ConfigError:
+        return ConfigError([Problem(self._name, line, "", message)])
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _is_merge(event: Any) -> bool:
+    if type(event) is not yaml.ScalarEvent:
+        return False
+    return (event.value == "<<" and event.tag is None and event.implicit[0]) or event.tag == _MERGE
+
+
+def _reason(error: yaml.MarkedYAMLError) -> str:
+    if error.problem and r"'\t'" in error.problem:
+        return "is not YAML: a tab cannot indent; use spaces"
+    if error.problem == "mapping values are not allowed here":
+        return f"is not YAML: {error.problem}: the line above may lack its colon, or a text with ': ' its quotes"
+    return "is not YAML: " + " ".join(part for part in (error.context, error.problem) if part)

@@ -1,0 +1,81 @@
+"""The files of a configuration, and what is laid over them by -E -> one tree."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from config.errors import ConfigError, Place, Problem
+from config.yaml.composing import OVERRIDE, Budget, Composer
+from config.yaml.regular_file import read_bytes
+from config.yaml.tree import Entry, Listing, Scalar, Table, is_null
+
+_INDEX = re.compile(r"\[(\d+)\]")  # of an item: inputs[0].id means inputs.0.id
+LIST_DEPTH = 2  # where the inputs of a file of their own stand: below filebeat.inputs
+
+
+def read(file: Path, problems: list[Problem], rank: int = 0) -> Table:
+    """The tree of a file. Keys given twice go to `problems`; raises ConfigError where there is no tree."""
+    return parse(_text(file), str(file), problems, rank)
+
+
+def read_all(files: Sequence[Path], problems: list[Problem]) -> Table:
+    """The tree of several files, of which the later ones win. Raises ConfigError where one of them is no tree."""
+    first, *others = (read(file, problems, rank) for rank, file in enumerate(files, start=1 - len(files)))
+    return replace(first, entries=sum((each.entries for each in others), first.entries))
+
+
+def read_list(file: Path, problems: list[Problem], budget: Budget) -> Listing:
+    """The items of a file that holds a list, none of an empty one. Raises ConfigError where it holds something else."""
+    place = Place(str(file), 1)
+    node = Composer(str(file), problems, budget=budget).compose(_text(file), depth=LIST_DEPTH)
+    if node is None or is_null(node):
+        return Listing((), place)
+    if not isinstance(node, Listing):
+        raise _failure(place, "must hold a list of inputs, each beginning with '- type:', and nothing else")
+    return node
+
+
+def _text(file: Path) -> str:
+    content = read_bytes(file)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _failure(Place(str(file), line), f"is not UTF-8 text: {error.reason}") from error
+
+
+def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Table:
+    """As `read`, from text; `name` is the file that problems point to."""
+    node = Composer(name, problems, rank).compose(text)
+    top = Place(name, 1)
+    if node is None or is_null(node):
+        return Table((), top)
+    if isinstance(node, Table):
+        return replace(node, place=top)
+    kind = "a list" if isinstance(node, Listing) else "a single value"
+    raise _failure(node.place, f"must hold options (key: value), not {kind}")
+
+
+def override(root: Table, overrides: Sequence[str], problems: list[Problem]) -> Table:
+    """The tree with `-E key=value` laid over it; the value is YAML, so that lists can be given; the last one wins."""
+    entries = list(root.entries)
+    place = Place(OVERRIDE)
+    for rank, text in enumerate(overrides, start=1):
+        key, equals, value = text.partition("=")
+        key = _INDEX.sub(r".\1", key)
+        if not equals or not all(key.strip().split(".")):
+            problems.append(Problem(OVERRIDE, 0, "", f"{text!r} must be key=value, as in name=web-1"))
+            continue
+        key = key.strip()
+        try:
+            node = Composer(OVERRIDE, problems, rank).compose(value, key, key.count(".") + 1)
+        except ConfigError as error:
+            problems.extend(replace(problem, line=0, path=key) for problem in error.problems)
+            continue
+        entries.append(Entry(key, node or Scalar("", "null", True, place), place, rank))
+    return replace(root, entries=tuple(entries))
+
+
+def _failure(place: Place, message: str) -> ConfigError:
+    return ConfigError([Problem(place.file, place.line, "", message)])

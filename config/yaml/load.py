@@ -1,0 +1,71 @@
+"""Files, overrides and variables -> model. What is done in between: document, tree, walk."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from config.errors import ConfigError, Problem
+from config.yaml import document
+from config.yaml.composing import OVERRIDE
+from config.yaml.report import FAILED, Report, Spot
+from config.yaml.tree import Node, Table
+from config.yaml.variables import Variables
+from config.yaml.walk import Walk
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A tree that is about to be read, from `file` and perhaps others: what a model's `prepared` gets and returns."""
+
+    file: Path
+    root: Table
+    env: Mapping[str, str]
+    problems: list[Problem]
+
+    def part(self, model: type[T], node: Node) -> T | None:
+        """One section ahead of the others; None where it has a mistake, which is told when the whole is read."""
+        report = Report([])
+        value = Walk(self.env, report).section(model, node, Spot("", "", node.place))
+        return None if value is FAILED or report.problems else value
+
+
+def read(
+    files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str], problems: list[Problem]
+) -> Reading:
+    """What is written, merged and overridden, before a model makes anything of it. Raises ConfigError for no YAML."""
+    root = document.override(document.read_all(files, problems), overrides, problems)
+    folders: Callable[[Path], Mapping[str, str]] = getattr(model, "folders", lambda _: {})
+    return Reading(files[0], root, Variables(root, env, folders(files[0])), problems)
+
+
+def load(
+    files: Path | Sequence[Path], model: type[T], overrides: Sequence[str] = (), env: Mapping[str, str] = os.environ
+) -> T:
+    """The files, merged, as a `model`, with `-E key=value` laid over them; the last of equal keys wins.
+
+    What was accepted and left out is told in the model's field `notes`, where it has one. Raises ConfigError, with all
+    problems at once.
+    """
+    named = (files,) if isinstance(files, Path) else tuple(files)
+    report = Report([])
+    reading = read(named, model, overrides, env, report.problems)
+    prepare: Callable[[Reading], Reading] | None = getattr(model, "prepared", None)
+    root = (prepare(reading) if prepare else reading).root
+    value: Any = Walk(reading.env, report).section(model, root, Spot("", "", root.place))
+    if report.problems:
+        raise ConfigError(_in_order(report.problems, named))
+    if any(field.name == "notes" for field in dataclasses.fields(value)):
+        value = replace(value, notes=tuple(note.message for note in _in_order(report.notes, named)))
+    loaded: T = value
+    return loaded
+
+
+def _in_order(told: list[Problem], files: Sequence[Path]) -> list[Problem]:
+    """As the files go, then those that they include, overrides last."""
+    rank = {str(file): index for index, file in enumerate(files)} | {OVERRIDE: len(files) + 1}
+    return sorted(told, key=lambda problem: (rank.get(problem.file, len(files)), problem.file, problem.line))

@@ -1,0 +1,74 @@
+"""The names that can stand in a section of a model, and what to say of others."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from config.yaml.schema import Kinds, Option, ends, leaves, options
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Every name that can stand in a section, dotted, relative to it."""
+
+    options: Mapping[str, Option]
+    not_yet: Mapping[str, str]
+    ignored: Mapping[str, str]
+    others: Mapping[str, str]  # of other kinds of section -> where it belongs
+    beginnings: frozenset[str]  # of all of these: `shipper` of `shipper.inputs`
+
+    @classmethod
+    @cache  # each section of each input asks
+    def of(cls, model: Any, kinds: Kinds | None = None) -> "Names":
+        by_key = {key: option for option in options(model) for key in option.keys}
+        others = _others(model, kinds) if kinds else {}
+        not_yet, ignored = getattr(model, "not_yet", {}), getattr(model, "ignored", {})
+        beginnings = {each for name in (*by_key, *not_yet, *ignored, *others) for each in _beginnings(name)}
+        return cls(by_key, not_yet, ignored, others, frozenset(beginnings))
+
+    def foreign(self, name: str) -> bool:
+        """Whether it is a name of Filebeat's that we do not have, or have elsewhere."""
+        return name in self.not_yet or name in self.ignored or name in self.others
+
+    def beneath(self, name: str) -> bool:
+        """Whether some name goes on below this one."""
+        return name in self.beginnings
+
+    def unknown(self, name: str) -> str:
+        """The message for a name that is none of ours."""
+        candidates = list(dict.fromkeys(_spellings(self.options)))
+        close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
+        deeper = [leaf for leaf in self._leaves() if leaf.rpartition(".")[2] == name]
+        meant = deeper if len(deeper) == 1 else close
+        if meant:
+            return f"unknown option; did you mean {meant[0]!r}?"
+        known = ", ".join(key for key, option in self.options.items() if key == option.keys[0])
+        return f"unknown option; known here: {known or 'none'}"
+
+    def _leaves(self) -> Iterator[str]:
+        for key, option in self.options.items():
+            yield from ends(option, key)
+
+
+def _others(model: Any, kinds: Kinds) -> dict[str, str]:
+    here: Mapping[str, str] = getattr(model, "here", {})
+    names = [*here, *(leaf for other in kinds.models.values() if other is not model for leaf in leaves(other))]
+    return {name: _belongs(kinds, name, here.get(name)) for name in names}
+
+
+def _belongs(kinds: Kinds, name: str, here: str | None) -> str:
+    where = f"an option of {kinds.key}: {', '.join(kinds.owners(name))}"
+    return f"{where}; here it is {here}" if here else where
+
+
+def _spellings(names: Iterable[str]) -> Iterator[str]:
+    """Each dotted name and its beginnings: `shipper.inputs` and `shipper`."""
+    for name in names:
+        yield from (*_beginnings(name), name)
+
+
+def _beginnings(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]

@@ -1,0 +1,88 @@
+"""What is found out on the way from tree to model, and where: problems, notes, and the places of values."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from config.errors import Place, Problem
+from config.yaml.tree import Clash, Node, Table
+
+FAILED: Final = object()  # a value with a problem, and whatever holds one
+
+LEFT_OUT: Final = object()  # an item that was noted, and is not there for the program
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A value under way: its attribute path in the model, its dotted path as written, and its place."""
+
+    attribute: str
+    path: str
+    place: Place
+
+    def option(self, attribute: str, name: str, node: Node | None = None) -> "Spot":
+        place = self.place if node is None else node.place
+        return Spot(dotted(self.attribute, attribute), dotted(self.path, name), place)
+
+    def item(self, index: int, node: Node) -> "Spot":
+        named = node.name if isinstance(node, Table) else ""
+        return Spot(f"{self.attribute}[{index}]", named or f"{self.path}[{index}]", node.place)
+
+    def name(self, name: str, node: Node) -> "Spot":
+        """The spot of a name that is no attribute."""
+        return replace(self, path=dotted(self.path, name), place=node.place)
+
+
+def dotted(above: str, name: str) -> str:
+    return f"{above}.{name}" if above and name and not name.startswith("[") else above + name
+
+
+@dataclass(slots=True)
+class Report:
+    problems: list[Problem]
+    notes: list[Problem] = field(default_factory=list)
+    # By attribute path: checks speak of attributes, problems of what was written.
+    spots: dict[str, Spot] = field(default_factory=dict)
+
+    def fail(self, spot: Spot, message: str) -> Any:
+        self.problems.append(Problem(spot.place.file, spot.place.line, spot.path, message))
+        return FAILED
+
+    def note(self, spot: Spot, why: str) -> None:
+        message = f"ignored: {spot.path} ({spot.place}): {why}"
+        self.notes.append(Problem(spot.place.file, spot.place.line, spot.path, message))
+
+    def remark(self, remarks: Iterable[tuple[str, str]], spot: Spot) -> None:
+        """What is no mistake and should be known, told where the thing was written."""
+        for below, words in remarks:
+            where = self._nearest(dotted(spot.attribute, below))
+            message = f"{where.path} ({where.place}): {words}"
+            self.notes.append(Problem(where.place.file, where.place.line, where.path, message))
+
+    def clash(self, path: str) -> Clash:
+        """What tables below `path` call when a key was given twice."""
+
+        def clash(key: str, first: Place, second: Place) -> None:
+            self.fail(Spot("", dotted(path, key), second), given_twice(first))
+
+        return clash
+
+    def checked(self, value: Any, findings: Iterable[tuple[str, str]], spot: Spot) -> Any:
+        """The value, or FAILED when a check found something; each finding is told where the thing was written."""
+        found = [(self._nearest(dotted(spot.attribute, below)), message) for below, message in findings]
+        for where, message in found:
+            self.fail(where, message)
+        return FAILED if found else value
+
+    def _nearest(self, attribute: str) -> Spot:
+        """The spot of an attribute or, when nobody wrote it, of the section where it belongs."""
+        rest = ""
+        while attribute not in self.spots:
+            cut = max(attribute.rfind("."), attribute.rfind("["), 0)
+            rest, attribute = attribute[cut:] + rest, attribute[:cut]
+        spot = self.spots[attribute]
+        return replace(spot, path=dotted(spot.path, rest.removeprefix(".")))
+
+
+def given_twice(first: Place) -> str:
+    return f"given twice, first in line {first.line}; keep one" if first.line else "given twice; keep one"

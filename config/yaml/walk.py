@@ -1,0 +1,236 @@
+"""A tree against a model, section by section. Nothing here knows an option by name.
+
+A problem does not stop the walk, so that all of them are told at once. A value with a problem is FAILED, and so is what
+holds it; checks run on whole values only, since a check on half of them would tell what is not so.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+from config.yaml import scalars
+from config.yaml.blank import Blanks
+from config.yaml.expand import is_variable
+from config.yaml.names import Names
+from config.yaml.raw import RawMaps
+from config.yaml.report import FAILED, LEFT_OUT, Report, Spot, dotted
+from config.yaml.schema import Kinds, Named, Option, beginning, options
+from config.yaml.topic_maps import TopicMaps, is_by_topic
+from config.yaml.tree import Listing, Node, Scalar, Table, as_listing, is_null
+
+Found = dict[str, tuple[Node, Spot]]  # by field name
+
+_NO_SECTION = "must be a section of options (key: value)"
+
+
+class Walk:
+    """One model after the other, downwards. Values with a problem are FAILED."""
+
+    def __init__(self, env: Mapping[str, str], report: Report) -> None:
+        self._report = report
+        self._raw = RawMaps(env, report)
+        self._blanks = Blanks(lambda model, spot, report: Walk(env, report).section(model, Table((), spot.place), spot))
+
+    def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
+        """A dataclass from a table, or what it becomes; a section with nothing below it is one of defaults."""
+        self._report.spots[spot.attribute] = spot
+        if is_null(node):
+            node = Table((), spot.place)
+        if not isinstance(node, Table):
+            example = getattr(model, "as_in", "")
+            return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
+        found: Found = {}
+        misspelt = self._match(Names.of(model, kinds), node, "", spot, found)
+        values = {option.name: self._option(option, found.get(option.name), spot) for option in options(model)}
+        if misspelt or FAILED in values.values():
+            return FAILED
+        return self._checked(model(**values), spot)
+
+    def _checked(self, value: Any, spot: Spot) -> Any:
+        checked = self._report.checked(value, value.check() if hasattr(value, "check") else (), spot)
+        if checked is FAILED:
+            return FAILED
+        self._report.remark(value.remarks() if hasattr(value, "remarks") else (), spot)
+        return value.becomes() if hasattr(value, "becomes") else value
+
+    def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
+        """A section of the kind that it says it is."""
+        said = node.children(lambda *_: None).get(kinds.key) if isinstance(node, Table) else None
+        if not isinstance(said, Scalar) or is_null(said):
+            return self.section(kinds.models[kinds.default], node, spot, kinds)
+        where = spot.option(kinds.key, kinds.key, said)
+        kind = self._raw.expanded(said, where)
+        if kind is FAILED:
+            return FAILED
+        if kind.text not in kinds.models:
+            return self._report.fail(where, kinds.unknown(kind.text))
+        return self.section(kinds.models[kind.text], node, spot, kinds)
+
+    def _named(self, named: Named, node: Node, spot: Spot) -> Any:
+        """One section under its name."""
+        if isinstance(node, Scalar) and not is_null(node):
+            return self._report.fail(spot, named.without_colon(node.text))
+        if not isinstance(node, Table):
+            return self._report.fail(spot, named.misshapen())
+        children = node.children(self._report.clash(spot.path))
+        for key, model in named.whole.items():
+            if key in children:
+                return self.section(model, node, spot)
+        if len(children) != 1:
+            return self._report.fail(spot, named.misshapen(list(children)))
+        ((name, child),) = children.items()
+        if name in named.ignored:
+            self._report.note(spot.name(name, child), named.ignored[name])
+            return LEFT_OUT
+        if name not in named.models:
+            return self._report.fail(spot.name(name, child), named.unknown(name))
+        if not isinstance(child, Table) and not is_null(child):
+            return self._report.fail(spot.name(name, child), f"{_NO_SECTION}, as in {beginning(named.models[name])!r}")
+        return self.section(named.models[name], child, spot.name(name, child))
+
+    def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> bool:
+        """Sorts what is written into `found`; what is none of ours becomes a problem or a note. Whether a name is
+        unknown: then it may be the very one that a check would miss."""
+        misspelt = False
+        for key, node in table.children(self._report.clash(dotted(spot.path, prefix))).items():
+            name = dotted(prefix, key)
+            option = names.options.get(name)
+            if option is not None:
+                self._take(option, node, spot.option(option.name, name, node), found)
+            elif names.foreign(name):
+                self._foreign(names, name, node, spot.name(name, node))
+            elif not names.beneath(name):
+                self._report.fail(spot.name(name, node), names.unknown(name))
+                misspelt = True
+            elif isinstance(node, Table):
+                misspelt |= self._match(names, node, name, spot, found)
+            elif not is_null(node):
+                self._report.fail(spot.name(name, node), _NO_SECTION)
+        return misspelt
+
+    def _take(self, option: Option, node: Node, spot: Spot, found: Found) -> None:
+        if option.name in found:
+            other = found[option.name][1]
+            self._report.fail(spot, f"means the same as {other.path} ({other.place}); keep one")
+        found[option.name] = (node, spot)
+
+    def _foreign(self, names: Names, name: str, node: Node, spot: Spot) -> None:
+        if is_null(node):
+            return
+        if name in names.ignored:
+            self._report.note(spot, names.ignored[name])
+        elif name in names.others and name not in names.not_yet:
+            self._report.fail(spot, names.others[name])
+        elif _disabled(node):
+            self._report.note(spot, "not enabled")
+        else:
+            self._report.fail(spot, _sentence("not supported (yet)", names.not_yet[name]))
+
+    def _option(self, option: Option, found: tuple[Node, Spot] | None, above: Spot) -> Any:
+        if found is None:
+            return self._unwritten(option, above)
+        node, spot = found
+        node = self._filled(option, node, spot)
+        if node is FAILED:
+            return FAILED
+        is_empty = is_null(node)
+        if not is_empty and "unused" in option.about:
+            self._report.note(spot, option.about["unused"])
+        if option.always:
+            return self.section(option.section, node, spot)
+        if is_empty and (option.section is None or option.many or "null" in option.about):
+            return self._absent(option, spot)
+        self._report.spots[spot.attribute] = spot
+        value = self._value(option, option.hint, node, spot)
+        return value if value is FAILED else self._bounded(option, value, spot)
+
+    def _unwritten(self, option: Option, above: Spot) -> Any:
+        if not option.always or "missing" in option.about:
+            return (
+                self._absent(option, above.option(option.name, option.keys[0])) if option.required else option.default
+            )
+        return self._blanks.section(option.section, above.option(option.name, option.keys[0]), self._report)
+
+    def _absent(self, option: Option, spot: Spot) -> Any:
+        if option.required:
+            return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
+        return option.default
+
+    def _filled(self, option: Option, node: Node, spot: Spot) -> Any:
+        """With its variables filled in. One that stands alone may be a whole list."""
+        filled = self._raw.expanded(node, spot)
+        is_plain = option.many and not (option.section or option.named)
+        if is_plain and filled is not FAILED and isinstance(node, Scalar) and is_variable(node.text):
+            return scalars.listed(filled)
+        return filled
+
+    def _bounded(self, option: Option, value: Any, spot: Spot) -> Any:
+        about = option.about
+        if "min" in about and value < about["min"]:
+            return self._report.fail(spot, f"must be at least {about['min']}")
+        if "max" in about and value > about["max"]:
+            return self._report.fail(spot, f"must be at most {about['max']}")
+        return self._report.checked(value, about["check"](value) if "check" in about else (), spot)
+
+    def _value(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
+        if get_origin(hint) is tuple:
+            return self._items(option, get_args(hint)[0], node, spot)
+        if option.kinds:
+            return self._of_kind(option.kinds, node, spot)
+        if option.named:
+            return self._named(option.named, node, spot)
+        if option.section is not None:
+            return self.section(option.section, node, spot)
+        if get_origin(hint) is dict:
+            return self._map(get_args(hint)[1], node, spot)
+        if hint is Any:
+            return self._raw.nested(node, spot)
+        if not isinstance(node, Scalar):
+            kind = "list" if isinstance(node, Listing) else "section"
+            return self._report.fail(spot, f"must be a single value, not a {kind}")
+        try:
+            return scalars.typed(node, hint)
+        except ValueError as error:
+            return self._report.fail(spot, str(error))
+
+    def _map(self, hint: Any, node: Node, spot: Spot) -> Any:
+        if not isinstance(node, Table):
+            return self._report.fail(spot, _NO_SECTION)
+        if is_by_topic(hint):
+            return TopicMaps(self._raw).read(hint, node, spot)
+        return self._raw.nested(node, spot) if hint is Any else self._raw.flat(node, spot)
+
+    def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
+        """A list; one value alone is a list of one, as in Filebeat."""
+        listed = as_listing(node)
+        if listed is None and option.named:
+            listed = Listing((node,), node.place)
+        if listed is None:
+            return self._report.fail(spot, "must be a list (- item)")
+        values = [self._item(option, hint, item, spot.item(index, item)) for index, item in enumerate(listed.items)]
+        if FAILED in values:
+            return FAILED
+        values = [value for value in values if value is not LEFT_OUT]
+        split = option.about.get("split")
+        return tuple(values) if split is None else tuple(_parts(values, split))
+
+    def _item(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
+        self._report.spots[spot.attribute] = spot
+        filled = self._raw.expanded(node, spot)
+        if filled is FAILED:
+            return FAILED
+        if option.section is None and option.named is None and is_null(filled):
+            return self._report.fail(spot, "is empty")
+        return self._value(option, hint, filled, spot)
+
+
+def _parts(values: Sequence[str], split: str) -> list[str]:
+    return [part.strip() for value in values for part in value.split(split) if part.strip()]
+
+
+def _disabled(node: Node) -> bool:
+    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Table) else node
+    return isinstance(enabled, Scalar) and enabled.kind == "bool" and scalars.natural(enabled) is False
+
+
+def _sentence(what: str, more: str) -> str:
+    return f"{what}; {more}" if more else what

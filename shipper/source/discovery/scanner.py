@@ -1,0 +1,208 @@
+"""Which files do the paths name now. A scan is the truth about files; events only say when to look earlier.
+
+A scan costs what changed: it asks each directory whether it changed, and only if one did, or what a symlink leads to,
+the patterns are followed again. A file is looked at once, when its name is new. What a scan cannot see that way (a file
+that another is mounted over) a scan `afresh` does.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from config.text.globs import PathPattern, Plain, parse
+from config.text.patterns import Pattern
+from shipper.source.discovery.directory import Directory, FileKey, Found, Kind, Name
+from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
+from shipper.source.discovery.directory_tree import Tree
+
+__all__ = ["FileKey", "Found", "Listing", "ScanOptions", "Scanner"]
+
+RETRIES = 2  # of a scan during which directories changed: it may have missed a file that was renamed
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """As in prospector.scanner: `exclude` and `include` are regular expressions; `symlinks`: whether files that are
+    links are read (directories that are links are always gone into); `recursive`: whether `**` reaches every depth."""
+
+    exclude: tuple[Pattern, ...] = ()
+    include: tuple[Pattern, ...] = ()
+    symlinks: bool = False
+    recursive: bool = True
+
+
+@dataclass(slots=True)
+class Listing:
+    """Files by key, so that links to one file count once; `problems` tells what is wrong with a path, in words;
+    something new can first be seen in one of `directories`."""
+
+    files: dict[FileKey, Found] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    directories: set[str] = field(default_factory=set)
+
+
+class Scanner:
+    """Of one input. Used by one thread."""
+
+    def __init__(
+        self, paths: tuple[str, ...], options: ScanOptions, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._options = options
+        self._filters = Filters(options.exclude, options.include)
+        self._patterns: list[PathPattern] = []
+        self._no_patterns: dict[str, str] = {}
+        for path in dict.fromkeys(paths):
+            try:
+                self._patterns.append(parse(path, recursive=options.recursive))
+            except ValueError as error:
+                self._no_patterns[path] = str(error)
+        self._tree = Tree(monotonic)
+        self._probes: dict[tuple[str, bool], Probe] = {}
+        self._identities: dict[str, FileKey | None] = {}
+        self._unsettled = True
+        self._listing = Listing()
+
+    def scan(self, *, afresh: bool) -> Listing:
+        """What the paths name now: the very object of the last scan if nothing changed. `afresh`: list every directory
+        and look at every file. The caller does not change what it gets."""
+        listing = self._look(afresh=afresh)
+        for _ in range(RETRIES):
+            if not self._tree.is_torn:
+                break
+            listing = self._look(afresh=False) or listing
+        if listing is not None:
+            self._take(listing)
+        return self._listing
+
+    def _look(self, *, afresh: bool) -> Listing | None:
+        """None: nothing changed."""
+        moved = self._tree.refresh(afresh=afresh)
+        turned = [probe.refresh(afresh=afresh) for probe in self._probes.values()]
+        return self._follow() if afresh or moved or self._unsettled or any(turned) else None
+
+    def _follow(self) -> Listing:
+        search = _Search(self._tree, self._probes, self._filters, self._options, self._listing)
+        for pattern in self._patterns:
+            search.follow(pattern)
+        self._tree.walked()
+        self._probes = search.probes
+        self._unsettled = search.unsettled
+        listing = search.listing
+        listing.problems |= self._no_patterns
+        for directory in self._tree.directories.values():
+            listing.directories.add(directory.watch)
+            if directory.problem is not None:
+                listing.problems[directory.path] = directory.problem
+        return listing
+
+    def _take(self, listing: Listing) -> None:
+        identities = {path: directory.key for path, directory in self._tree.directories.items()}
+        # A directory that took another's place must be watched, even if the two hold the same files.
+        if listing != self._listing or identities != self._identities:
+            self._listing, self._identities = listing, identities
+
+
+class _Search:
+    """One walk along all patterns. `unsettled`: there is something that the next scan must look at again."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        probes: dict[tuple[str, bool], Probe],
+        filters: Filters,
+        options: ScanOptions,
+        last: Listing,
+    ) -> None:
+        self.listing = Listing()
+        self.probes: dict[tuple[str, bool], Probe] = {}
+        self.unsettled = False
+        self._tree = tree
+        self._known_probes = probes
+        self._filters = filters
+        self._options = options
+        self._last = last
+        self._linked: set[str] = set()
+        self._matched = self._links = self._excluded = False
+
+    def follow(self, pattern: PathPattern) -> None:
+        self._matched = self._links = self._excluded = False
+        for path, linked in self._tree.places(pattern):
+            if isinstance(pattern.last, Plain):
+                self._probe(os.path.join(path, pattern.last.name), linked, literal=pattern.is_literal)
+                continue
+            directory = self._tree.at(path)
+            for name, entry in directory.matching(pattern.last):
+                self._meet(directory, name, entry, linked)
+        if not self._matched:
+            self.listing.problems.setdefault(pattern.path, self._why_nothing(pattern))
+
+    def _meet(self, directory: Directory, name: str, entry: Name, linked: bool) -> None:
+        if entry.kind is Kind.FILE:
+            if not entry.looked_at:
+                self._look(directory, directory.prefix + name, entry)
+            if entry.found is not None:
+                self._add(entry.found, linked)
+            elif entry.looked_at:
+                self._excluded = True
+        elif entry.kind is Kind.LINK:
+            if self._options.symlinks:
+                self._probe(directory.prefix + name, linked, literal=False)
+            else:
+                self._links = True
+
+    def _look(self, directory: Directory, path: str, entry: Name) -> None:
+        if not self._filters.let_through(path):
+            entry.found, entry.looked_at = None, True
+            return
+        try:
+            status = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            entry.found = None  # it went since its directory was listed
+            self.unsettled = True
+        except OSError as error:
+            # What was seen before is taken to be there still. One line for the directory: it is the one that refuses.
+            self.listing.problems[directory.path] = f"files in this directory cannot be looked at: {error.strerror}"
+            self.unsettled = self._matched = True
+        else:
+            entry.looked_at = stat.S_ISREG(status.st_mode)
+            entry.found = Found.of(path, status) if entry.looked_at else None
+            self.unsettled = self.unsettled or not entry.looked_at
+
+    def _probe(self, path: str, linked: bool, *, literal: bool) -> None:
+        known = self.probes.get((path, literal)) or self._known_probes.get((path, literal))
+        if known is None:
+            known = Probe(path, self._filters, symlinks=self._options.symlinks, literal=literal)
+            known.refresh(afresh=False)
+        self.probes[path, literal] = known
+        self.listing.directories.add(known.watch)
+        self._excluded = self._excluded or known.excluded
+        self._links = self._links or (known.is_link and not self._options.symlinks)
+        if known.problem is not None:
+            self.listing.problems[path] = known.problem
+            self._matched = True
+        if known.found is not None:
+            self._add(known.found, linked or known.is_link)
+
+    def _add(self, found: Found, linked: bool) -> None:
+        self._matched = True
+        if linked:
+            self._linked.add(found.path)
+        other = self.listing.files.setdefault(found.key, found)
+        if other is not found and self._rank(found) < self._rank(other):
+            self.listing.files[found.key] = found
+
+    def _rank(self, found: Found) -> tuple[bool, bool, str]:
+        """Of several names for a file, the one that it had before is kept, or else a real one, or else the first."""
+        before = self._last.files.get(found.key)
+        return (before is None or before.path != found.path, found.path in self._linked, found.path)
+
+    def _why_nothing(self, pattern: PathPattern) -> str:
+        if self._links:
+            return f"no file matches it, only symbolic links: {READ_LINKS}"
+        if self._excluded:
+            return "no file matches it that exclude_files and include_files let through"
+        if not os.path.isdir(pattern.root):
+            return f"no file matches it: there is no directory {pattern.root}"
+        return "no file matches it"

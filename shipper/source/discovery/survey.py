@@ -1,0 +1,137 @@
+"""Which files are there, over all inputs: when to scan, and what is to be looked at besides.
+
+A scan lists what changed (discover.py). What it cannot know, because nothing told, is looked at here: files without a
+watch at every scan, and everything every few minutes, for events get lost.
+"""
+
+import os
+from collections.abc import Iterable
+
+from shipper.clock import Clock
+from shipper.source.discovery.problems import Problems
+from shipper.source.discovery.scanner import FileKey, Found, Listing, Scanner
+from shipper.source.discovery.watch import Watcher
+from shipper.source.reading.factory import Input
+
+# A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
+# event asks for waits ten times as long as it took, and this at least.
+SHORTEST_PAUSE = 0.02  # seconds
+AFRESH_EVERY = 300.0
+NEVER = float("inf")
+
+Wanted = tuple[Input, Found]
+
+
+class Survey:
+    """Used by the reading thread only. `found` is what the inputs' paths name, by file; of several inputs that name
+    one file the first has it."""
+
+    def __init__(self, inputs: list[Input], watcher: Watcher, clock: Clock, problems: Problems, *, once: bool) -> None:
+        self.found: dict[FileKey, Wanted] = {}
+        self._watcher = watcher
+        self._clock = clock
+        self._problems = problems
+        self._once = once
+        self._due: dict[Input, float] = {}  # in the order of the configuration
+        self._scanners: dict[Input, Scanner] = {}
+        self._listings: dict[Input, Listing] = {}
+        self._is_changed = False
+        self._listed: dict[FileKey, Wanted] = {}
+        self._paused_until = 0.0
+        self._afresh_at = 0.0
+        self.was_afresh = False
+        self.replace(inputs)
+
+    def replace(self, inputs: list[Input]) -> None:
+        """Scan for these from now on. What is known of those that stay is kept; `found` is as the next scan has it."""
+        self._due = {source: self._due.get(source, 0.0) for source in inputs}
+        self._scanners = {source: self._scanners.get(source) or source.scanner() for source in inputs}
+        self._listings = {source: self._listings[source] for source in inputs if source in self._listings}
+        self._is_changed = True
+
+    @property
+    def done(self) -> bool:
+        """With `once`: every input was scanned, and that was all there is to find."""
+        return self._once and self.next_step == NEVER
+
+    @property
+    def next_step(self) -> float:
+        """Monotonic time of the next scan that is due."""
+        due = min(self._due.values(), default=NEVER)
+        return min(due, self._paused_until) if self._watcher.stale else due
+
+    def step(self) -> bool:
+        """Scan the inputs whose time has come; whether there were any. Raises nothing about files."""
+        now = self._clock.monotonic()
+        asked = (self._watcher.stale or self._watcher.overflowed) and now >= self._paused_until
+        due = [source for source, at in self._due.items() if asked or at <= now]
+        if not due:
+            return False
+        self.was_afresh = afresh = self._watcher.overflowed or now >= self._afresh_at
+        if asked:
+            self._watcher.stale = self._watcher.overflowed = False
+        if afresh:
+            self._afresh_at = now + AFRESH_EVERY
+            due = list(self._due)
+        for source in due:
+            self._due[source] = NEVER if self._once else now + source.check_interval
+        self._scan(due, afresh=afresh)
+        ended = self._clock.monotonic()
+        self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
+        return True
+
+    def make_haste(self) -> None:
+        """Scan all inputs now: something is to be decided that cannot wait for the pause between two scans."""
+        self._watcher.stale = self.was_afresh = False
+        self._scan(list(self._due), afresh=False)
+
+    def _scan(self, due: list[Input], *, afresh: bool) -> None:
+        changed, self._is_changed = self._is_changed, False
+        for source in due:
+            listing = self._scanners[source].scan(afresh=afresh)
+            changed = changed or listing is not self._listings.get(source)
+            self._listings[source] = listing
+            self._problems.of_scan(source.id, listing.problems)
+        if not self._once:
+            self._watch_directories()
+        if changed:
+            self._merge()
+
+    def _merge(self) -> None:
+        listed: dict[FileKey, Wanted] = {}
+        for source in self._due:
+            for key, found in self._listings[source].files.items():
+                listed.setdefault(key, (source, found))
+        # What a scan did not look at again may be older than what `look_again` saw since.
+        kept = {key: self.found[key] for key in listed if self._listed.get(key) == listed[key] and key in self.found}
+        self._listed = listed
+        self.found.clear()
+        self.found |= listed | kept
+        self._problems.keep({found.path for _, found in listed.values()})
+
+    def _watch_directories(self) -> None:
+        directories = {directory for listing in self._listings.values() for directory in listing.directories}
+        for directory in directories:
+            self._watcher.watch_directory(directory)
+        self._watcher.keep_directories(directories)
+
+    def look_again(self, keys: Iterable[FileKey]) -> None:
+        """Note size and time of change of files as they are now; where one cannot be seen at its path, scan."""
+        for key in keys:
+            if key not in self.found:
+                continue
+            source, found = self.found[key]
+            try:
+                status = os.stat(found.path)
+            except OSError:
+                self._watcher.stale = True
+                continue
+            if (status.st_dev, status.st_ino) == key:
+                self.found[key] = source, Found.of(found.path, status)
+            else:
+                self._watcher.stale = True
+
+    @property
+    def present(self) -> dict[str, FileKey]:
+        """What is under the paths now, by path."""
+        return {found.path: key for key, (_, found) in self.found.items()}

@@ -1,0 +1,218 @@
+"""Wakes the reading loop when something happens to a file; never the truth about it, which is the scan's.
+
+One inotify instance and one thread serve all watches. Directories are watched for what comes and goes, files for
+writes, and a file only while it is quiet: an event costs far more than a look, so while a file is hot the loop looks
+at it by itself. Where watches cannot be had (limit reached, no inotify), this says so once and scans go on.
+
+A watch belongs to the file, not to its path, and outlives the closing of the file here; the kernel ends it when the
+file is gone for good. The inotify thread only appends to deques, sets flags and wakes the loop, which is atomic: the
+books are kept by the reading thread.
+"""
+
+import errno
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Collection
+
+from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
+
+from shipper.source.discovery.scanner import FileKey
+
+logger = logging.getLogger(__name__)
+
+FILE_MASK = Mask(InotifyConstants.IN_MODIFY)
+DIRECTORY_MASK = Mask(
+    InotifyConstants.IN_CREATE
+    | InotifyConstants.IN_MOVED_TO
+    | InotifyConstants.IN_MOVED_FROM
+    | InotifyConstants.IN_DELETE
+    | InotifyConstants.IN_MOVE_SELF
+    | InotifyConstants.IN_ONLYDIR
+)
+REFUSED = WatchDescriptor(-1)  # watchdog gives it, instead of an error, for what may not be read
+ADVICE = {
+    errno.ENOSPC: "for millisecond latency raise fs.inotify.max_user_watches (sysctl)",
+    errno.EMFILE: "for millisecond latency raise fs.inotify.max_user_instances (sysctl)",
+    errno.ENOENT: "for millisecond latency mount /proc",  # an open file has no other name that is sure to be its own
+}
+
+
+class Inotify(InotifyFD):
+    """Tells of an overflow once, not once for each watch."""
+
+    def __init__(self, on_overflow: Callable[[], None]) -> None:
+        super().__init__()
+        self._on_overflow = on_overflow
+
+    def handle_event(self, event: InotifyEvent) -> None:
+        if event.is_queue_overflow:
+            self._on_overflow()
+        else:
+            super().handle_event(event)
+
+
+class _Watch:
+    """Of a file, or of the directory at `path`. Its methods are called by the inotify thread."""
+
+    __slots__ = ("_hear", "descriptor", "ended", "key", "path")
+
+    def __init__(self, key: FileKey, path: str | None, hear: "Callable[[_Watch], None]") -> None:
+        self.key = key
+        self.path = path
+        self.descriptor = REFUSED
+        self.ended = False  # never undone: the end can be told before the descriptor is noted
+        self._hear = hear
+
+    def on_event(self, event: InotifyEvent) -> None:
+        # A directory that was moved away goes on giving events, but of another path.
+        self.ended = self.ended or event.is_move_self
+        self._hear(self)
+
+    def on_watch_deleted(self, wd: WatchDescriptor) -> None:
+        self.ended = True
+        self._hear(self)
+
+    def on_queue_overflow(self) -> None:
+        """Inotify tells of it."""
+
+
+class Watcher:
+    """Used by the reading thread only; `wake` is called from the inotify thread after each hint.
+
+    `changed` collects the keys of files that were written to or are gone; `stale` is set when a scan should be made
+    now; `overflowed` when hints were lost, so that everything must be looked at. Whoever acts on a flag clears it.
+    """
+
+    def __init__(self, wake: Callable[[], None], connect: Callable[[Callable[[], None]], InotifyFD] = Inotify) -> None:
+        self.changed: deque[FileKey] = deque()
+        self.stale = False
+        self.overflowed = False
+        self._wake = wake
+        self._files: dict[FileKey, _Watch] = {}
+        self._directories: dict[str, _Watch] = {}
+        self._ended: deque[_Watch] = deque()
+        self._lost = False
+        self._told: set[int | None] = set()
+        self._on_hint = self._hear  # one bound method for all watches
+        try:
+            self._inotify: InotifyFD | None = connect(self._lose)
+        except OSError as error:
+            self._inotify = None
+            self._tell(error)
+
+    def start(self) -> None:
+        if self._inotify is not None:
+            self._inotify.start()
+
+    def stop(self) -> None:
+        if self._inotify is not None:
+            self._wake = lambda: None  # every watch is about to say that it ended
+            self._inotify.stop()
+            self._inotify.join(1.0)
+
+    def watch_directory(self, path: str) -> None:
+        """Ask for a hint when a name comes or goes. To be called again and again: it notices another directory at the
+        path, and tries once more where no watch was to be had. A new watch makes `stale`: what came before it stood
+        gave no hint."""
+        self._sweep()
+        try:
+            status = os.stat(path)
+        except OSError:
+            self._remove(self._directories.pop(path, None))
+            return
+        key = (status.st_dev, status.st_ino)
+        known = self._directories.get(path)
+        if known is not None and known.key == key:
+            return
+        watch = self._add(path, DIRECTORY_MASK, _Watch(key, path, self._on_hint))
+        self._remove(self._directories.pop(path, None))
+        if watch is not None:
+            self._directories[path] = watch
+            self.stale = True
+
+    def keep_directories(self, paths: Collection[str]) -> None:
+        """Give up the watches of all directories but these: one that is no longer of interest may be a busy one."""
+        self._sweep()
+        for path in [path for path in self._directories if path not in paths]:
+            self._remove(self._directories.pop(path))
+
+    def is_watched(self, key: FileKey) -> bool:
+        self._sweep()
+        return key in self._files
+
+    def watch_file(self, key: FileKey, fd: int) -> bool:
+        """Ask for a hint at the next write to an open file. The caller looks once more afterwards: what was written
+        before the watch stood gives none. False when there is no watch to be had."""
+        self._sweep()
+        # By descriptor, not by path: the path may belong to another file by now.
+        watch = self._add(f"/proc/self/fd/{fd}", FILE_MASK, _Watch(key, None, self._on_hint))
+        # After the new one is added: it is on the same watch of the kernel, unless another file has the inode now.
+        self._remove(self._files.pop(key, None))
+        if watch is not None:
+            self._files[key] = watch
+        return watch is not None
+
+    def unwatch_file(self, key: FileKey) -> None:
+        self._sweep()
+        self._remove(self._files.pop(key, None))
+
+    def _add(self, path: str, mask: Mask, watch: _Watch) -> _Watch | None:
+        if self._inotify is None:
+            return None
+        try:
+            watch.descriptor = self._inotify.add_callback(os.fsencode(path), mask, watch, CallbackId(id(watch)))
+        except OSError as error:
+            went = watch.path is not None and error.errno in (errno.ENOENT, errno.ENOTDIR)
+            if not went:
+                self._tell(error)
+            return None
+        if watch.descriptor == REFUSED:
+            self._remove(watch)
+            return None
+        return watch
+
+    def _remove(self, watch: _Watch | None) -> None:
+        if watch is not None and self._inotify is not None:
+            self._inotify.remove_callbacks([(watch.descriptor, CallbackId(id(watch)))])
+
+    def _sweep(self) -> None:
+        """Take out of the books what has ended, and say what the inotify thread must not spend its time on."""
+        while self._ended:
+            watch = self._ended.popleft()
+            if watch.path is None and self._files.get(watch.key) is watch:
+                del self._files[watch.key]
+            elif watch.path is not None and self._directories.get(watch.path) is watch:
+                self._remove(self._directories.pop(watch.path))
+        if self._lost:
+            self._lost = False
+            if errno.EOVERFLOW not in self._told:
+                self._told.add(errno.EOVERFLOW)
+                logger.warning(
+                    "file events were lost: the kernel's queue of them was full; a full look at all files follows. "
+                    "If latency matters, raise fs.inotify.max_queued_events (sysctl)"
+                )
+
+    def _tell(self, error: OSError) -> None:
+        if error.errno not in self._told:
+            self._told.add(error.errno)
+            logger.warning(
+                "no file events for more than the %d files and directories that are watched now: %s. The others are "
+                "looked at every prospector.scanner.check_interval%s",
+                len(self._files) + len(self._directories),
+                error.strerror or error,
+                "; " + ADVICE[error.errno] if error.errno in ADVICE else "",
+            )
+
+    def _hear(self, watch: _Watch) -> None:
+        if watch.ended:
+            self._ended.append(watch)
+        if watch.path is None:
+            self.changed.append(watch.key)
+        else:
+            self.stale = True
+        self._wake()
+
+    def _lose(self) -> None:
+        self._lost = self.overflowed = self.stale = True
+        self._wake()

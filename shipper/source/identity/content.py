@@ -1,0 +1,242 @@
+"""What an open file holds, whatever its wrapping: plain bytes, or a gzip file's decompressed ones."""
+
+import os
+from typing import Protocol
+
+from registry.state import FileState
+from shipper.errors import Truncated
+from shipper.reader.base import RawFile
+from shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
+from shipper.reader.log_file import TAIL_SIZE, LogFile
+from shipper.source.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
+from shipper.source.identity.padding import Padding, content_size
+from shipper.source.identity.prefix import Prefix, Trail
+
+
+class Content(Protocol):
+    """An open file's content; offsets are those of its lines. Every method may raise OSError."""
+
+    fd: int
+    compressed: bool
+
+    @property
+    def size(self) -> int:
+        """Of the file on disk, without the NULs at its end that are no content."""
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        """Length and hash of the first `length` bytes, or of as many as there are; without `length`, of as much of the
+        head as an entry remembers."""
+
+    def tail_hash(self, position: int) -> str:
+        """Hash of the up to 256 bytes before `position`; empty where that cannot be had."""
+
+    def holds(self, state: FileState) -> bool:
+        """Whether the bytes that the registry's entry remembers may be here: what is told at once, and is no proof."""
+
+    def ends_before(self, length: int) -> bool:
+        """Whether it is shorter than that, and cannot grow."""
+
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> RawFile: ...
+
+
+class PlainFile(LogFile):
+    """After a pause it may be another life that has grown to the offset or past it, with equal bytes before it (equal
+    lines, again and again): the head is compared too then. `unit` as in padding.py."""
+
+    def __init__(
+        self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
+    ) -> None:
+        super().__init__(fd, offset, cuts)
+        self._unit = unit
+        self._padding = Padding(unit)
+        self._trail = trail or Trail(None)
+        self._head = fingerprint(fd, min(offset, HEAD_SIZE))
+        self._paused = True
+        self.line_end = offset, self._tail  # where the last whole line ended, and the bytes before it, as read
+
+    def next(self) -> bytes:
+        offset, tail = self.offset, self._tail
+        data = self._without_padding(super().next(), offset, tail)
+        if self._paused and not self._has_its_head:
+            self.offset, self._tail = offset, tail  # the chain has seen nothing of it
+            raise Truncated(os.fstat(self.fd).st_size)
+        if data and not self._base:
+            self._trail.add(data)
+            if self._head[0] < HEAD_SIZE:
+                self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
+            if data.endswith(b"\n"):
+                self.line_end = self.offset, self._tail
+            elif whole := data.rfind(b"\n") + 1:
+                self.line_end = offset + whole, (tail + data[max(whole - TAIL_SIZE, 0) : whole])[-TAIL_SIZE:]
+        self._paused = not data
+        return data
+
+    def _without_padding(self, data: bytes, offset: int, tail: bytes) -> bytes:
+        end = self._padding.content(self.fd, data, offset - self._base)
+        self.busy = self._padding.busy
+        if end < len(data):
+            data = data[:end]
+            self.offset, self._tail = offset + end, (tail + data)[-TAIL_SIZE:]
+            self.beyond = self.beyond[: self.offset - self._base]
+        return data
+
+    def go_on_in(self, fd: int) -> None:
+        super().go_on_in(fd)
+        self._padding = Padding(self._unit)
+
+    @property
+    def padding(self) -> int:
+        """NULs at the end of the file, behind what was read; none where its end was not reached, or another is read."""
+        return 0 if self._base else max(self._padding.end - self.offset, 0)
+
+    def expect(self, data: bytes) -> None:
+        """This was before the offset when another descriptor read it; what is there now may be another life's."""
+        self._tail = data[-TAIL_SIZE:]
+        self._head = len(data[:HEAD_SIZE]), digest(data[:HEAD_SIZE])
+        self.line_end = self.offset, self._tail
+
+    @property
+    def is_as_read(self) -> bool:
+        """Whether the head and what was read last are there still. Raises OSError."""
+        tail = os.pread(self.fd, len(self._tail), self.offset - self._base - len(self._tail))
+        return tail == self._tail and self._has_its_head
+
+    @property
+    def _has_its_head(self) -> bool:
+        return bool(self._base) or fingerprint(self.fd, self._head[0]) == self._head
+
+
+class Plain:
+    """`unit` as in padding.py."""
+
+    compressed = False
+    __slots__ = ("_unit", "fd")
+
+    def __init__(self, fd: int, unit: int = 1) -> None:
+        self.fd = fd
+        self._unit = unit
+
+    @property
+    def size(self) -> int:
+        size = content_size(self.fd, self._unit) if self._unit else None
+        return os.fstat(self.fd).st_size if size is None else size
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        if length is not None:
+            return fingerprint(self.fd, length)
+        head = os.pread(self.fd, HEAD_SIZE, 0)
+        if head.endswith(b"\0"):
+            head = head[: self.size]  # what will be filled is no part of it
+        return len(head), digest(head)
+
+    def tail_hash(self, position: int) -> str:
+        return tail_hash(self.fd, position)
+
+    def holds(self, state: FileState) -> bool:
+        """Head and tail are both compared: the head tells a reused inode, the bytes before the position a file that
+        was truncated and has grown again behind an equal header."""
+        if os.fstat(self.fd).st_size < state.position or state.compressed:
+            return False
+        if state.fingerprint[0] and self.fingerprint(state.fingerprint[0]) != state.fingerprint:
+            return False
+        return not state.tail_hash or self.tail_hash(state.position) == state.tail_hash
+
+    def ends_before(self, length: int) -> bool:
+        return False
+
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> PlainFile:
+        return PlainFile(self.fd, offset, cuts, trail, self._unit)
+
+
+class ZippedFile(GzipFile):
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...], trail: Trail) -> None:
+        super().__init__(fd, offset, cuts)
+        self._trail = trail
+
+    def next(self) -> bytes:
+        data = super().next()
+        self._trail.add(data)
+        return data
+
+
+class Zipped:
+    """Offsets count decompressed bytes. There is no tail hash: that would be decompressing everything before it."""
+
+    compressed = True
+    __slots__ = ("fd",)
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self.fd).st_size
+
+    def fingerprint(self, length: int | None = None) -> tuple[int, str]:
+        first = head(self.fd, HEAD_SIZE if length is None else length)
+        return len(first), digest(first)
+
+    def tail_hash(self, position: int) -> str:
+        return ""
+
+    def holds(self, state: FileState) -> bool:
+        return not state.fingerprint[0] or self.fingerprint(state.fingerprint[0]) == state.fingerprint
+
+    def ends_before(self, length: int) -> bool:
+        return ends_before(self.fd, length)
+
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> ZippedFile:
+        return ZippedFile(self.fd, offset, cuts, trail)
+
+
+def part_of(content: Content, offset: int, length: int) -> bytes:
+    """The `length` bytes from `offset` on, or as many as there are. Raises OSError."""
+    if content.compressed:
+        return head(content.fd, offset + length)[offset:]
+    return os.pread(content.fd, max(min(length, content.size - offset), 0), offset)
+
+
+def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Content:
+    """`compression`: none, gzip or auto, as the input's option says; `unit` as in padding.py. Raises OSError."""
+    if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
+        return Zipped(fd)
+    is_measured = unit > 0 and content_size(fd, unit) is not None
+    return Plain(fd, unit if is_measured else 0)
+
+
+def _may_become_gzip(fd: int, path: str) -> bool:
+    """gzip makes the file before it has anything to write: taken for text, all that follows would be sent as it is."""
+    return path.endswith(".gz") and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
+
+
+def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:
+    """Of a file that grew since `known`. Not where it was truncated since it was read: the head of another life would
+    be taken for that of this one. Raises OSError."""
+    if isinstance(file, PlainFile):  # of what was read: what follows may be half stored (padding.py)
+        longer = content.fingerprint(min(file.start or file.offset, HEAD_SIZE))
+    else:
+        longer = content.fingerprint()
+    return longer if longer[0] >= known[0] and is_as_read(file) else known
+
+
+def is_as_read(file: RawFile) -> bool:
+    """Whether it holds still what was read of it, as far as head and tail tell. Raises OSError."""
+    return not isinstance(file, PlainFile) or file.is_as_read
+
+
+def tail_at(content: Content, file: RawFile, position: int) -> str:
+    """From what was read, where a line ends there, for the same reason. Raises OSError."""
+    if isinstance(file, PlainFile) and file.line_end[0] == position:
+        return digest(file.line_end[1])
+    return content.tail_hash(position)
+
+
+def trail_from(content: Content, state: FileState) -> Trail:
+    """For a file that is read on at its entry's position without looking at what lies before. Raises OSError."""
+    if not state.position:
+        return Trail(Prefix())
+    if content.compressed or not state.proof:
+        return Trail(None)
+    prefix = Prefix.continued(state.proof, state.position)
+    prefix.feed(os.pread(content.fd, state.position - prefix.length, prefix.length))
+    return Trail(prefix if prefix.proof == state.proof else None)

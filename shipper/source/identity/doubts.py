@@ -1,0 +1,64 @@
+"""Entries whose file is gone before all of it was shipped: what is lost is told once no file turned out to have it."""
+
+import logging
+from dataclasses import replace
+
+from registry.registrar import Registrar
+from registry.state import TRUNCATED
+from shipper.metrics import Metrics
+from shipper.source.identity.unclaimed import Orphans
+
+logger = logging.getLogger(__name__)
+
+STOPPED = "had ended before all that was read of it was acknowledged, and then the agent was stopped"
+NOT_THERE = (
+    "is not there any more: lost if it was removed; if it was moved out of the paths, add where it is to them and the "
+    "rest is shipped"
+)
+OF_NO_INPUT = "is of no input any more: the rest is shipped if one names it again within a day"
+REWRITTEN = (
+    "does not hold what was read of it before: truncated or rewritten; what is there now is read as a new file, and "
+    "what was not shipped of it is lost"
+)
+INODE_USED_AGAIN = "is not there any more, and another file has its inode: what was not shipped of it is lost"
+
+
+class Doubts:
+    """Used by the reading thread only."""
+
+    def __init__(self, registrar: Registrar, metrics: Metrics, orphans: Orphans) -> None:
+        self._registrar = registrar
+        self._metrics = metrics
+        self._orphans = orphans
+        self._why: dict[str, str] = {}  # by file id
+        self._tried: set[str] = set()  # a file goes on there, if it is proven to be that file
+
+    def add(self, file_id: str, why: str) -> None:
+        self._why[file_id] = why
+
+    def tried(self, file_id: str) -> None:
+        self._tried.add(file_id)
+
+    def disproved(self, file_id: str) -> None:
+        self._tried.discard(file_id)
+
+    def proven(self, file_id: str) -> None:
+        if file_id in self._tried:
+            self._tried.discard(file_id)
+            self._why.pop(file_id, None)
+
+    def tell(self) -> None:
+        """After a scan and what it led to."""
+        for file_id in self._why.keys() - self._tried:
+            why = self._why.pop(file_id)
+            state = self._orphans.states.get(file_id)
+            behind = state.size_seen - state.position if state is not None else 0
+            if state is not None and (behind > 0 or state.ended == TRUNCATED):
+                self._metrics.bytes_lost += max(behind, 0)
+                told = replace(self._orphans.remove(file_id), size_seen=state.position)  # it is told once
+                self._orphans.add(told)
+                self._registrar.note(told)
+                logger.warning(
+                    "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
+                    state.path, state.id, why, max(behind, 0), state.position,
+                )  # fmt: skip

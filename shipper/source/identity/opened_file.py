@@ -1,0 +1,43 @@
+"""Files that are open, and not read yet."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.identity.content import Content, Plain
+from shipper.source.identity.fingerprint import Name
+from shipper.source.reading.factory import Input
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file that a scan found. `size` is that of its content, `name` what the file is known by; `birth` and `modified`
+    are in nanoseconds, the first 0 where nobody knows it."""
+
+    found: Found
+    content: Content
+    size: int
+    name: Name
+    source: Input
+    birth: int = 0
+    modified: int = 0
+
+    @property
+    def key(self) -> FileKey:
+        return self.found.key
+
+
+@contextmanager
+def opened_plain(path: str, flags: int = 0) -> Iterator[Plain | None]:
+    """What is at a path now; None where it cannot be opened. `flags`: for open(2), beside the usual ones."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
+    except OSError:
+        yield None
+        return
+    try:
+        yield Plain(fd)
+    finally:
+        os.close(fd)

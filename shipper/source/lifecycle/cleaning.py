@@ -1,0 +1,121 @@
+"""Forgets what was kept long enough: entries without a file after a day, and what `clean_inactive` says.
+
+Age is `updated` against the wall clock, because a restart knows no other. Whatever that clock does, an entry is never
+taken for older than it is while this runs:
+
+- when it is set, `updated` of all entries moves along (forward), or to now where it would lie in the future (back);
+- nothing is forgotten for its age in the first minutes: a host that boots with a wrong clock has asked for the time by
+  then. What passed while nobody ran is as the clock says; setting it and restarting at once counts as time.
+
+However short files live, memory is bounded: of entries without a file the newest MOST_KEPT are kept, some 2 KB each. A
+copy of an older one is a new file then, and comes a second time.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from registry.registrar import Registrar
+from registry.state import FileState
+from shipper.clock import Clock
+from shipper.source.identity.entries import Entries
+from shipper.source.identity.fingerprint import name_of_entry
+from shipper.source.reading.factory import Input
+
+logger = logging.getLogger(__name__)
+
+NEVER = float("inf")
+CLEAN_EVERY = 60.0
+BOOT_TIME = 600.0  # seconds after the start in which nothing is forgotten for its age
+MOST_KEPT = 20_000
+
+
+class Cleaning:
+    """Used by the reading thread only. `inputs` by id."""
+
+    def __init__(
+        self, entries: Entries, registrar: Registrar, clock: Clock, inputs: Mapping[str, Input], most: int = MOST_KEPT
+    ) -> None:
+        self._entries = entries
+        self._registrar = registrar
+        self._clock = clock
+        self._inputs = inputs
+        self._most = most
+        self._told = False
+        # Not in the registry any more, though the file is there: when the entry was updated, by id.
+        self._inactive: dict[str, float] = {}
+        self._clocks = clock.time(), clock.monotonic()
+        self._started = clock.monotonic()
+        self.next_step = clock.monotonic() + CLEAN_EVERY
+
+    def step(self) -> None:
+        if self._clock.monotonic() >= self.next_step:
+            self.next_step = self._clock.monotonic() + CLEAN_EVERY
+            self.clean()
+
+    def clean(self) -> None:
+        self._follow_clock()
+        self._bound()
+        if self._clock.monotonic() - self._started >= BOOT_TIME:
+            self._forget_old()
+
+    def _follow_clock(self) -> None:
+        wall, monotonic = self._clock.time(), self._clock.monotonic()
+        step = wall - self._clocks[0] - (monotonic - self._clocks[1])
+        self._clocks = wall, monotonic
+        if abs(step) < CLEAN_EVERY:
+            return
+        logger.warning("the clock was set by %+.0f s: the entries of the registry are dated anew", step)
+        for state in [*self._without_file(), *filter(self._inactive_after, self._entries.asleep.values())]:
+            updated = min(state.updated + max(step, 0.0), wall)
+            if updated != state.updated:
+                self._entries.change(replace(state, updated=updated))
+
+    def _bound(self) -> None:
+        kept = [state for state in self._without_file() if state.ttl >= 0]
+        if len(kept) <= self._most:
+            return
+        if not self._told:
+            self._told = True
+            logger.warning(
+                "more than %d files ended within a day: the entries of the oldest are forgotten, and a copy of one that"
+                " comes later is shipped again", self._most,
+            )  # fmt: skip
+        kept.sort(key=lambda state: state.updated)
+        for state in kept[: -self._most]:
+            self._forget(state)
+
+    def _forget_old(self) -> None:
+        """The entry of a file that is there leaves the registry only: while this runs, no line of it is read twice."""
+        now = self._clock.time()
+        for state in self._without_file():
+            if self._kept_for(state) < now - state.updated:
+                self._forget(state)
+        asleep = [state for state in self._entries.asleep.values() if state.ended is None]
+        old = {state.id: state.updated for state in asleep if self._kept_for(state) < now - state.updated}
+        for file_id, updated in old.items():
+            if self._inactive.get(file_id) != updated:  # else all of them would be written at each cleaning
+                self._registrar.remove(file_id)
+        self._inactive = old
+
+    def _kept_for(self, state: FileState) -> float:
+        """What has ended as `clean_removed` says; where that is for ever, and while the file is there, as
+        `clean_inactive` says."""
+        if state.ended is not None and state.ttl >= 0:
+            return state.ttl
+        return self._inactive_after(state) or NEVER
+
+    def _without_file(self) -> list[FileState]:
+        asleep = [state for state in self._entries.asleep.values() if state.ended is not None]
+        return [*self._entries.orphans.states.values(), *asleep]
+
+    def _forget(self, state: FileState) -> None:
+        if state.id in self._entries.orphans.states:
+            self._entries.orphans.remove(state.id)
+        else:
+            del self._entries.asleep[name_of_entry(state)]
+        self._registrar.remove(state.id)
+
+    def _inactive_after(self, state: FileState) -> float:
+        source = self._inputs.get(state.input)
+        return max(source.config.clean_inactive, 0.0) if source is not None else 0.0

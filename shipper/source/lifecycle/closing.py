@@ -1,0 +1,219 @@
+"""Decides which open files are closed, and why; works on the handles, so it needs no scan.
+
+Closing loses nothing that could still be read: a file is closed when its end was read and acknowledged. Only a file
+that was deleted may be given up before, because its open handle keeps the disk full: by `close.reader.after_interval`
+and `close.removed.max_bytes`. What is given up is counted and told.
+"""
+
+import heapq
+import logging
+import os
+from collections.abc import Callable, Mapping
+from itertools import count
+
+from config.shipper.model import CloseConfig
+from registry.state import REMOVED
+from shipper.clock import Clock
+from shipper.metrics import Metrics
+from shipper.source.discovery.watch import Watcher
+from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.reading.harvester import Harvester
+
+logger = logging.getLogger(__name__)
+
+NEVER = float("inf")
+SOON = 0.02  # seconds between two looks at files that are about to be closed
+
+
+def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: bool) -> str | None:
+    """The option that says so, or None; pure. `wanted`: another file waits for the place."""
+    change = rules.on_state_change
+    if harvester.finished and harvester.settled:
+        return "--once"
+    # At its end, nothing else would end the message under way before the file grows again.
+    ends_message = harvester.at_end and harvester.message_deadline is not None
+    if harvester.settled and is_over_time(harvester, rules, now) and not ends_message:
+        return "close.reader.after_interval"
+    if not harvester.over:
+        return None
+    if harvester.is_complete:
+        return "compression"
+    if harvester.gone == REMOVED and change.removed:
+        return "close.on_state_change.removed"
+    if harvester.gone is not None and change.renamed:
+        return "close.on_state_change.renamed"
+    if rules.reader.on_eof:
+        return "close.reader.on_eof"
+    if 0 < change.inactive <= now - harvester.heat.read_at:
+        return "close.on_state_change.inactive"
+    return "harvester_limit" if wanted else None
+
+
+def is_over_time(harvester: Harvester, rules: CloseConfig, now: float) -> bool:
+    return 0 < rules.reader.after_interval <= now - harvester.opened_at
+
+
+class Closer:
+    """Used by the reading thread only. `rules` by input id; `wanted` tells of an input whether files of it wait."""
+
+    def __init__(
+        self, fleet: Fleet, rules: Mapping[str, CloseConfig], watcher: Watcher, clock: Clock, metrics: Metrics,
+        wanted: Callable[[str], bool], on_closed: Callable[[Harvester, str], None], *, once: bool = False,
+    ) -> None:  # fmt: skip
+        self._fleet = fleet
+        self._rules = dict(rules)
+        self._watcher = watcher
+        self._clock = clock
+        self._metrics = metrics
+        self._wanted = wanted
+        self._on_closed = on_closed
+        self._once = once
+        self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to look at which file
+        self._number = count()  # harvesters have no order of their own
+        self._attended: dict[Harvester, None] = {}
+        self._next_look = 0.0
+        self._next_round = NEVER
+        self.learn(rules)
+
+    def learn(self, rules: Mapping[str, CloseConfig]) -> None:
+        """From now on; those of other inputs stay."""
+        self._rules |= rules
+        each = (close.on_state_change.check_interval for close in self._rules.values())
+        self._interval = min(each, default=NEVER)
+        self._next_round = min(self._next_round, self._clock.monotonic() + self._interval)
+
+    def opened(self, harvester: Harvester) -> None:
+        rules = self._rules_of(harvester)
+        if rules.on_state_change.inactive:
+            self._look_at(harvester, harvester.heat.read_at + rules.on_state_change.inactive)
+        if rules.reader.after_interval:
+            self._look_at(harvester, harvester.opened_at + rules.reader.after_interval)
+        if self._is_special(harvester, rules) or self._wanted(harvester.source.input_id):
+            self.attend(harvester)
+
+    def attend(self, harvester: Harvester) -> None:
+        """Something about it may lead to its end: look at it often."""
+        self._attended[harvester] = None
+
+    def step(self) -> None:
+        now = self._clock.monotonic()
+        if now >= self._next_round:
+            self._next_round = now + self._interval
+            for harvester in [h for h in self._fleet.running.values() if not self._watcher.is_watched(h.key)]:
+                self.look_for_removal(harvester)  # a watch would have told
+        while self._timed and self._timed[0][0] <= now:
+            self._take_turn(heapq.heappop(self._timed)[2], now)
+        if self._attended and now >= self._next_look:
+            self._next_look = now + SOON
+            for harvester in list(self._attended):
+                self._decide(harvester, now)
+            self._keep_budget()
+
+    @property
+    def next_step(self) -> float:
+        """Monotonic time at which `step` has something to do."""
+        timed = self._timed[0][0] if self._timed else NEVER
+        return min(self._next_round, timed, max(self._next_look, self._clock.monotonic()) if self._attended else NEVER)
+
+    def look_for_removal(self, harvester: Harvester) -> None:
+        """The watch or a scan hints at it; the handle knows."""
+        if harvester.gone != REMOVED and os.fstat(harvester.fd).st_nlink == 0:
+            harvester.gone = REMOVED
+        if harvester.gone is not None:
+            self.attend(harvester)
+
+    def _take_turn(self, harvester: Harvester, now: float) -> None:
+        if self._fleet.running.get(harvester.key) is not harvester:
+            return
+        rules = self._rules_of(harvester)
+        due = harvester.heat.read_at + rules.on_state_change.inactive
+        if is_over_time(harvester, rules, now):
+            self.attend(harvester)
+        elif due > now:
+            self._look_at(harvester, due)
+        elif self._decide(harvester, now):
+            self._look_at(harvester, now + rules.on_state_change.check_interval)
+
+    def _decide(self, harvester: Harvester, now: float) -> bool:
+        """Close it if something says so; whether it stays open."""
+        if self._fleet.running.get(harvester.key) is not harvester:
+            self._attended.pop(harvester, None)
+            return False
+        rules = self._rules_of(harvester)
+        wanted = self._wanted(harvester.source.input_id)
+        why = why_close(harvester, rules, now, wanted=wanted)
+        if why is not None and self._close(harvester, why):
+            self._attended.pop(harvester, None)
+            return False
+        if harvester.gone == REMOVED and is_over_time(harvester, rules, now):
+            self._give_up(harvester, "close.reader.after_interval")
+            return False
+        if not (self._is_special(harvester, rules) or wanted or is_over_time(harvester, rules, now)):
+            self._attended.pop(harvester, None)
+        return True
+
+    def _is_special(self, harvester: Harvester, rules: CloseConfig) -> bool:
+        """Whether it is to be closed as soon as nothing of it is under way."""
+        return bool(harvester.gone or rules.reader.on_eof or harvester.content.compressed or self._once)
+
+    def _close(self, harvester: Harvester, why: str) -> bool:
+        if harvester.gone == REMOVED:
+            return self._close_removed(harvester, why)
+        if not self._fleet.close(harvester):
+            return False
+        logger.debug("%s: closed (%s)", harvester.state.path, why)
+        self._on_closed(harvester, why)
+        return True
+
+    def _close_removed(self, harvester: Harvester, why: str) -> bool:
+        size = os.fstat(harvester.fd).st_size - harvester.reading.padding
+        if harvester.content.compressed:
+            if not harvester.is_complete:
+                self._give_up(harvester, why)
+                return True
+        else:
+            if size > harvester.read_to and why == "close.reader.after_interval":
+                self._give_up(harvester, why)
+                return True
+            if size > harvester.read_to or not harvester.reading.is_as_read:
+                self._fleet.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
+                return False
+            self._tell_of_rest(harvester, size - harvester.state.position)
+        self._fleet.end(harvester, REMOVED)
+        return True
+
+    def _tell_of_rest(self, harvester: Harvester, lost: int) -> None:
+        if lost > 0:
+            self._metrics.bytes_lost += lost
+            logger.warning(
+                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were no complete message: lost",
+                harvester.state.path, harvester.state.id, lost, harvester.state.position,
+            )  # fmt: skip
+
+    def _keep_budget(self) -> None:
+        """Give up the files that were opened first, until the deleted ones that are kept fit each input's budget."""
+        held: dict[str, int] = {}
+        for harvester in sorted(self._attended, key=lambda each: -each.opened_at):
+            if harvester.gone == REMOVED and self._fleet.running.get(harvester.key) is harvester:
+                input_id, size = harvester.source.input_id, os.fstat(harvester.fd).st_size
+                held[input_id] = held.get(input_id, 0) + size
+                if 0 < self._rules_of(harvester).removed.max_bytes < held[input_id]:
+                    held[input_id] -= size
+                    self._give_up(harvester, "close.removed.max_bytes")
+
+    def _give_up(self, harvester: Harvester, option: str) -> None:
+        size = os.fstat(harvester.fd).st_size - harvester.reading.padding
+        lost = max(size - harvester.offset, 0)
+        self._metrics.bytes_lost += lost
+        logger.warning(
+            "%s (file id %s) was removed and is given up (%s): %d bytes, from offset %d to %d, were not read; its "
+            "space on disk is free now", harvester.state.path, harvester.state.id, option, lost, harvester.offset, size,
+        )  # fmt: skip
+        self._attended.pop(harvester, None)
+        self._fleet.end(harvester, REMOVED)
+
+    def _rules_of(self, harvester: Harvester) -> CloseConfig:
+        return self._rules[harvester.source.input_id]
+
+    def _look_at(self, harvester: Harvester, at: float) -> None:
+        heapq.heappush(self._timed, (at, next(self._number), harvester))

@@ -1,0 +1,134 @@
+"""`delete.enabled`: removes a file once all of it is acknowledged, saved, and as old as `delete.grace_period` says.
+
+Nobody can look at a file and remove it in one step. So it stays open over its removal and is looked at once more: what
+was written in between is read by that descriptor.
+"""
+
+import heapq
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from config.shipper.model import DeleteConfig
+from registry.registrar import Registrar, Saved
+from registry.state import FileState
+from shipper.clock import Clock
+from shipper.metrics import Metrics
+from shipper.source.identity.content import Plain
+from shipper.source.identity.opened_file import opened_plain
+from shipper.source.reading.harvester import Harvester
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER = 60.0
+AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
+
+
+@dataclass(slots=True)
+class _Doomed:
+    state: FileState
+    grace: float
+    saved: Saved | None = None
+
+
+class Deletions:
+    """Used by the reading thread only. `rules` by input id.
+
+    `read_on` reads what a file that has no name any more holds beyond its state; False where no input asks for it. It
+    may raise OSError, and the descriptor stays the caller's."""
+
+    def __init__(
+        self, registrar: Registrar, clock: Clock, metrics: Metrics, rules: dict[str, DeleteConfig],
+        unlink: Callable[[str], None] = os.unlink,
+    ) -> None:  # fmt: skip
+        self.rules = rules
+        self.unlink = unlink
+        self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
+        self._metrics = metrics
+        self._registrar = registrar
+        self._clock = clock
+        self._due: list[tuple[float, int, _Doomed]] = []
+        self._number = count()
+        self.removed = 0
+
+    def closed(self, harvester: Harvester, why: str) -> None:
+        """`why`: the option that closed it."""
+        delete = self.rules[harvester.source.input_id]
+        if why in AFTER and delete.enabled:
+            self.plan(harvester.state, delete.grace_period)
+
+    def plan(self, state: FileState, grace: float) -> None:
+        """A file that was closed at its end. Whether it still is at its end is looked at when its time has come."""
+        self._put(_Doomed(state, grace), grace)
+
+    def step(self) -> None:
+        while self._due and self._due[0][0] <= self._clock.monotonic():
+            self._take_turn(heapq.heappop(self._due)[2])
+
+    @property
+    def next_step(self) -> float:
+        return self._due[0][0] if self._due else float("inf")
+
+    def _take_turn(self, doomed: _Doomed) -> None:
+        with opened_plain(doomed.state.path, os.O_NOFOLLOW) as file:
+            if file is None or not _is_read(file, doomed.state):
+                return  # somebody removed or moved it, or it has news: then it is planned anew when it is closed again
+            if doomed.saved is None:
+                # The position must be on disk first: else a crash could forget what became of the file.
+                doomed.saved = self._registrar.save([doomed.state])
+            if doomed.saved.done:
+                self._delete(doomed, file)
+            else:
+                self._put(doomed, 0.05)
+
+    def _delete(self, doomed: _Doomed, file: Plain) -> None:
+        state = doomed.state
+        try:
+            self.unlink(state.path)
+        except OSError as error:
+            logger.warning(
+                "%s: cannot be deleted (delete.enabled): %s; trying again in %d s",
+                state.path, error.strerror, RETRY_AFTER,
+            )  # fmt: skip
+            self._put(doomed, RETRY_AFTER)
+            return
+        self.removed += 1
+        logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
+        if not _is_read(file, state):
+            self._rescue(file.fd, state)
+
+    def _rescue(self, fd: int, state: FileState) -> None:
+        """It was written to between the last look and its end: only this descriptor has that now."""
+        size = os.fstat(fd).st_size
+        try:
+            if self.read_on(fd, state):
+                logger.info("%s (file id %s): was written to meanwhile, which is read now", state.path, state.id)
+                return
+            why = "it is of no input any more"
+        except OSError as error:
+            why = f"it cannot be read: {error.strerror}"
+        self._metrics.bytes_lost += max(size - state.position, 0)
+        logger.error(
+            "%s (file id %s): was written to while it was deleted, and %s: what lies beyond offset %d of %d is lost",
+            state.path, state.id, why, state.position, size,
+        )  # fmt: skip
+
+    def _put(self, doomed: _Doomed, after: float) -> None:
+        heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), doomed))
+
+
+def _is_read(file: Plain, state: FileState) -> bool:
+    """Whether the file holds what was read, and nothing besides."""
+    try:
+        status = os.fstat(file.fd)
+        if (status.st_dev, status.st_ino) != (state.device, state.inode):
+            return False
+        if state.compressed:
+            return status.st_size == state.compressed
+        # Behind the position may be NULs, which are no content.
+        is_at_end = status.st_size == state.position or status.st_size > state.position >= file.size
+        return is_at_end and file.holds(state)
+    except OSError:
+        return False

@@ -1,0 +1,129 @@
+"""Puts other inputs in the place of those that are read, while everything goes on.
+
+What an input that stays is reading, nobody touches. The files of one that goes, or comes back with other options, are
+put down where they stand: what was read of them is still delivered and acknowledged, what was not is read by whoever
+has them next, from the position of their entry. So nothing is lost and nothing is sent twice, and no file is open
+under two inputs at once: until the last batch under the old one is acknowledged, the new one waits.
+
+A file that has no name any more (deleted, or moved out of the paths) could not be opened again: it is read on as it
+was, to its end, and closed by what closes files.
+"""
+
+import os
+from collections.abc import Iterable, MutableMapping
+from dataclasses import replace
+
+from shipper.source.discovery.problems import Problems
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.survey import Survey
+from shipper.source.identity.copy_detector import Copies
+from shipper.source.lifecycle.closing import Closer
+from shipper.source.lifecycle.deletion import Deletions
+from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.lifecycle.starting import Places
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.scheduler import Scheduler
+
+
+class Exchange:
+    """Used by the reading thread only. `inputs` by id, those that are read now; it is kept up to date here."""
+
+    def __init__(
+        self, inputs: MutableMapping[str, Input], survey: Survey, fleet: Fleet, scheduler: Scheduler, places: Places,
+        closer: Closer, deletions: Deletions, copies: Copies, problems: Problems,
+    ) -> None:  # fmt: skip
+        self._inputs = inputs
+        self._survey = survey
+        self._fleet = fleet
+        self._scheduler = scheduler
+        self._places = places
+        self._closer = closer
+        self._deletions = deletions
+        self._copies = copies
+        self._problems = problems
+        self._leaving: dict[Harvester, None] = {}
+
+    @property
+    def held(self) -> set[FileKey]:
+        """Files that must not be opened yet."""
+        return {harvester.key for harvester in self._leaving}
+
+    def replace(self, inputs: list[Input]) -> None:
+        """These are to be read from now on; the very objects that are read already stay as they are. Looks through
+        the paths at once: what can be found again can be put down."""
+        stays = set(inputs)
+        gone = {each.id for each in self._inputs.values() if each not in stays}
+        self._inputs.clear()
+        self._inputs.update({each.id: each for each in inputs})
+        self._take_rules(inputs)
+        self._problems.forget_scans(gone - self._inputs.keys())
+        self._survey.replace(inputs)
+        self._survey.make_haste()
+        self._hand_over_suspects(gone)
+        for harvester in self._fleet.running.values():
+            if harvester.source.input_id in gone and not self._is_nameless(harvester):
+                self._leaving[harvester] = None
+        self.step()
+
+    def step(self) -> bool:
+        """Put down what can be; whether there are files now that may be opened again."""
+        if not self._leaving:
+            return False
+        self._put_down()
+        under_way = {each for each in self._leaving if self._is_running(each) or not each.settled}
+        ids = {each.state.id for each in under_way}
+        heirs = {each.state.continues_in for each in under_way}
+        # Also those that share a message with one of them: only together they can be joined again.
+        waiting = {
+            each: None
+            for each in self._leaving
+            if each in under_way or each.state.continues_in in ids or each.state.id in heirs
+        }
+        left = len(self._leaving) > len(waiting)
+        self._leaving = waiting
+        return left
+
+    def _put_down(self) -> None:
+        running = [each for each in self._leaving if self._is_running(each)]
+        if not running:
+            return
+        # What would be forgotten: another file's message goes on in it, or a batch of it waits to be queued.
+        joined = {each.seam.successor for each in self._fleet.running.values() if each.seam is not None}
+        for harvester in running:
+            if harvester not in joined and not self._scheduler.holds(harvester):
+                self._fleet.put_down(harvester, until_news=False)
+
+    def _take_rules(self, inputs: Iterable[Input]) -> None:
+        """Those of inputs that went stay: files without a name may still be read by them."""
+        self._places.limits |= {each.id: each.config.harvester_limit for each in inputs}
+        self._places.clear()
+        self._deletions.rules |= {each.id: each.config.delete for each in inputs}
+        self._closer.learn({each.id: each.config.close for each in inputs})
+
+    def _hand_over_suspects(self, gone: set[str]) -> None:
+        """What is held as a copy perhaps is open, and belongs to an input that is not read any more."""
+        for key, suspect in list(self._copies.held.items()):
+            if suspect.opened.source.id in gone:
+                heir, _ = self._survey.found.get(key, (self._inputs.get(suspect.opened.source.id), None))
+                if heir is None:
+                    self._copies.drop(key)
+                    os.close(suspect.opened.content.fd)
+                else:
+                    suspect.opened = replace(suspect.opened, source=heir)
+
+    def _is_nameless(self, harvester: Harvester) -> bool:
+        """Whether it is under no path any more under which it could be opened again. One that is where it was, and
+        that no input wants, is not."""
+        return harvester.key not in self._survey.found and _key_at(harvester.state.path) != harvester.key
+
+    def _is_running(self, harvester: Harvester) -> bool:
+        return self._fleet.running.get(harvester.key) is harvester
+
+
+def _key_at(path: str) -> FileKey | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

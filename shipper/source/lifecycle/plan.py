@@ -1,0 +1,42 @@
+"""Decides what a survey leads to, from what is known and without touching a file; the crawler carries it out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.survey import Wanted
+from shipper.source.lifecycle.open_files import Closed
+from shipper.source.reading.harvester import Harvester
+
+# What may have become of the path under which an open file was found, beside REMOVED.
+MOVED = "moved"  # out of the paths
+RENAMED = "renamed"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a survey leads to: files to open, oldest first; those that are open and have a new path; open ones that
+    are not under the paths any more."""
+
+    open: list[Wanted]
+    renamed: list[tuple[Harvester, Found]]
+    gone: list[Harvester]
+
+
+def plan(
+    found: Mapping[FileKey, Wanted], running: Mapping[FileKey, Harvester], closed: Mapping[FileKey, Closed],
+    held: Iterable[FileKey],
+) -> Plan:  # fmt: skip
+    """`closed`: files that were closed, opened again when their size or time of change differs. `held` ones wait."""
+    to_open = []
+    renamed = []
+    for key, (source, file) in found.items():
+        if key in running:
+            if running[key].state.path != file.path:
+                renamed.append((running[key], file))
+        elif key not in closed or closed[key].has_news(file):
+            to_open.append((source, file))
+    waiting = set(held)
+    to_open = [wanted for wanted in to_open if wanted[1].key not in waiting]
+    to_open.sort(key=lambda wanted: wanted[1].modified)
+    return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in found])

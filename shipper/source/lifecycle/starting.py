@@ -1,0 +1,162 @@
+"""Starts the reading of files: as many as may be open at once, each where its entry says.
+
+None is read before its id is saved.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Sized
+from dataclasses import replace
+
+from registry.registrar import Registrar
+from registry.state import FileState
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.survey import Wanted
+from shipper.source.identity.entries import Claim
+from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.proving import must_be_proven
+from shipper.source.lifecycle.closing import Closer
+from shipper.source.lifecycle.ignoring import Ignoring
+from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.scheduler import Scheduler
+from shipper.source.reading.succession import Succession
+
+NEVER = float("inf")
+
+Refused = tuple[Opened, Claim, OSError]
+
+
+class Places:
+    """Which files may be opened now: `harvester_limit` of each input, and what the system gives in descriptors. The
+    others wait, and are opened as soon as one is closed."""
+
+    def __init__(self, fleet: Fleet, limits: dict[str, int], most: int, held: Sized) -> None:
+        """`held`: files that are open and wait to be known."""
+        self.limits = limits
+        self._fleet = fleet
+        self._most = most
+        self._held = held
+        self._waiting: dict[str, dict[FileKey, Wanted]] = defaultdict(dict)
+
+    def clear(self) -> None:
+        """A new survey tells anew who waits."""
+        self._waiting.clear()
+
+    def admit(self, wanted: Iterable[Wanted]) -> list[Wanted]:
+        """Those of the waiting and of these that may be opened now."""
+        for source, found in wanted:
+            self._waiting[source.id][found.key] = source, found
+        admitted: list[Wanted] = []
+        free = self._most - len(self._fleet.running) - len(self._held)
+        for input_id, files in self._waiting.items():
+            limit = self.limits.get(input_id) or self._most
+            places = max(min(limit - self._fleet.of_input[input_id], free - len(admitted)), 0)
+            chosen = list(files)[:places]
+            admitted += [files.pop(key) for key in chosen]
+        return admitted
+
+    def is_wanted(self, input_id: str) -> bool:
+        """Whether files of the input wait for a place."""
+        return bool(self._waiting.get(input_id))
+
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """How many files wait, and their bytes on disk."""
+        sizes = [found.size for files in self._waiting.values() for _, found in files.values()]
+        return len(sizes), sum(sizes)
+
+    @property
+    def any_wanted(self) -> bool:
+        return any(self._waiting.values())
+
+
+class Launcher:
+    """Used by the reading thread only."""
+
+    def __init__(
+        self, fleet: Fleet, closer: Closer, succession: Succession, ignoring: Ignoring, registrar: Registrar,
+        scheduler: Scheduler, *, once: bool,
+    ) -> None:  # fmt: skip
+        self._fleet = fleet
+        self._closer = closer
+        self._succession = succession
+        self._ignoring = ignoring
+        self._registrar = registrar
+        self._scheduler = scheduler
+        self._once = once
+
+    def launch(self, claims: list[tuple[Opened, Claim]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
+        """Returns those of which a read was refused: nothing was done with them. `fresh_inputs`: those of which no file
+        was met before.
+
+        New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
+        fsync serves all of them. What the registry had at the start need not wait: a full disk does not stop it.
+        """
+        fresh: list[Harvester] = []
+        known: list[Harvester] = []
+        refused: list[Refused] = []
+        for opened, claim in claims:
+            try:
+                harvester = self._start(opened, claim, first=opened.source.id in fresh_inputs)
+            except OSError as error:
+                refused.append((opened, claim, error))
+                continue
+            if harvester is not None:
+                harvester.must_save = self._once and not harvester.is_proven
+                at_once = claim.is_new or (self._once and harvester.is_proven)
+                (fresh if at_once else known).append(harvester)
+        self._succession.resume(known, {each.state.id: each for each in self._fleet.running.values()})
+        predecessors = self._succession.appeared(fresh)
+        for harvester in known:
+            if harvester.is_proven:
+                self._registrar.note(harvester.state)
+            self._scheduler.wake(harvester)
+        if fresh:
+            saved = self._registrar.save([each.state for each in (*fresh, *predecessors)])
+            for harvester in fresh:
+                self._scheduler.hold(saved, harvester)
+        return refused
+
+    def _start(self, opened: Opened, claim: Claim, *, first: bool) -> Harvester | None:
+        """None where there is nothing to read now. Raises OSError."""
+        state = claim.state
+        skipped = self._ignoring.skips(opened.source, opened.found)
+        if claim.is_new and (skipped or (first and opened.source.config.tail_files)):
+            state = _at_its_end(opened, state)
+        # One that is to be deleted is closed first, by what closes files.
+        was = claim.was
+        proven = was is None or not was.proof or not must_be_proven(opened.content, was)
+        rests = proven and _is_read(opened, state) and not opened.source.config.delete.enabled
+        if not self._once and skipped and not proven and was is not None:
+            self._fleet.leave(opened, was)
+            return None
+        if not self._once and (skipped or rests):
+            self._registrar.note(state)
+            self._fleet.rest(opened, state)
+            return None
+        if self._once and opened.size > state.position and not opened.content.compressed:
+            # What is unterminated there is sent as it is; a second reading must end a message at the same place.
+            state = replace(state, cuts=(*state.cuts, opened.size))
+        harvester = opened.source.open(opened.content, state, once=self._once, was=was)
+        self._fleet.add(harvester)
+        self._closer.opened(harvester)
+        if not self._once:  # a copy may have been deleted while it was held: no event and no survey tells of that again
+            self._closer.look_for_removal(harvester)
+        if claim.former is not None and claim.former != state.path:
+            self._succession.renamed(harvester, claim.former)
+        return harvester
+
+
+def _is_read(opened: Opened, state: FileState) -> bool:
+    """Whether the file holds nothing that is not acknowledged; one that never held anything is opened."""
+    if opened.content.compressed:
+        return state.compressed == opened.size
+    return opened.size == state.position > 0
+
+
+def _at_its_end(opened: Opened, state: FileState) -> FileState:
+    if opened.content.compressed:
+        return replace(state, compressed=opened.size)
+    return replace(state, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))

@@ -1,0 +1,64 @@
+"""Bounds what the lines and messages whose end was not read yet take in memory, over all files.
+
+Each alone is bounded by `message_max_bytes`, but there may be thousands of files. At the bound the largest ends where
+it was read to, and its rest is a message of its own: nothing is lost, and no file waits for the end of another's line.
+"""
+
+import logging
+from collections.abc import Callable, Collection
+
+from shipper.clock import Clock
+from shipper.metrics import Metrics
+from shipper.source.reading.harvester import Harvester
+
+logger = logging.getLogger(__name__)
+
+CHECKED_TIMES = 8  # while as many bytes are read as the bound has
+TOLD_EVERY = 60.0
+
+
+class PendingBytes:
+    """Used by the reading thread only."""
+
+    def __init__(self, most: int, metrics: Metrics, clock: Clock) -> None:
+        self._most = most
+        self._metrics = metrics
+        self._clock = clock
+        self._unchecked = 0
+        self._told_at = -TOLD_EVERY
+
+    def grew(self, size: int, running: Callable[[], Collection[Harvester]]) -> list[Harvester]:
+        """By at most as many bytes as were read just now. Those that are cut short now: their next read frees what they
+        have."""
+        self._unchecked += max(size, 0)
+        if self._unchecked < self._most // CHECKED_TIMES:
+            return []
+        self._unchecked = 0
+        return self._keep_bound(running())
+
+    def _keep_bound(self, running: Collection[Harvester]) -> list[Harvester]:
+        taken = {each: each.pending_bytes for each in running if not each.reading.is_cut_short}
+        total = sum(taken.values())
+        cut: list[Harvester] = []
+        if total <= self._most:
+            return cut
+        for harvester in sorted(taken, key=lambda each: -taken[each]):
+            # At a seam, two files are read as one; there are few, and they end soon.
+            if total > self._most and taken[harvester] and harvester.seam is None:
+                total -= taken[harvester]
+                self._metrics.messages_cut_short += 1
+                self._tell(harvester, taken[harvester])
+                harvester.reading.cut_short()
+                cut.append(harvester)
+        return cut
+
+    def _tell(self, harvester: Harvester, size: int) -> None:
+        if self._clock.monotonic() - self._told_at >= TOLD_EVERY:
+            self._told_at = self._clock.monotonic()
+            logger.warning(
+                "%s (file id %s): a message without an end, from offset %d on, is ended after %d bytes and flagged, "
+                "and its rest is a message of its own: such messages of all files take more than "
+                "queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes (told once a minute; "
+                "messages_cut_short counts them)",
+                harvester.state.path, harvester.state.id, harvester.offset, size, self._most,
+            )  # fmt: skip

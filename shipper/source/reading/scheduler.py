@@ -1,0 +1,137 @@
+"""Which file is read next.
+
+A harvester is in one of these places:
+- ready: it has something to read; ready ones are taken in turn, one read each, so that a big file cannot starve others;
+- hot: it was written to a moment ago; it is looked at every `HOT_INTERVAL` without asking for events;
+- quiet: nothing to do until the watcher or a scan says so;
+- held: something about it must be saved in the registry before it goes on (a new id, a message that was ended by time).
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from registry.registrar import Saved
+from shipper.clock import Clock
+from shipper.event import Batch
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.reading.harvester import Harvester
+
+HOT_INTERVAL = 0.004  # seconds between two looks at a hot file: half of it is the mean delay that it adds
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    saved: Saved
+    batch: Batch | None
+
+
+class FileWatcher(Protocol):
+    def is_watched(self, key: FileKey) -> bool: ...
+
+    def watch_file(self, key: FileKey, fd: int) -> bool:
+        """Whether the file is watched now."""
+
+    def unwatch_file(self, key: FileKey) -> None: ...
+
+
+class Scheduler:
+    def __init__(self, watcher: FileWatcher, clock: Clock, *, one_by_one: bool = False) -> None:
+        """`one_by_one`: a file is read to its end before the next one's turn, so that lines come in the order of their
+        age; for a replay, where nobody waits for the small ones."""
+        self._watcher = watcher
+        self._clock = clock
+        self._one_by_one = one_by_one
+        self._ready: OrderedDict[Harvester, None] = OrderedDict()
+        self._hot: dict[Harvester, None] = {}
+        self._held: dict[Harvester, _Held] = {}
+        self._timed: dict[Harvester, None] = {}
+        self._looked_at = 0.0
+
+    def wake(self, harvester: Harvester) -> None:
+        """The file may have something to read. Waking it twice does no harm."""
+        if harvester.is_open and harvester not in self._held:  # a descriptor that was closed may be another file's now
+            self._hot.pop(harvester, None)
+            self._ready[harvester] = None
+
+    def is_awake(self, harvester: Harvester) -> bool:
+        """Whether it will be looked at without further news."""
+        return harvester in self._ready or harvester in self._hot or harvester in self._held
+
+    def hold(self, saved: Saved, harvester: Harvester, batch: Batch | None = None) -> None:
+        """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
+        self.forget(harvester)
+        self._held[harvester] = _Held(saved, batch)
+
+    def holds(self, harvester: Harvester) -> bool:
+        """Whether the registry must be saved before it goes on; a batch of it may wait for that."""
+        return harvester in self._held
+
+    def forget(self, harvester: Harvester) -> None:
+        for place in (self._ready, self._hot, self._timed, self._held):
+            place.pop(harvester, None)
+
+    def next_ready(self) -> Harvester | None:
+        """The harvester whose turn it is; the caller reads it once and says `again` or `rest`."""
+        if self._hot:  # also beside a backlog: hot files have no watch
+            self._look_at_hot()
+        return self._ready.popitem(last=False)[0] if self._ready else None
+
+    def again(self, harvester: Harvester) -> None:
+        """It gave a batch and may have more: it goes to the end of the row, or stays at its head."""
+        self._ready[harvester] = None
+        if self._one_by_one:
+            self._ready.move_to_end(harvester, last=False)
+        self._time_message(harvester)
+
+    def rest(self, harvester: Harvester) -> None:
+        """It is at its end: look again soon while it is hot, else wait for a hint."""
+        self._time_message(harvester)
+        if harvester.heat.is_hot:
+            self._watcher.unwatch_file(harvester.key)
+            self._hot[harvester] = None
+        elif not self._watcher.is_watched(harvester.key) and self._watcher.watch_file(harvester.key, harvester.fd):
+            self._ready[harvester] = None  # once more, for what was written before the watch stood
+
+    def released(self) -> Iterator[tuple[Harvester, Batch | None]]:
+        """Harvesters whose state is saved now, with the batch that waited for it."""
+        for harvester in [harvester for harvester, held in self._held.items() if held.saved.done]:
+            held = self._held.pop(harvester)
+            self._ready[harvester] = None
+            yield harvester, held.batch
+
+    def overdue(self) -> list[Harvester]:
+        """Harvesters with a message under way that waited too long for its next line."""
+        if not self._timed:
+            return []
+        return [harvester for harvester in self._timed if harvester.is_overdue]
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._ready)
+
+    @property
+    def idle_for(self) -> float:
+        """Seconds that may pass before this must be asked again, if nothing happens."""
+        now = self._clock.monotonic()
+        wait = 3600.0
+        if self._hot:
+            wait = self._looked_at + HOT_INTERVAL - now
+        for harvester in self._timed:
+            if harvester.message_deadline is not None and harvester not in self._ready:
+                wait = min(wait, harvester.message_deadline - now)
+        return max(wait, 0.0)
+
+    def _look_at_hot(self) -> None:
+        now = self._clock.monotonic()
+        if now - self._looked_at >= HOT_INTERVAL:
+            self._looked_at = now
+            self._ready.update(self._hot)
+            self._hot.clear()
+
+    def _time_message(self, harvester: Harvester) -> None:
+        if harvester.message_deadline is None:
+            self._timed.pop(harvester, None)
+        else:
+            self._timed[harvester] = None

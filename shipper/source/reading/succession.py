@@ -1,0 +1,141 @@
+"""Which file goes on where another ended, so that a message that lies across the rotation comes out whole (seam.py).
+
+A renamed file's successor is the new file at its former path; of several that appeared meanwhile (two rotations
+between two scans) each is followed by the next younger one. The pair is in the registry (`continues_in`) before
+anything of the successor is sent, and until the message at the seam is acknowledged: a restart joins it again.
+"""
+
+import os
+
+from shipper.source.identity.copy_detector import begins_as
+from shipper.source.identity.rotated_names import is_named_after, possible_originals
+from shipper.source.reading.harvester import Harvester
+
+
+class Succession:
+    """Used by the reading thread only."""
+
+    def __init__(self) -> None:
+        self._former: dict[str, Harvester] = {}  # by the path that a file had when it was read last
+        self._successor: dict[Harvester, Harvester] = {}
+        self._predecessor: dict[Harvester, Harvester] = {}
+        self._waiting: set[Harvester] = set()
+        self._moved: set[Harvester] = set()  # they have left the path at which they were written
+        self._alone: set[Harvester] = set()  # read from their start without the file before them, which had been closed
+
+    def renamed(self, harvester: Harvester, former: str) -> None:
+        """Only where messages can have several lines is there something to join; and the first new path tells where it
+        goes on, not the next ones."""
+        if harvester.policy.multiline_timeout is not None and harvester not in self._moved:
+            self._moved.add(harvester)
+            self._former[former] = harvester
+
+    def appeared(self, fresh: list[Harvester]) -> list[Harvester]:
+        """New files, opened and not read yet; the predecessors that were found, whose state is to be saved."""
+        changed = []
+        for former, harvester in list(self._former.items()):
+            if harvester in self._successor:
+                del self._former[former]  # its entry said it
+                continue
+            heir = next((each for each in fresh if each.state.path == former and each not in self._predecessor), None)
+            if heir is None or heir is harvester:
+                continue
+            del self._former[former]
+            before = [
+                each
+                for each in fresh
+                if each is not harvester and each not in self._predecessor and _came_before(each, heir, former)
+            ]
+            heirs = [*sorted(before, key=_age), heir]
+            for first, second in zip([harvester, *heirs], heirs, strict=False):
+                self._pair(first, second)
+                changed.append(first)
+        return changed
+
+    def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
+        """Files opened again whose entry says where they go on. `running` by file id."""
+        for harvester in opened:
+            successor = running.get(harvester.state.continues_in or "")
+            if successor in self._alone:
+                harvester.update(continues_in=None)
+                continue
+            is_free = successor not in self._predecessor and harvester not in self._successor
+            if successor is not None and is_free and harvester.policy.multiline_timeout is not None:
+                self._link(harvester, successor)
+
+    def _pair(self, harvester: Harvester, successor: Harvester) -> None:
+        self._link(harvester, successor)
+        harvester.update(continues_in=successor.state.id)
+
+    def _link(self, harvester: Harvester, successor: Harvester) -> None:
+        self._successor[harvester] = successor
+        self._predecessor[successor] = harvester
+        if not successor.offset:  # else it was read on already before a restart
+            self._waiting.add(successor)
+
+    def waits_for(self, harvester: Harvester) -> Harvester | None:
+        """The file that must be read to its end before anything of this one is."""
+        return self._predecessor[harvester] if harvester in self._waiting else None
+
+    @property
+    def waited_for(self) -> set[Harvester]:
+        """Files for which another waits: one that was overlooked would keep that one for ever."""
+        return {self._predecessor[harvester] for harvester in self._waiting}
+
+    def at_end(self, harvester: Harvester) -> Harvester | None:
+        """A file with a successor was read to its end: the next file to be read of the two, None for neither."""
+        successor = self._successor.get(harvester) if self._successor else None
+        if successor is None or harvester.seam is not None:
+            return None
+        compressed = harvester.content.compressed or successor.content.compressed  # offsets would not join
+        if harvester.message_deadline is None or compressed or not _ends_with_line(harvester):
+            harvester.update(continues_in=None)
+            return self.forget(harvester)
+        if os.fstat(successor.fd).st_size == 0:
+            return None
+        harvester.join(successor)
+        return harvester
+
+    def closed(self, harvester: Harvester) -> Harvester | None:
+        """It is not read any more; the one that waited for it, if any."""
+        self._moved.discard(harvester)
+        self._alone.discard(harvester)
+        successor = self.forget(harvester)
+        if successor is not None:
+            self._alone.add(successor)
+        return successor
+
+    def forget(self, harvester: Harvester) -> Harvester | None:
+        """It is done with its successor; the one that waited for it, if any."""
+        for path in [path for path, each in self._former.items() if each is harvester]:
+            del self._former[path]
+        self._waiting.discard(harvester)
+        if (predecessor := self._predecessor.pop(harvester, None)) is not None:
+            del self._successor[predecessor]
+        successor = self._successor.pop(harvester, None)
+        if successor is None:
+            return None
+        del self._predecessor[successor]
+        waited = successor in self._waiting
+        self._waiting.discard(successor)
+        return successor if waited else None
+
+
+def _came_before(harvester: Harvester, heir: Harvester, former: str) -> bool:
+    """Whether it was at the heir's path, `former`, before that: rotated too, and no copy of it."""
+    return (
+        not harvester.content.compressed
+        and is_named_after(harvester.state.path, former)
+        and harvester.state.path not in possible_originals(former)
+        and _age(harvester) < _age(heir)
+        and not begins_as(heir.content, harvester.content, harvester.content.size)
+    )
+
+
+def _age(harvester: Harvester) -> int:
+    return os.fstat(harvester.fd).st_mtime_ns
+
+
+def _ends_with_line(harvester: Harvester) -> bool:
+    end = harvester.policy.line_end
+    return os.pread(harvester.fd, len(end), max(harvester.read_to - len(end), 0)) == end

@@ -1,0 +1,61 @@
+"""`processors:` as a list: one processor an item, or a branch."""
+
+import pytest
+
+from config.errors import ConfigError
+from config.shipper.processors import Branch
+from config.shipper.processors.adding import AddTagsConfig
+from config.shipper.processors.moving import DropEventConfig
+from tests.processing import section
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        section(text)
+    return [line.partition(": ")[2] for line in str(caught.value).splitlines()]
+
+
+def test_each_item_is_one_processor() -> None:
+    first, second = section("- drop_event:\n- add_tags: {tags: a}").processors
+    assert (type(first), type(second)) == (DropEventConfig, AddTagsConfig)
+
+
+def test_a_branch_holds_lists_of_its_own() -> None:
+    (branch,) = section(
+        """
+        - if.has_fields: a
+          then:
+            - drop_event:
+          else:
+            - if.has_fields: b
+              then: [drop_event: ]
+        """
+    ).processors
+    assert isinstance(branch, Branch)
+    assert [type(each) for each in branch.then] == [DropEventConfig]
+    assert isinstance(branch.otherwise[0], Branch)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- drop_evnt:", "processors[0].drop_evnt: unknown processor; did you mean 'drop_event'?"),
+        ("- if.has_fields: a", "processors[0].then: missing; name the processors for events that meet the condition"),
+        ("- then: [drop_event: ]", "processors[0].if: missing; then needs its if"),
+        ("- if: {}\n  then: [drop_event: ]", "processors[0].if: is empty"),
+        ("- {if.has_fields: a, then: [drop_event: ], elif: []}",
+         "processors[0].elif: unknown option; did you mean 'if'?"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
+    assert problems(text) == [message]
+
+
+def test_a_script_is_refused_with_the_reason() -> None:
+    (message,) = problems("- script: {lang: javascript}")
+    assert "left out on purpose" in message
+
+
+def test_two_processors_in_one_item_are_told() -> None:
+    (message,) = problems("- drop_event:\n  add_tags: {tags: a}")
+    assert message.endswith("here are 2: drop_event, add_tags")

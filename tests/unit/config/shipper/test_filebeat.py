@@ -1,0 +1,87 @@
+"""Whole configurations as people write them for Filebeat, and what is said of each.
+
+Those in `wrong` have mistakes. What is said of a line stands behind it: `#! words` is a mistake, `#~ words` a note of
+what was left out; of several things each has its words. Nothing else is said, and a file with a mistake is not taken.
+"""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from config.errors import ConfigError
+from config.shipper.model import ConsoleOutput, KafkaOutput, ShipperConfig, SslConfig
+from config.yaml.load import load
+
+FOLDER = Path(__file__).parents[1] / "filebeat"
+FILES = sorted([*FOLDER.glob("*.yml"), *FOLDER.glob("wrong/*.yml")])
+ENV = {
+    "KAFKA_HOSTS": "k1:9093,k2:9093",
+    "KAFKA_USER": "u",
+    "KAFKA_PASSWORD": "p: #x",
+    "NODE_NAME": "n1",
+}
+Said = dict[int, list[str]]  # by line
+
+
+def expected(file: Path, mark: str) -> Said:
+    lines = (line.partition(f"  #{mark} ")[2] for line in file.read_text().splitlines())
+    return {number: words.split(" | ") for number, words in enumerate(lines, start=1) if words}
+
+
+def read(name: str) -> ShipperConfig:
+    return load(FOLDER / f"{name}.yml", ShipperConfig, env=ENV)
+
+
+def said_of(file: Path) -> tuple[Said, Said]:
+    """Mistakes and notes."""
+    mistakes, notes = defaultdict(list), defaultdict(list)
+    try:
+        for note in load(file, ShipperConfig, env=ENV).notes:
+            notes[int(re.findall(r":(\d+)\)", note)[0])].append(note)
+    except ConfigError as error:
+        for problem in error.problems:
+            mistakes[problem.line].append(problem.message)
+    return dict(mistakes), dict(notes)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_what_is_said_of_it_is_what_stands_behind_its_lines(file: Path) -> None:
+    for said, wanted in zip(said_of(file), (expected(file, "!"), expected(file, "~")), strict=True):
+        assert said.keys() == wanted.keys()
+        for line, words in wanted.items():
+            assert len(said[line]) == len(words), (line, said[line])
+            assert all(part in message for part, message in zip(words, said[line], strict=True)), (line, said[line])
+
+
+def test_the_output_of_one_is_read_as_it_is_meant() -> None:
+    kafka = read("secured_kafka").output.chosen
+    assert isinstance(kafka, KafkaOutput)
+    assert (kafka.hosts, kafka.topic) == (("k1:9093", "k2:9093"), "prod-audit")
+    assert (kafka.username, kafka.password, kafka.sasl.mechanism) == ("u", "p: #x", "SCRAM-SHA-512")
+    assert (kafka.ssl.enabled, kafka.ssl.verification_mode, kafka.ssl.key_passphrase) == (True, "certificate", None)
+
+
+def test_tls_is_on_where_the_section_says_anything() -> None:
+    assert SslConfig(certificate_authorities=("a",)).becomes().enabled
+    assert not SslConfig().becomes().enabled
+    assert SslConfig(enabled=False, certificate_authorities=("a",)).becomes().enabled is False
+
+
+def test_paths_refer_to_other_options() -> None:
+    assert read("java_service").registry.path == "/var/lib/filebeat/registry"
+
+
+def test_inputs_of_files_of_their_own_are_read() -> None:
+    config = read("config_inputs")
+    assert [(each.id, each.enabled) for each in config.inputs[:1]] == [("web", True)]
+    assert [each.enabled for each in config.inputs] == [True, False]
+    assert config.config_inputs.path == f"{FOLDER}/inputs.d/*.yml"
+    assert (config.config_inputs.reloads, config.config_inputs.reload.period) == (True, 30.0)
+    assert config.output.chosen == ConsoleOutput(pretty=True)
+
+
+def test_what_it_says_of_logs_is_taken() -> None:
+    assert read("secured_kafka").logging.format == "json"
+    assert read("java_service").logging.metrics.period == 60.0

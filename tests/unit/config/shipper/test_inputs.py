@@ -1,0 +1,260 @@
+"""What the shipper reads."""
+
+import pytest
+
+from config.shipper.model import (
+    CloseConfig,
+    DeleteConfig,
+    ReaderCloseConfig,
+    RemovedCloseConfig,
+    ScannerConfig,
+    StateChangeConfig,
+)
+from tests.unit.config.conftest import Lab
+
+PATTERN = "parsers[0].multiline.pattern"
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "message"),
+    [
+        ("pathz: [x]", "pathz", "unknown option; did you mean 'paths'?"),
+        ("type: tcp", "type", "'tcp' is not supported; the shipper reads files and standard input"),
+        ("type: filestrem", "type", "'filestrem' is unknown; did you mean 'filestream'?"),
+        ("type: ${NO}", "type", "variable NO is not set; ${NO:value} would give it a default"),
+        ("type: [log]", "type", "must be a single value, not a list"),
+        ("encoding: klingon", "encoding", "'klingon' is no encoding that is known here"),
+        ("message_max_bytes: 0", "message_max_bytes", "must be at least 1"),
+        (
+            "message_max_bytes: big",
+            "message_max_bytes",
+            "'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB",
+        ),
+        (
+            "take_over: true",
+            "take_over",
+            "not supported (yet); 'shipper registry import filebeat' takes over positions",
+        ),
+        (
+            "prospector.scanner.resend_on_touch: true",
+            "prospector.scanner.resend_on_touch",
+            "not supported (yet); a file that was touched and holds the same is not sent again",
+        ),
+        (
+            "json.keys_under_root: true",
+            "json",
+            "an option of type: log, container, stdin; here it is '- ndjson:' below parsers",
+        ),
+        (
+            "multiline.pattern: x",
+            "multiline",
+            "an option of type: log, container, stdin; here it is '- multiline:' below parsers",
+        ),
+        (
+            "scan_frequency: 1s",
+            "scan_frequency",
+            "an option of type: log, container; here it is prospector.scanner.check_interval",
+        ),
+        (
+            "recursive_glob: {enabled: false}",
+            "recursive_glob.enabled",
+            "an option of type: log, container; here it is prospector.scanner.recursive_glob",
+        ),
+        ("tail_files: true", "tail_files", "an option of type: log, container"),
+        ("stream: stdout", "stream", "an option of type: container"),
+        (
+            "prospector.scanner.exclude_files: ['[']",
+            "prospector.scanner.exclude_files[0]",
+            "'[' is not a regular expression as RE2 has it: missing ]: [",
+        ),
+        ("prospector.scanner.fingerprint.length: 63", "prospector.scanner.fingerprint.length", "must be at least 64"),
+        ("close.on_state_change.check_interval: 0", "close.on_state_change.check_interval", "must be at least 0.001"),
+        (
+            "close.reader.after_interval: -1",
+            "close.reader.after_interval",
+            "'-1' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)",
+        ),
+        (
+            "ignore_inactive: always",
+            "ignore_inactive",
+            "'always' must be one of: since_first_start, since_last_start",
+        ),
+        ("compression: zstd", "compression", "'zstd' must be one of: none, gzip, auto"),
+        ("harvester_limit: -1", "harvester_limit", "must be at least 0"),
+        (
+            "clean_inactive: 1h",
+            "clean_inactive",
+            "needs ignore_older: a file that is forgotten and not ignored is read again",
+        ),
+        ("parsers: [{}]", "parsers[0]", "each item is one parser, as in '- multiline: {...}'; here are 0: none"),
+        ("parsers: [multiline: {}]", PATTERN, "missing; type: pattern needs it"),
+        (
+            "parsers: [multiline: {pattern: '('}]",
+            PATTERN,
+            "'(' is not a regular expression as RE2 has it: missing ): (",
+        ),
+        (
+            "parsers: [multiline: {pattern: x, match: below}]",
+            "parsers[0].multiline.match",
+            "'below' must be one of: after, before",
+        ),
+        (
+            "parsers: [multiline: {pattern: x, max_lines: -1}]",
+            "parsers[0].multiline.max_lines",
+            "must be at least 0",
+        ),
+        ("parsers: [ndjsn: ]", "parsers[0].ndjsn", "unknown parser; did you mean 'ndjson'?"),
+    ],
+)
+def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, where: str, message: str) -> None:
+    text = lab.whole.replace("output.", f"    {line}\noutput.")
+    assert lab.problems(text) == [f"shipper.yml:4: shipper.inputs[0].{where}: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "problem"),
+    [
+        (
+            "- paths: [x]",
+            "2: shipper.inputs[0].id: missing; every filestream input needs an id of its own, as in 'id: nginx'",
+        ),
+        ("- id: a", "2: shipper.inputs[0].paths: missing"),
+        ("- {id: a, paths: []}", "2: shipper.inputs[0].paths: must not be empty"),
+        ("- {id: a, paths: [x, ' ']}", "2: shipper.inputs[0].paths[1]: is empty"),
+        ("- {id: ' ', paths: [x]}", "2: shipper.inputs[0].id: is empty"),
+        ("- just text", "2: shipper.inputs[0]: must be a section of options (key: value)"),
+        ("  id: a\n  paths: [x]", "1: shipper.inputs: must be a list (- item)"),
+        ("", "1: shipper.inputs: missing; say what is read, below filebeat.inputs; of modules nothing is read"),
+        ("  []", "1: shipper.inputs: no input is enabled; at least one must be"),
+        ("- {id: a, paths: [x], enabled: no}", "1: shipper.inputs: no input is enabled; at least one must be"),
+    ],
+)
+def test_a_mistake_about_inputs_is_named(lab: Lab, inputs: str, problem: str) -> None:
+    assert lab.problems(f"shipper.inputs:\n{inputs}\noutput.console:\n") == [f"shipper.yml:{problem}"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("", (0.0, 0.0, "", "none", True)),
+        ("clean_inactive: -1", (0.0, 0.0, "", "none", True)),
+        ("ignore_older: 2h\n    clean_inactive: 2h11s", (7200.0, 7211.0, "", "none", True)),
+        ("ignore_inactive: since_last_start", (0.0, 0.0, "since_last_start", "none", True)),
+        ("ignore_inactive: ''\n    compression: ''", (0.0, 0.0, "", "none", True)),
+        ("compression: auto\n    clean_removed: false", (0.0, 0.0, "", "auto", False)),
+        ("compression: gzip", (0.0, 0.0, "", "gzip", True)),
+    ],
+)
+def test_what_is_left_alone_and_forgotten_is_read(
+    lab: Lab, written: str, read: tuple[float, float, str, str, bool]
+) -> None:
+    (each,) = lab.load(lab.whole.replace("output.", f"    {written}\noutput.")).inputs
+    assert (each.ignore_older, each.clean_inactive, each.ignore_inactive, each.compression, each.clean_removed) == read
+
+
+def test_what_the_scanner_takes_is_read(lab: Lab) -> None:
+    scanner = "{exclude_files: ['\\.gz$'], include_files: a, symlinks: true, recursive_glob: false}"
+    (each,) = lab.load(lab.whole.replace("output.", f"    prospector.scanner: {scanner}\noutput.")).inputs
+    assert each.prospector.scanner == ScannerConfig(
+        exclude_files=(r"\.gz$",), include_files=("a",), symlinks=True, recursive_glob=False
+    )
+
+
+def test_when_files_are_closed_and_deleted_is_read(lab: Lab) -> None:
+    close = "{on_state_change: {inactive: 0, renamed: true, removed: false, check_interval: 1s},"
+    close += " reader: {on_eof: true, after_interval: 5m}, removed.max_bytes: 1MiB}"
+    (each,) = lab.load(
+        lab.whole.replace("output.", f"    close: {close}\n    delete: {{enabled: true, grace_period: 0}}\noutput.")
+    ).inputs
+    assert each.close == CloseConfig(
+        on_state_change=StateChangeConfig(inactive=0.0, renamed=True, removed=False, check_interval=1.0),
+        reader=ReaderCloseConfig(on_eof=True, after_interval=300.0),
+        removed=RemovedCloseConfig(max_bytes=1024**2),
+    )
+    assert each.delete == DeleteConfig(enabled=True, grace_period=0.0)
+
+
+@pytest.mark.parametrize("more", ["", "prospector.scanner.check_interval: 1m"])
+def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab: Lab, more: str) -> None:
+    interval = "1m" if more else "10s"
+    cleaned = "70s" if more else "1m10s"
+    text = f"    ignore_older: 1m\n    clean_inactive: {cleaned}\n    {more}\noutput."
+    assert lab.problems(lab.whole.replace("output.", text)) == [
+        "shipper.yml:5: shipper.inputs[0].clean_inactive: must be more than ignore_older + "
+        f"prospector.scanner.check_interval (1m + {interval}), or files are forgotten that are still looked at"
+    ]
+
+
+def test_one_parser_takes_the_frame_of_a_container_off(lab: Lab) -> None:
+    text = "    parsers: [{container: {}}, {ndjson: {}}, {container: {}}]\noutput."
+    assert lab.problems(lab.whole.replace("output.", text)) == [
+        "shipper.yml:4: shipper.inputs[0].parsers: have container twice; a line has one runtime's frame, and the "
+        "second finds none"
+    ]
+
+
+def test_a_file_that_is_never_closed_is_never_deleted(lab: Lab) -> None:
+    text = "    delete.enabled: true\n    close.on_state_change.inactive: 0\noutput."
+    assert lab.problems(lab.whole.replace("output.", text)) == [
+        "shipper.yml:4: shipper.inputs[0].delete.enabled: needs close.reader.on_eof: true, "
+        "or close.on_state_change.inactive above 0: only closed files go"
+    ]
+
+
+@pytest.mark.parametrize("closes", ["close.on_state_change.inactive: 1s", "close.reader.on_eof: true"])
+def test_a_file_that_is_closed_may_be_deleted(lab: Lab, closes: str) -> None:
+    text = f"    delete.enabled: true\n    {closes}\noutput."
+    assert lab.load(lab.whole.replace("output.", text)).inputs[0].delete.enabled
+
+
+def test_what_makes_no_sense_in_an_input_is_noted(lab: Lab) -> None:
+    text = "    backoff.init: 1s\n    rotation.external.strategy: {}\n    take_over: false\noutput."
+    assert [note.partition(" (")[0] for note in lab.load(lab.whole.replace("output.", text)).notes] == [
+        "ignored: shipper.inputs[0].backoff",
+        "ignored: shipper.inputs[0].rotation",
+        "ignored: shipper.inputs[0].take_over",
+    ]
+
+
+def test_every_input_needs_an_id_of_its_own(lab: Lab) -> None:
+    inputs = "- {id: a, paths: [x]}\n- {id: b, paths: [x]}\n-\n    paths: [x]\n    id: a\n"
+    assert lab.problems(f"filebeat.inputs:\n{inputs}output.console:\n") == [
+        "shipper.yml:2: filebeat.inputs[0].id: 'a' is the id of 2 inputs; each needs its own",
+        "shipper.yml:6: filebeat.inputs[2].id: 'a' is the id of 2 inputs; each needs its own",
+    ]
+
+
+def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) -> None:
+    problem = "shipper.inputs[0].id: '.global' is what Filebeat calls inputs without an id; give the input another one"
+    assert lab.problems("shipper.inputs: [{id: .global, paths: [x]}]\noutput.console:\n") == [
+        f"shipper.yml:1: {problem}"
+    ]
+    assert (
+        lab.load("shipper.inputs: [{type: log, id: .global, paths: [x]}]\noutput.console:\n").inputs[0].id == ".global"
+    )
+
+
+def test_all_mistakes_of_all_inputs_are_told_at_once(lab: Lab) -> None:
+    inputs = "- {paths: []}\n- {id: b, path: [x]}\n"
+    assert [problem.partition(";")[0] for problem in lab.problems(f"shipper.inputs:\n{inputs}output.consol:\n")] == [
+        "shipper.yml:2: shipper.inputs[0].id: missing",
+        "shipper.yml:2: shipper.inputs[0].paths: must not be empty",
+        "shipper.yml:3: shipper.inputs[1].path: unknown option",
+        "shipper.yml:3: shipper.inputs[1].paths: missing",
+        "shipper.yml:4: output.consol: unknown option",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("close.inactive: 1m", "close.inactive: unknown option; did you mean 'on_state_change.inactive'?"),
+        (
+            "file_identity.fingerprint.length: 64",
+            "file_identity.fingerprint.length: not supported (yet); it is prospector.scanner.fingerprint.length",
+        ),
+    ],
+)
+def test_an_option_in_the_wrong_section_is_told_where_it_belongs(lab: Lab, line: str, message: str) -> None:
+    found = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
+    assert found == [f"shipper.yml:4: shipper.inputs[0].{message}"]

@@ -1,0 +1,240 @@
+"""What the shipper can be told, as a user writes it."""
+
+import pytest
+
+from config.shipper.model import (
+    BackoffConfig,
+    ConsoleOutput,
+    InputConfig,
+    KafkaOutput,
+    MultilineConfig,
+    OutputConfig,
+    SaslConfig,
+    ShipperConfig,
+    SslConfig,
+)
+from tests.unit.config.conftest import Lab
+
+FILEBEAT = """\
+filebeat.inputs:
+  - type: filestream
+    id: app
+    paths:
+      - /var/log/app/*.log
+      - /var/log/app.log
+    tags: [java]
+    fields: {env: prod, dc.rack: 7}
+    fields_under_root: true
+    message_max_bytes: 1MiB
+    parsers:
+      - multiline:
+          type: pattern
+          pattern: '^\\['
+          negate: true
+          match: after
+          max_lines: 100
+          timeout: 2s
+    prospector.scanner.check_interval: 1s
+    close.on_state_change.inactive: 1m
+  - type: filestream
+    id: off
+    enabled: false
+    paths: /var/log/off.log
+filebeat.registry.flush: 100ms
+filebeat.shutdown_timeout: 10s
+output.kafka:
+  hosts: ["${KAFKA:localhost:9092}"]
+  topic: logs
+  compression: gzip
+  required_acks: 1
+  max_message_bytes: 2000000
+  username: me
+  password: ${SECRET}
+  sasl.mechanism: SCRAM-SHA-512
+  ssl:
+    certificate_authorities: [/etc/ca.pem]
+    enabled: true
+  librdkafka.linger.ms: 5
+output.elasticsearch:
+  enabled: false
+  hosts: ["localhost:9200"]
+path.data: /var/lib/shipper
+name: web-1
+tags: [blue]
+fields.team: a
+queue.mem:
+  events: 1000
+  flush.timeout: 1s
+logging.level: debug
+logging.to_files: true
+setup.template.enabled: false
+monitoring.enabled: false
+http.enabled: true
+filebeat.modules:
+  - module: nginx
+"""
+
+
+@pytest.fixture
+def filebeat(lab: Lab) -> ShipperConfig:
+    return lab.load(FILEBEAT, env={"KAFKA": "a:1, b:2", "SECRET": "0123"})
+
+
+def test_inputs_of_a_filebeat_yml_are_read(filebeat: ShipperConfig) -> None:
+    first, second = filebeat.inputs
+    assert (first.type, first.id, first.enabled) == ("filestream", "app", True)
+    assert first.paths == ("/var/log/app/*.log", "/var/log/app.log")
+    assert (first.tags, first.fields, first.fields_under_root) == (("java",), {"env": "prod", "dc": {"rack": 7}}, True)
+    assert (first.message_max_bytes, first.encoding) == (1024**2, "utf-8")
+    assert first.prospector.scanner.check_interval == 1.0
+    assert first.close.on_state_change.inactive == 60.0
+    assert (second.id, second.enabled, second.paths) == ("off", False, ("/var/log/off.log",))
+
+
+def test_its_multiline_parser_is_read(filebeat: ShipperConfig) -> None:
+    (parser,) = filebeat.inputs[0].parsers
+    assert parser == MultilineConfig(pattern=r"^\[", negate=True, match="after", max_lines=100, timeout=2.0)
+
+
+def test_its_kafka_output_is_read(filebeat: ShipperConfig) -> None:
+    assert (
+        filebeat.output.chosen
+        == filebeat.output.kafka
+        == KafkaOutput(
+            hosts=("a:1", "b:2"),
+            topic="logs",
+            compression="gzip",
+            max_message_bytes=2_000_000,
+            username="me",
+            password="0123",
+            sasl=SaslConfig(mechanism="SCRAM-SHA-512"),
+            ssl=SslConfig(enabled=True, certificate_authorities=("/etc/ca.pem",)),
+            required_acks=1,
+            librdkafka={"linger.ms": 5},
+        )
+    )
+
+
+def test_its_other_sections_are_read(filebeat: ShipperConfig) -> None:
+    assert (filebeat.path.data, filebeat.name, filebeat.tags, filebeat.fields) == (
+        "/var/lib/shipper",
+        "web-1",
+        ("blue",),
+        {"team": "a"},
+    )
+    assert (filebeat.queue.mem.events, filebeat.queue.mem.bytes) == (1000, 32 * 1024**2)
+    assert (filebeat.registry.flush, filebeat.shutdown_timeout, filebeat.logging.level) == (0.1, 10.0, "debug")
+
+
+def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) -> None:
+    assert [note.partition(" (")[0] for note in filebeat.notes] == [
+        "ignored: output.kafka.required_acks",
+        "ignored: output.elasticsearch",
+        "ignored: queue.mem.flush",
+        "ignored: logging.to_files",
+        "ignored: setup",
+        "ignored: monitoring",
+        "ignored: http",
+        "ignored: filebeat.modules",
+    ]
+    assert filebeat.notes[4] == f"ignored: setup ({lab.file}:52): nothing here uses it"
+
+
+def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
+    config = lab.load(lab.whole)
+    assert config == ShipperConfig(
+        inputs=(InputConfig(id="app", paths=("/var/log/app.log",)),), output=OutputConfig(console=ConsoleOutput())
+    )
+    (each,) = config.inputs
+    assert (each.message_max_bytes, each.prospector.scanner.check_interval) == (10 * 1024**2, 10.0)
+    assert (each.close.on_state_change.inactive, each.parsers) == (300.0, ())
+    change, reader = each.close.on_state_change, each.close.reader
+    assert (change.renamed, change.removed, change.check_interval) == (False, True, 5.0)
+    assert (reader.on_eof, reader.after_interval, each.close.removed.max_bytes) == (False, 0.0, 1024**3)
+    assert (each.type, each.compression, each.file_identity.name, each.tail_files) == (
+        "filestream",
+        "none",
+        "default",
+        False,
+    )
+    assert (each.ignore_older, each.ignore_inactive, each.clean_inactive, each.clean_removed) == (0.0, "", 0.0, True)
+    assert (each.harvester_limit, each.delete.enabled, each.delete.grace_period) == (0, False, 1800.0)
+    scanner = each.prospector.scanner
+    assert (scanner.exclude_files, scanner.include_files, scanner.symlinks, scanner.recursive_glob) == (
+        (),
+        (),
+        False,
+        True,
+    )
+    assert (config.queue.mem.events, config.queue.mem.bytes, config.path.data) == (65536, 32 * 1024**2, "data")
+    assert (config.registry.path, config.registry.flush, config.registry.file_permissions) == ("registry", 1.0, "0600")
+    assert (config.shutdown_timeout, config.logging.level, config.logging.format) == (5.0, "info", "auto")
+    kafka = KafkaOutput(hosts=("h:1",), topic="t")
+    assert (kafka.compression, kafka.max_message_bytes, kafka.client_id) == ("lz4", 1_000_000, "shipper")
+    assert (kafka.backoff, kafka.sasl.mechanism) == (BackoffConfig(init=1.0, max=60.0), "PLAIN")
+
+
+def test_one_of_several_words_may_be_written_in_capitals_or_not(lab: Lab) -> None:
+    kafka = "{hosts: h, topic: t, username: u, password: p, sasl.mechanism: plain, compression: GZIP}"
+    config = lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\noutput.kafka: {kafka}\nlogging.level: INFO\n")
+    assert config.logging.level == "info"
+    assert config.output.kafka is not None
+    assert (config.output.kafka.compression, config.output.kafka.sasl.mechanism) == ("gzip", "PLAIN")
+
+
+def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
+    text = FILEBEAT.replace("filebeat.modules", "filebeat.config.modules").replace("filebeat.", "shipper.")
+    native = lab.load(text.replace("shipper.config.modules", "filebeat.config.modules"), env={"SECRET": "0123"})
+    filebeat = lab.load(FILEBEAT, env={"SECRET": "0123"})
+    assert (native.inputs, native.registry, native.shutdown_timeout) == (
+        filebeat.inputs,
+        filebeat.registry,
+        filebeat.shutdown_timeout,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "message"),
+    [
+        (
+            "filebeat.autodiscover.providers: []",
+            "filebeat.autodiscover",
+            "not supported (yet); name the files of containers by type: container",
+        ),
+        (
+            "filebeat.prospectors: []",
+            "filebeat.prospectors",
+            "not supported (yet); it is filebeat.inputs, and filebeat.config.inputs for those in files of their own",
+        ),
+        ("filebeat.config.inputs.pat: x", "filebeat.config.inputs.pat", "unknown option; did you mean 'path'?"),
+        (
+            "queue.disk.max_size: 1GB",
+            "queue.disk",
+            "not supported (yet); the log files themselves are the queue: the shipper waits, and reads on when it can",
+        ),
+        ("queue.mem.events: 0", "queue.mem.events", "must be at least 1"),
+        ("queue.mem.bytes: 0", "queue.mem.bytes", "must be at least 1"),
+        ("logging.levl: info", "logging.levl", "unknown option; did you mean 'level'?"),
+        ("logging.level: loud", "logging.level", "'loud' must be one of: debug, info, warning, error"),
+        ("path.data: ''", "path.data", "is empty"),
+        (
+            "shipper.registry.file_permissions: 0999",
+            "shipper.registry.file_permissions",
+            "'0999' must be an octal mode, as in 0600",
+        ),
+        (
+            "filebeat.registry.flush: often",
+            "filebeat.registry.flush",
+            "'often' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)",
+        ),
+    ],
+)
+def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, where: str, message: str) -> None:
+    assert lab.problems_with(line + "\n") == [f"shipper.yml:5: {where}: {message}"]
+
+
+def test_an_empty_file_is_told_all_that_it_lacks(lab: Lab) -> None:
+    assert lab.problems("") == [
+        "shipper.yml:1: shipper.inputs: missing; say what is read, below filebeat.inputs; of modules nothing is read",
+        "shipper.yml:1: output: no output is enabled; exactly one of output.kafka, output.console, output.file must be",
+    ]

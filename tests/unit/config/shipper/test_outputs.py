@@ -1,0 +1,129 @@
+"""Where the shipper sends."""
+
+import pytest
+
+from config.shipper.outputs import ConsoleOutput, FileOutput
+from tests.unit.config.conftest import Lab
+
+KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
+
+
+def test_secrets_are_not_shown(lab: Lab) -> None:
+    config = lab.load_with(
+        "output.console.enabled: false\noutput.kafka: {hosts: h, topic: t, username: u, password: s3cret, ssl: "
+        "{key_passphrase: s3cret}, librdkafka: {ssl.key.password: s3cret}}\n"
+    )
+    assert config.output.kafka is not None
+    assert config.output.kafka.password == config.output.kafka.ssl.key_passphrase == "s3cret"
+    assert "s3cret" not in repr(config)
+
+
+def test_a_file_output_is_read(lab: Lab) -> None:
+    config = lab.load_with("output.console.enabled: false\noutput.file: {path: /tmp/out}\n")
+    assert config.output.chosen == FileOutput(path="/tmp/out", filename="shipper")
+
+
+def test_a_section_alone_chooses_its_output(lab: Lab) -> None:
+    text = lab.whole.replace("output.console.pretty: false", "output.console:")
+    assert lab.load(text).output.chosen == ConsoleOutput()
+
+
+def test_an_output_can_be_changed_from_the_command_line(lab: Lab) -> None:
+    config = lab.load(KAFKA, overrides=["output.kafka.enabled=false", "output.console.pretty=true"])
+    assert config.output.chosen == ConsoleOutput(pretty=True)
+
+
+def test_no_output_is_too_few(lab: Lab) -> None:
+    assert lab.problems_with("output.console.enabled: false\n") == [
+        "shipper.yml:4: output: no output is enabled; exactly one of output.kafka, output.console, output.file must be"
+    ]
+
+
+def test_two_outputs_are_too_many(lab: Lab) -> None:
+    assert lab.problems_with("output.file.path: /tmp\n") == [
+        "shipper.yml:5: output.file: output.console is enabled too; exactly one output must be"
+    ]
+
+
+def test_an_output_that_we_do_not_have_is_named(lab: Lab) -> None:
+    assert lab.problems_with("output.redis: {hosts: [x]}\n") == [
+        "shipper.yml:5: output.redis: not supported (yet); send to Kafka (output.kafka) and take it from there, "
+        "as by Logstash, Kafka Connect or the Spark sink; output.file and output.console need no broker"
+    ]
+
+
+def test_a_file_output_needs_its_directory(lab: Lab) -> None:
+    assert lab.problems_with("output.file.filename: x\n") == ["shipper.yml:5: output.file.path: missing"]
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "message"),
+    [
+        ("compresion: lz4", "compresion", "unknown option; did you mean 'compression'?"),
+        ("compression: zip", "compression", "'zip' must be one of: none, gzip, snappy, lz4, zstd"),
+        ("compression_level: 13", "compression_level", "must be at most 12"),
+        (
+            "topics: [{topic: a}]",
+            "topics",
+            "not supported (yet); every record goes to the one topic that `topic` names",
+        ),
+        ("max_message_bytes: 10", "max_message_bytes", "must be at least 1000"),
+        ("sasl.mechanism: MD5", "sasl.mechanism", "'MD5' must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
+        ("ssl.certificate: c.pem", "ssl.key", "missing; a certificate needs its private key"),
+        ("ssl.key: k.pem", "ssl.certificate", "missing; a private key needs its certificate"),
+        (
+            "ssl.verification_mode: some",
+            "ssl.verification_mode",
+            "'some' must be one of: full, strict, certificate, none",
+        ),
+        ("backoff: {init: 2m}", "backoff.max", "must be at least backoff.init (120s)"),
+        ("librdkafka.x: []", "librdkafka.x", "must be a single value, not a list"),
+    ],
+)
+def test_a_mistake_in_the_kafka_output_is_named(lab: Lab, line: str, where: str, message: str) -> None:
+    assert lab.problems(f"{KAFKA}  {line}\n") == [f"shipper.yml:5: output.kafka.{where}: {message}"]
+
+
+def test_what_belongs_together_is_accepted_together(lab: Lab) -> None:
+    kafka = lab.load(KAFKA + "  ssl: {certificate: c, key: k}\n  backoff: {init: 5s, max: 5s}\n").output.kafka
+    assert kafka is not None
+    assert (kafka.ssl.certificate, kafka.ssl.key, kafka.backoff.max) == ("c", "k", 5.0)
+
+
+def test_a_user_needs_a_password_and_a_password_a_user(lab: Lab) -> None:
+    assert lab.problems(f"{KAFKA}  username: u\n") == [
+        "shipper.yml:2: output.kafka.password: missing; username needs it"
+    ]
+    assert lab.problems(f"{KAFKA}  password: p\n") == [
+        "shipper.yml:2: output.kafka.username: missing; password needs it"
+    ]
+    kafka = lab.load(f"{KAFKA}  username: ''\n  password: ''\n").output.kafka
+    assert kafka is not None
+    assert not kafka.username
+
+
+def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: Lab) -> None:
+    assert lab.problems("shipper.inputs: [{id: a, paths: [x]}]\n\noutput.kafka:\n") == [
+        "shipper.yml:3: output.kafka.hosts: missing; name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
+        "shipper.yml:3: output.kafka.topic: missing",
+    ]
+
+
+@pytest.mark.parametrize("host", ["h:0", "h:65536", "h:x", ":9092", "h:9092:"])
+def test_a_host_has_a_port_that_there_is(lab: Lab, host: str) -> None:
+    assert lab.problems(KAFKA.replace("h:1", f"'{host}'")) == [
+        f"shipper.yml:3: output.kafka.hosts[0]: '{host}' must be host:port, with a port from 1 to 65535"
+    ]
+
+
+@pytest.mark.parametrize("topic", ["a b", "logs/app", "..", "x" * 250])
+def test_a_topic_has_a_name_that_kafka_takes(lab: Lab, topic: str) -> None:
+    assert lab.problems(KAFKA.replace("topic: t", f"topic: '{topic}'")) == [
+        f"shipper.yml:4: output.kafka.topic: {topic!r} is no name that Kafka takes: "
+        "up to 249 letters, digits, dots, underscores and dashes"
+    ]
+
+
+@pytest.mark.parametrize("hosts", ["[]", "','", "['']"])
+def test_hosts_are_not_empty(lab: Lab, hosts: str) -> None:
+    assert lab.problems(KAFKA.replace("[h:1]", hosts)) == ["shipper.yml:3: output.kafka.hosts: must not be empty"]

@@ -1,0 +1,325 @@
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
+from registry.state import FileState
+from shipper.source.discovery.problems import Problems
+from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.survey import AFRESH_EVERY, NEVER, SHORTEST_PAUSE, Survey
+from shipper.source.discovery.watch import Watcher
+from shipper.source.reading.factory import Input
+from shipper.testing import ManualClock
+from tests.builders import AGENT
+from tests.watches import Watches
+
+
+class Outlook:
+    """A survey of inputs that name `folder` differently."""
+
+    def __init__(self, folder: Path, clock: ManualClock, inputs: dict[str, float], *, once: bool) -> None:
+        """`inputs`: seconds between two scans, by pattern."""
+        self.folder = folder
+        self.clock = clock
+        self.watches = Watches()
+        self.problems = Problems()
+        notes: list[FileState] = []
+        self.inputs = {
+            pattern: Input(
+                InputConfig(
+                    id=pattern, paths=(f"{folder}/{pattern}",),
+                    prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=interval)),
+                ), AGENT, {}, 1000, clock, notes.append,
+            ) for pattern, interval in inputs.items()
+        }  # fmt: skip
+        watcher = cast("Watcher", self.watches)
+        self.survey = Survey(list(self.inputs.values()), watcher, clock, self.problems, once=once)
+
+    def write(self, name: str, content: bytes = b"one\n") -> FileKey:
+        path = self.folder / name
+        path.write_bytes(content)
+        return path.stat().st_dev, path.stat().st_ino
+
+    def step(self, after: float = 0.0) -> bool:
+        self.clock.advance(after)
+        return self.survey.step()
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(os.path.basename(found.path) for _, found in self.survey.found.values())
+
+    def size_of(self, key: FileKey) -> int:
+        return self.survey.found[key][1].size
+
+
+MakeOutlook = Callable[..., Outlook]
+
+
+@pytest.fixture
+def make_outlook(tmp_path: Path, clock: ManualClock) -> MakeOutlook:
+    def make(*, once: bool = False, **inputs: float) -> Outlook:
+        return Outlook(tmp_path, clock, {f"*.{ending}": interval for ending, interval in inputs.items()}, once=once)
+
+    return make
+
+
+@pytest.fixture
+def outlook(make_outlook: MakeOutlook) -> Outlook:
+    return make_outlook(log=10.0)
+
+
+def test_the_first_scan_is_due_at_once_and_the_next_in_time(outlook: Outlook) -> None:
+    outlook.write("a.log")
+    assert outlook.step()
+    assert outlook.names == ["a.log"]
+    assert outlook.survey.next_step == outlook.clock.monotonic() + 10
+    outlook.write("b.log")
+    assert not outlook.step(after=9.9)
+    assert outlook.names == ["a.log"]
+    assert outlook.step(after=0.1)
+    assert outlook.names == ["a.log", "b.log"]
+
+
+def test_a_file_that_went_is_not_found_any_more(outlook: Outlook) -> None:
+    outlook.write("a.log")
+    outlook.step()
+    (outlook.folder / "a.log").unlink()
+    outlook.step(after=10)
+    assert outlook.survey.found == {}
+
+
+def test_found_stays_the_same_object(outlook: Outlook) -> None:
+    """Others hold on to it."""
+    found = outlook.survey.found
+    outlook.write("a.log")
+    outlook.step()
+    assert outlook.survey.found is found
+    assert found
+
+
+def test_each_input_has_its_own_time(make_outlook: MakeOutlook) -> None:
+    outlook = make_outlook(log=10.0, txt=60.0)
+    outlook.step()
+    outlook.write("a.log")
+    outlook.write("a.txt")
+    outlook.step(after=10)
+    assert outlook.names == ["a.log"]
+    outlook.step(after=50)
+    assert outlook.names == ["a.log", "a.txt"]
+
+
+def test_a_hint_makes_a_scan_of_all_inputs_before_their_time(make_outlook: MakeOutlook) -> None:
+    outlook = make_outlook(log=10.0, txt=60.0)
+    outlook.step()
+    outlook.write("a.log")
+    outlook.write("a.txt")
+    outlook.watches.stale = True
+    assert outlook.step(after=1)
+    assert outlook.names == ["a.log", "a.txt"]
+    assert not outlook.watches.stale
+
+
+def test_hints_that_come_all_the_time_do_not_make_scans_all_the_time(outlook: Outlook) -> None:
+    outlook.step()
+    outlook.watches.stale = True
+    assert not outlook.step(after=SHORTEST_PAUSE * 0.9)
+    assert outlook.watches.stale
+    assert outlook.survey.next_step == pytest.approx(outlook.clock.monotonic() + SHORTEST_PAUSE * 0.1)
+    assert outlook.step(after=SHORTEST_PAUSE * 0.2)
+
+
+def test_the_pause_is_ten_times_as_long_as_the_scan_took(outlook: Outlook) -> None:
+    outlook.watches.on_directory = lambda: outlook.clock.advance(0.1)
+    outlook.step()
+    outlook.watches.on_directory = lambda: None
+    outlook.watches.stale = True
+    assert not outlook.step(after=0.99)
+    assert outlook.step(after=0.02)
+
+
+def test_haste_scans_without_a_pause(outlook: Outlook) -> None:
+    outlook.step()
+    outlook.write("a.log")
+    outlook.watches.stale = True
+    outlook.survey.make_haste()
+    assert (outlook.names, outlook.watches.stale) == (["a.log"], False)
+
+
+def test_a_scan_does_not_look_again_at_files_it_knows(outlook: Outlook) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    outlook.write("a.log", b"one\ntwo\n")
+    outlook.step(after=10)
+    assert outlook.size_of(key) == 4
+    assert not outlook.survey.was_afresh
+
+
+def test_every_few_minutes_everything_is_looked_at(outlook: Outlook) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    outlook.write("a.log", b"one\ntwo\n")
+    outlook.step(after=AFRESH_EVERY)
+    assert (outlook.size_of(key), outlook.survey.was_afresh) == (8, True)
+    outlook.step(after=10)
+    assert not outlook.survey.was_afresh
+
+
+def test_everything_means_every_input(make_outlook: MakeOutlook) -> None:
+    outlook = make_outlook(log=10.0, txt=100_000.0)
+    key = outlook.write("a.txt")
+    outlook.step()
+    outlook.write("a.txt", b"one\ntwo\n")
+    outlook.step(after=AFRESH_EVERY)
+    assert outlook.size_of(key) == 8
+
+
+def test_lost_events_make_it_look_at_everything(outlook: Outlook) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    outlook.write("a.log", b"one\ntwo\n")
+    outlook.watches.overflowed = outlook.watches.stale = True
+    outlook.step(after=1)
+    assert (outlook.size_of(key), outlook.survey.was_afresh) == (8, True)
+    assert not outlook.watches.overflowed
+
+
+def test_looking_again_sees_a_file_as_it_is_now(outlook: Outlook) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    outlook.write("a.log", b"one\ntwo\n")
+    outlook.survey.look_again([key, (0, 0)])
+    assert outlook.size_of(key) == 8
+    assert outlook.survey.found[key][1].modified == (outlook.folder / "a.log").stat().st_mtime
+    assert not outlook.watches.stale
+
+
+def test_what_was_seen_since_is_not_replaced_by_an_older_listing(outlook: Outlook) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    outlook.write("a.log", b"one\ntwo\n")
+    outlook.survey.look_again([key])
+    outlook.write("b.log")
+    outlook.step(after=10)
+    assert (outlook.names, outlook.size_of(key)) == (["a.log", "b.log"], 8)
+
+
+def test_a_listing_of_a_renamed_file_is_newer_than_what_was_seen(outlook: Outlook) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    outlook.survey.look_again([key])
+    (outlook.folder / "a.log").rename(outlook.folder / "b.log")
+    outlook.step(after=10)
+    assert outlook.names == ["b.log"]
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_file_that_is_not_at_its_path_any_more_asks_for_a_scan(outlook: Outlook, replaced: bool) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    (outlook.folder / "a.log").rename(outlook.folder / "a.old")
+    if replaced:
+        outlook.write("a.log", b"another\n")
+    outlook.survey.look_again([key])
+    assert (outlook.watches.stale, outlook.size_of(key)) == (True, 4)
+
+
+def test_of_several_inputs_that_name_a_file_the_first_has_it(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = Outlook(tmp_path, clock, {"a.*": 60.0, "*.log": 10.0}, once=False)
+    key = outlook.write("a.log")
+    outlook.step()
+    assert outlook.survey.found[key][0] is outlook.inputs["a.*"]
+    outlook.write("b.log")
+    outlook.step(after=10)
+    assert outlook.survey.found[key][0] is outlook.inputs["a.*"]
+
+
+def test_present_tells_what_is_under_each_path(outlook: Outlook) -> None:
+    key = outlook.write("a.log")
+    outlook.step()
+    assert outlook.survey.present == {f"{outlook.folder}/a.log": key}
+
+
+def test_directories_are_watched(outlook: Outlook) -> None:
+    outlook.watches.directories.add("/of/no/interest")
+    outlook.step()
+    assert outlook.watches.directories == {str(outlook.folder)}
+
+
+def test_problems_of_a_scan_are_told(outlook: Outlook) -> None:
+    outlook.step()
+    assert outlook.problems.now == {f"{outlook.folder}/*.log": "no file matches it"}
+    outlook.write("a.log")
+    outlook.step(after=10)
+    assert outlook.problems.now == {}
+
+
+def test_problems_of_files_that_went_are_forgotten(outlook: Outlook) -> None:
+    outlook.write("a.log")
+    outlook.write("b.log")
+    outlook.step()
+    outlook.problems.of_file(f"{outlook.folder}/a.log", "bad")
+    (outlook.folder / "a.log").unlink()
+    outlook.step(after=10)
+    assert outlook.problems.now == {}
+
+
+def test_with_once_there_is_one_scan_and_no_watch(make_outlook: MakeOutlook) -> None:
+    outlook = make_outlook(once=True, log=10.0)
+    outlook.write("a.log")
+    assert not outlook.survey.done
+    outlook.step()
+    assert (outlook.survey.done, outlook.survey.next_step, outlook.names) == (True, NEVER, ["a.log"])
+    assert not outlook.step(after=100)
+    assert outlook.watches.directories == set()
+
+
+def test_without_once_it_is_never_done(outlook: Outlook) -> None:
+    outlook.step()
+    assert not outlook.survey.done
+
+
+def test_what_a_survey_has_can_be_told_from_what_it_had(outlook: Outlook) -> None:
+    """The same object says that nobody looked at the file since."""
+    key = outlook.write("a.log")
+    outlook.step()
+    before: Found = outlook.survey.found[key][1]
+    outlook.write("b.log")
+    outlook.step(after=10)
+    assert outlook.survey.found[key][1] is before
+    outlook.survey.look_again([key])
+    assert outlook.survey.found[key][1] is not before
+    assert outlook.survey.found[key][1] == replace(before)
+
+
+def test_of_other_inputs_those_that_stay_are_not_looked_through_again(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = Outlook(tmp_path, clock, {"a*": 100.0, "b*": 100.0}, once=False)
+    outlook.write("a1")
+    key = outlook.write("b1")
+    assert outlook.step()
+    a, b = outlook.inputs.values()
+    scanner, found = outlook.survey._scanners[b], outlook.survey.found[key]
+    outlook.survey.replace([b])
+    assert outlook.names == ["a1", "b1"], "until it is time to look"
+    outlook.survey.make_haste()
+    assert outlook.names == ["b1"]
+    assert outlook.survey.found[key] is found
+    assert outlook.survey._scanners == {b: scanner}
+    outlook.survey.replace([a, b])
+    outlook.survey.make_haste()
+    assert outlook.names == ["a1", "b1"]
+
+
+def test_the_first_of_several_inputs_has_a_file_also_when_it_came_last(tmp_path: Path, clock: ManualClock) -> None:
+    outlook = Outlook(tmp_path, clock, {"a*": 100.0, "*": 100.0}, once=False)
+    key = outlook.write("a1")
+    narrow, wide = outlook.inputs.values()
+    outlook.survey.replace([wide])
+    outlook.survey.make_haste()
+    assert outlook.survey.found[key][0] is wide
+    outlook.survey.replace([narrow, wide])
+    outlook.survey.make_haste()
+    assert outlook.survey.found[key][0] is narrow

@@ -1,0 +1,372 @@
+"""With the real inotify: what the kernel says, and when."""
+
+import errno
+import gc
+import os
+import resource
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from watchdog.observers.inotify_c import (
+    CallbackId,
+    InotifyConstants,
+    InotifyEvent,
+    InotifyFD,
+    Mask,
+    WatchCallback,
+    WatchDescriptor,
+)
+
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.watch import Inotify, Watcher
+from tests.powers import without_powers
+
+PATIENCE = 5.0  # seconds; what is awaited comes within milliseconds
+
+
+class Desk:
+    """A watcher, the thread that wakes it, and open files."""
+
+    def __init__(self, connect: Callable[[Callable[[], None]], InotifyFD] = Inotify) -> None:
+        self.woken = threading.Event()
+        self.instances: list[InotifyFD] = []
+        self.watcher = Watcher(self.woken.set, lambda lose: self._keep(connect(lose)))
+        self.fds: list[int] = []
+
+    def _keep(self, instance: InotifyFD) -> InotifyFD:
+        self.instances.append(instance)
+        return instance
+
+    def open(self, path: Path) -> tuple[FileKey, int]:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT)
+        self.fds.append(fd)
+        status = os.fstat(fd)
+        return (status.st_dev, status.st_ino), fd
+
+    def watch(self, path: Path) -> tuple[FileKey, int]:
+        key, fd = self.open(path)
+        assert self.watcher.watch_file(key, fd)
+        return key, fd
+
+    def close_file(self, fd: int) -> None:
+        self.fds.remove(fd)
+        os.close(fd)
+
+    def until(self, condition: Callable[[], bool]) -> bool:
+        """Whether it comes true: it is asked each time the inotify thread wakes us."""
+        while not condition():
+            if not self.woken.wait(PATIENCE):
+                return condition()
+            self.woken.clear()
+        return True
+
+    @property
+    def kernel_watches(self) -> int:
+        """As the kernel counts them."""
+        info = Path(f"/proc/self/fdinfo/{self.instances[0]._inotify_fd}").read_text()
+        return sum(line.startswith("inotify wd:") for line in info.splitlines())
+
+    def quiet(self, directory: Path) -> bool:
+        """Whether nothing was said until a write to another file was: events come in order."""
+        _, fd = self.watch(directory / "a-last-file")
+        os.write(fd, b"x")
+        key = (os.fstat(fd).st_dev, os.fstat(fd).st_ino)
+        self.until(lambda: key in self.watcher.changed)
+        return list(self.watcher.changed) == [key] and not self.watcher.stale
+
+    def close(self) -> None:
+        self.watcher.stop()
+        for fd in self.fds:
+            os.close(fd)
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    desk.watcher.start()
+    yield desk
+    desk.close()
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records]
+
+
+# ------------------------------------------------------------------------------------------------------- files
+
+
+def test_a_write_to_a_watched_file_is_a_hint(desk: Desk, tmp_path: Path) -> None:
+    key, _ = desk.watch(tmp_path / "a.log")
+    assert desk.watcher.is_watched(key)
+    (tmp_path / "a.log").write_text("x")
+    assert desk.until(lambda: key in desk.watcher.changed)
+
+
+def test_a_file_that_is_not_watched_any_more_gives_none(desk: Desk, tmp_path: Path) -> None:
+    key, fd = desk.watch(tmp_path / "a.log")
+    desk.watcher.unwatch_file(key)
+    desk.watcher.unwatch_file(key)
+    assert not desk.watcher.is_watched(key)
+    os.write(fd, b"x")
+    assert desk.quiet(tmp_path)
+
+
+def test_a_watch_goes_on_after_the_file_was_closed_and_renamed(desk: Desk, tmp_path: Path) -> None:
+    key, fd = desk.watch(tmp_path / "a.log")
+    desk.close_file(fd)
+    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
+    (tmp_path / "a.log.1").write_text("x")
+    assert desk.until(lambda: key in desk.watcher.changed)
+    assert desk.watcher.is_watched(key)
+
+
+def test_a_file_that_is_gone_for_good_is_forgotten_with_a_hint(desk: Desk, tmp_path: Path) -> None:
+    key, fd = desk.watch(tmp_path / "a.log")
+    (tmp_path / "a.log").unlink()
+    assert desk.watcher.is_watched(key)  # it is open: it may still be written to
+    desk.close_file(fd)
+    assert desk.until(lambda: key in desk.watcher.changed)
+    assert not desk.watcher.is_watched(key)
+    assert not desk.watcher._files
+    assert desk.kernel_watches == 0
+
+
+def test_the_file_that_takes_a_gone_one_s_key_gets_a_watch_of_its_own(desk: Desk, tmp_path: Path) -> None:
+    key, fd = desk.watch(tmp_path / "a.log")
+    (tmp_path / "a.log").unlink()
+    desk.close_file(fd)
+    desk.until(lambda: key in desk.watcher.changed)
+    _, fd = desk.open(tmp_path / "b.log")
+    # Whether the file system gives the same inode again is its own affair: the books know the key only.
+    assert desk.watcher.watch_file(key, fd)
+    desk.watcher.changed.clear()
+    os.write(fd, b"x")
+    assert desk.until(lambda: key in desk.watcher.changed)
+
+
+def test_watching_a_file_twice_is_one_watch(desk: Desk, tmp_path: Path) -> None:
+    key, fd = desk.watch(tmp_path / "a.log")
+    assert desk.watcher.watch_file(key, fd)
+    assert desk.kernel_watches == 1
+    os.write(fd, b"x")
+    assert desk.until(lambda: bool(desk.watcher.changed))
+    desk.watcher.unwatch_file(key)
+    assert desk.kernel_watches == 0
+    desk.watcher.changed.clear()
+    os.write(fd, b"x")
+    assert desk.quiet(tmp_path)
+
+
+def test_a_key_that_another_file_has_now_leaves_no_watch_behind(desk: Desk, tmp_path: Path) -> None:
+    key, old = desk.watch(tmp_path / "a.log")
+    _, new = desk.open(tmp_path / "b.log")
+    assert desk.watcher.watch_file(key, new)
+    assert desk.kernel_watches == 1
+    os.write(old, b"x")
+    assert desk.quiet(tmp_path)
+    os.write(new, b"x")
+    assert desk.until(lambda: key in desk.watcher.changed)
+
+
+# ------------------------------------------------------------------------------------------------- directories
+
+
+@pytest.mark.parametrize("what", ["create", "delete", "into", "away"])
+def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, what: str) -> None:
+    place = tmp_path / "logs"
+    place.mkdir()
+    (place / "a.log").touch()
+    (tmp_path / "b.log").touch()
+    desk.watcher.watch_directory(str(place))
+    desk.watcher.stale = False
+    actions: dict[str, Callable[[], object]] = {
+        "create": (place / "new.log").touch,
+        "delete": (place / "a.log").unlink,
+        "into": lambda: (tmp_path / "b.log").rename(place / "b.log"),
+        "away": lambda: (place / "a.log").rename(tmp_path / "a.log"),
+    }
+    actions[what]()
+    assert desk.until(lambda: desk.watcher.stale)
+
+
+@pytest.mark.parametrize("way", ["deleted", "moved"])
+def test_a_directory_that_another_took_the_place_of_is_watched_anew(desk: Desk, tmp_path: Path, way: str) -> None:
+    place = tmp_path / "logs"
+    place.mkdir()
+    desk.watcher.watch_directory(str(place))
+    desk.watcher.stale = False
+    if way == "deleted":
+        place.rmdir()
+    else:
+        place.rename(tmp_path / "old")
+    assert desk.until(lambda: desk.watcher.stale)
+    desk.watcher.keep_directories([str(place)])
+    assert desk.kernel_watches == 0
+    desk.watcher.watch_directory(str(place))  # it is not there: no watch, no complaint
+    place.mkdir()
+    desk.watcher.watch_directory(str(place))
+    assert desk.kernel_watches == 1
+    desk.watcher.stale = False
+    (place / "a.log").touch()
+    assert desk.until(lambda: desk.watcher.stale)
+
+
+def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Path) -> None:
+    desk = Desk()  # its thread does not run: the events wait
+    (tmp_path / "1").mkdir()
+    (tmp_path / "2").mkdir()
+    (tmp_path / "current").symlink_to("1")
+    desk.watcher.watch_directory(f"{tmp_path}/current")
+    (tmp_path / "next").symlink_to("2")
+    (tmp_path / "next").replace(tmp_path / "current")
+    desk.watcher.watch_directory(f"{tmp_path}/current")
+    assert desk.kernel_watches == 1
+    desk.watcher.stale = False
+    (tmp_path / "2" / "a.log").touch()
+    desk.watcher.start()
+    assert desk.until(lambda: desk.watcher.stale)
+    desk.close()
+
+
+def test_a_directory_that_went_is_noticed_without_an_event(tmp_path: Path) -> None:
+    desk = Desk()  # its thread does not run: the events wait
+    (tmp_path / "logs").mkdir()
+    desk.watcher.watch_directory(f"{tmp_path}/logs")
+    (tmp_path / "logs").rename(tmp_path / "old")
+    desk.watcher.watch_directory(f"{tmp_path}/logs")
+    assert desk.kernel_watches == 0
+    desk.watcher.start()
+    desk.close()
+
+
+def test_a_new_watch_of_a_directory_asks_for_a_scan_and_an_old_one_does_not(desk: Desk, tmp_path: Path) -> None:
+    desk.watcher.watch_directory(str(tmp_path))
+    assert desk.watcher.stale
+    desk.watcher.stale = False
+    desk.watcher.watch_directory(str(tmp_path))
+    assert not desk.watcher.stale
+
+
+def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "link").symlink_to("logs")
+    desk.watcher.watch_directory(f"{tmp_path}/logs")
+    desk.watcher.watch_directory(f"{tmp_path}/link")
+    desk.watcher.keep_directories([f"{tmp_path}/logs"])
+    desk.watcher.stale = False
+    (tmp_path / "logs" / "a.log").touch()
+    assert desk.until(lambda: desk.watcher.stale)
+
+
+def test_a_directory_that_is_not_kept_gives_no_hints(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "busy").mkdir()
+    desk.watcher.watch_directory(f"{tmp_path}/busy")
+    desk.watcher.keep_directories([])
+    assert desk.kernel_watches == 0
+    desk.watcher.stale = False
+    (tmp_path / "busy" / "a").touch()
+    assert desk.quiet(tmp_path)
+
+
+def test_stopping_wakes_nobody(desk: Desk, tmp_path: Path) -> None:
+    desk.watch(tmp_path / "a.log")
+    desk.watcher.stop()
+    assert not desk.woken.is_set()
+
+
+# ---------------------------------------------------------------------------------------- when there is no event
+
+
+def test_lost_events_are_told_once_and_ask_for_a_look_at_everything(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = Desk()  # its thread does not run yet: the queue fills
+    a, b = desk.watch(tmp_path / "a.log"), desk.watch(tmp_path / "b.log")
+    for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 2 + 1):
+        os.write(a[1], b"x")  # in turn: an event that equals the last one in the queue is left out
+        os.write(b[1], b"x")
+    desk.watcher.start()
+    assert desk.until(lambda: desk.watcher.overflowed)
+    assert desk.watcher.stale
+    assert desk.watcher.is_watched(a[0])
+    desk.watcher.overflowed = False
+    desk.instances[0].handle_event(InotifyEvent(WatchDescriptor(-1), InotifyConstants.IN_Q_OVERFLOW, 0, b""))
+    assert desk.watcher.overflowed
+    assert desk.watcher.is_watched(a[0])
+    (message,) = messages(caplog)
+    assert message.startswith("file events were lost: the kernel's queue of them was full; a full look at all files")
+    desk.close()
+
+
+class FullInotify(Inotify):
+    """No more than `room` watches are to be had."""
+
+    room = 1
+
+    def add_callback(self, path: bytes, mask: Mask, callback: WatchCallback, id_: CallbackId) -> WatchDescriptor:
+        if len(self._watch_for_wd) >= self.room:
+            raise OSError(errno.ENOSPC, "inotify watch limit reached")
+        return super().add_callback(path, mask, callback, id_)
+
+
+def test_running_out_of_watches_is_told_once_with_what_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    desk = Desk(FullInotify)
+    desk.watch(tmp_path / "a.log")
+    key, fd = desk.open(tmp_path / "b.log")
+    assert not desk.watcher.watch_file(key, fd)
+    assert not desk.watcher.watch_file(key, fd)
+    assert not desk.watcher.is_watched(key)
+    desk.watcher.watch_directory(str(tmp_path))
+    assert messages(caplog) == [
+        "no file events for more than the 1 files and directories that are watched now: inotify watch limit reached. "
+        "The others are looked at every prospector.scanner.check_interval; for millisecond latency raise "
+        "fs.inotify.max_user_watches (sysctl)"
+    ]
+    FullInotify.room = 3
+    assert desk.watcher.watch_file(key, fd)
+    FullInotify.room = 1
+    desk.watcher.start()
+    desk.close()
+
+
+def test_running_out_of_instances_is_told_once_and_nothing_is_watched(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gc.collect()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    path = tmp_path / "a.log"
+    path.touch()
+    # The descriptor's own limit gives the same error, and is nobody else's.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        watcher = Watcher(lambda: None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    watcher.start()
+    with path.open() as file:
+        assert not watcher.watch_file((1, 2), file.fileno())
+    watcher.watch_directory(str(tmp_path))
+    watcher.unwatch_file((1, 2))
+    watcher.stop()
+    (message,) = messages(caplog)
+    assert "fs.inotify.max_user_instances" in message
+
+
+def test_what_may_not_be_read_has_no_watch(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    desk = Desk()
+    (tmp_path / "logs").mkdir()
+    key, fd = desk.open(tmp_path / "a.log")
+    os.fchmod(fd, 0)
+    (tmp_path / "logs").chmod(0)
+    with without_powers():
+        assert not desk.watcher.watch_file(key, fd)
+        desk.watcher.watch_directory(f"{tmp_path}/logs")
+    assert not desk.watcher.is_watched(key)
+    assert not desk.watcher._directories
+    assert not desk.instances[0]._watch_for_wd
+    assert messages(caplog) == []
+    (tmp_path / "logs").chmod(0o700)
+    desk.watcher.start()
+    desk.close()

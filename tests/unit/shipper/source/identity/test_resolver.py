@@ -1,0 +1,346 @@
+import errno
+import gzip
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from config.shipper.model import FileIdentityConfig, FingerprintConfig, ProspectorConfig, ScannerConfig
+from registry.state import FileState
+from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.survey import Wanted
+from shipper.source.identity.birth import born
+from shipper.source.identity.content import Plain
+from shipper.source.identity.copy_detector import GRACE, Copies
+from shipper.source.identity.entries import Claim
+from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.resolver import Opener
+from shipper.source.reading.harvester import Harvester
+from tests.powers import without_powers
+from tests.reading_room import Room, entry_of, finish, is_open, proof_of
+
+MakeRoom = Callable[..., Room]
+
+
+class Door:
+    """An opener in a room."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.told: dict[str, str | None] = {}
+        self.copies = Copies(room.clock, room.fleet.ending, room.fleet.state_of)
+        self.opener = Opener(room.entries, self.copies, lambda path, problem: self.told.update({path: problem}), {})
+
+    def wanted(self, name: str) -> Wanted:
+        path = str(self.room.path(name))
+        return self.room.input, Found.of(path, os.stat(path))
+
+    def meet(self, name: str, content: bytes) -> Opened:
+        self.room.write(name, content)
+        (opened,) = self.opener.open([self.wanted(name)])
+        return opened
+
+    def identify(self, *opened: Opened) -> dict[str, Claim]:
+        claims = self.opener.identify(list(opened), self.files_at)
+        return {os.path.basename(each.found.path): claim for each, claim in claims}
+
+    def files_at(self, path: str) -> list[FileKey]:
+        return [self.wanted(os.path.basename(path))[1].key] if os.path.exists(path) else []
+
+    def problem(self, name: str) -> str | None:
+        return self.told.get(str(self.room.path(name)), "nothing was told")
+
+
+@pytest.fixture
+def door(room: Room) -> Door:
+    return Door(room)
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+# Opening.
+
+
+def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
+    door.room.write("app.log", b"one\n")
+    wanted = door.wanted("app.log")
+    door.room.append("app.log", b"two\n")
+    (opened,) = door.opener.open([wanted])
+    assert (opened.size, opened.found.size) == (8, 8)
+    assert opened.found.modified == door.room.path("app.log").stat().st_mtime
+    assert (opened.name, opened.source) == (wanted[1].key, door.room.input)
+    assert (opened.birth, opened.modified) == (born(opened.content.fd), door.room.path("app.log").stat().st_mtime_ns)
+    assert not os.get_inheritable(opened.content.fd)
+    assert door.problem("app.log") is None
+
+
+def test_a_file_that_went_is_left_to_the_next_scan(door: Door) -> None:
+    door.room.write("app.log", b"one\n")
+    wanted = door.wanted("app.log")
+    door.room.path("app.log").unlink()
+    assert door.opener.open([wanted]) == []
+    assert door.told == {}
+
+
+def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) -> None:
+    door.room.write("app.log", b"one\n")
+    door.room.write("other", b"two\n")
+    wanted = door.wanted("app.log")
+    door.room.path("other").rename(door.room.path("app.log"))
+    before = open_files()
+    assert door.opener.open([wanted]) == []
+    assert open_files() == before
+
+
+def test_a_refusal_is_told_until_the_file_can_be_opened(door: Door) -> None:
+    door.room.write("app.log", b"one\n")
+    door.room.path("app.log").chmod(0)
+    with without_powers():
+        assert door.opener.open([door.wanted("app.log")]) == []
+    assert door.problem("app.log") == "cannot be opened: Permission denied"
+    door.room.path("app.log").chmod(0o600)
+    assert len(door.opener.open([door.wanted("app.log")])) == 1
+    assert door.problem("app.log") is None
+
+
+def test_one_that_cannot_be_opened_does_not_keep_the_others(door: Door) -> None:
+    door.room.write("a.log", b"one\n")
+    door.room.write("b.log", b"one\n")
+    wanted = [door.wanted("a.log"), door.wanted("b.log")]
+    door.room.path("a.log").unlink()
+    assert [each.found.path for each in door.opener.open(wanted)] == [str(door.room.path("b.log"))]
+
+
+def test_a_missing_marker_file_is_told(make_room: MakeRoom) -> None:
+    door = Door(make_room(file_identity=FileIdentityConfig(name="inode_marker", marker="/nowhere/marker")))
+    door.room.write("app.log", b"one\n")
+    before = open_files()
+    assert door.opener.open([door.wanted("app.log")]) == []
+    assert door.problem("app.log") == (
+        "cannot be read: No such file or directory: /nowhere/marker, the marker file of file_identity.inode_marker"
+    )
+    assert open_files() == before
+
+
+def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: MakeRoom) -> None:
+    scanner = ScannerConfig(fingerprint=FingerprintConfig(length=64))
+    door = Door(
+        make_room(
+            file_identity=FileIdentityConfig(name="fingerprint", length=64),
+            prospector=ProspectorConfig(scanner=scanner),
+        )
+    )
+    door.room.write("app.log", b"x" * 63)
+    before = open_files()
+    assert door.opener.open([door.wanted("app.log")]) == []
+    assert open_files() == before
+    problem = door.problem("app.log")
+    assert problem is not None
+    assert problem.startswith("waits until it has 64 bytes, which file_identity.fingerprint needs")
+    assert door.meet("app.log", b"x" * 64).name == door.meet("b.log", b"x" * 64 + b"more").name
+
+
+def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
+    make_room: MakeRoom, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = Door(make_room(file_identity=FileIdentityConfig(name="fingerprint", length=64)))
+    for name in ("a.log", "b.log"):
+        door.room.write(name, b"x" * 64 + name.encode())
+    before = open_files()
+    for _ in range(2):
+        (first,) = door.opener.open([door.wanted("a.log"), door.wanted("b.log")])
+        assert first.found.path == str(door.room.path("a.log"))
+        os.close(first.content.fd)
+    assert open_files() == before
+    assert len([line for line in caplog.messages if "begins as" in line]) == 1
+
+
+def test_a_compressed_file_that_is_read_as_text_is_told_once(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+    opened = door.meet("app.log.gz", gzip.compress(b"one\n"))
+    door.opener.open([door.wanted("app.log.gz")])
+    assert not opened.content.compressed
+    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert str(door.room.path("app.log.gz")) in told
+    assert "set compression: auto" in told
+
+
+def test_with_compression_it_is_not(make_room: MakeRoom, caplog: pytest.LogCaptureFixture) -> None:
+    door = Door(make_room(compression="auto"))
+    assert door.meet("app.log.gz", gzip.compress(b"one\n")).content.compressed
+    assert not door.meet("app.log", b"one\n").content.compressed
+    assert caplog.text == ""
+
+
+# Identifying.
+
+
+def running(door: Door, name: str, content: bytes) -> Harvester:
+    opened = door.meet(name, content)
+    return finish(door.room.start(opened, door.identify(opened)[name]))
+
+
+def test_a_known_file_is_told_from_a_new_one(door: Door) -> None:
+    known, new = door.meet("a.log", b"one\n"), door.meet("b.log", b"two\n")
+    door.room.entries.keep(entry_of(door.room.path("a.log"), 4))
+    claims = door.identify(new, known)
+    assert (claims["a.log"].state.id, claims["a.log"].is_new, claims["b.log"].is_new) == ("known", False, True)
+
+
+def test_who_is_known_by_name_comes_before_who_has_the_same_bytes(door: Door) -> None:
+    """A copy that was met first must not take over an entry whose file is there."""
+    copy, known = door.meet("app.log.1", b"one\ntwo\n"), door.meet("app.log", b"one\ntwo\n")
+    door.room.entries.keep(entry_of(door.room.path("app.log"), 4))
+    claims = door.identify(copy, known)
+    assert claims["app.log"].state.id == "known"
+    assert "app.log.1" not in claims or claims["app.log.1"].is_new
+
+
+def test_truncated_and_copied_at_once_the_copy_goes_on(door: Door) -> None:
+    """Both happened while nobody looked: the entry that the first disproves is what the second holds."""
+    door.room.write("app.log", b"one\ntwo\n")
+    door.room.entries.keep(entry_of(door.room.path("app.log"), 4))
+    copy, truncated = door.meet("app.log.1", b"one\ntwo\n"), door.meet("app.log", b"new\n")
+    claims = door.identify(copy, truncated)
+    assert claims["app.log.1"].state.id == "known"
+    assert claims["app.log"].is_new
+
+
+def test_a_copy_of_a_running_file_waits(door: Door) -> None:
+    running(door, "app.log", b"one\n")
+    copy = door.meet("app.log.1", b"one\n")
+    assert door.identify(copy) == {}
+    assert list(door.copies.held) == [copy.found.key]
+    assert is_open(copy.content.fd)
+
+
+def test_it_is_identified_when_its_original_has_ended(door: Door) -> None:
+    original = running(door, "app.log", b"one\n")
+    copy = door.meet("app.log.1", b"one\n")
+    door.identify(copy)
+    door.room.fleet.end(original, "truncated")
+    claims = door.identify(*door.copies.refreshed())
+    assert claims["app.log.1"].state.id == original.state.id
+    assert door.copies.held == {}
+
+
+def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is_shipped_again(door: Door) -> None:
+    """It was made before they came, and they were read from its original."""
+    original = running(door, "app.log", b"one\n")
+    door.identify(door.meet("app.log.1", b"one\n"))
+    door.room.append("app.log", b"two\n")
+    finish(original)
+    door.room.write("app.log", b"new\n")
+    door.room.fleet.end(original, "truncated")
+    claim = door.identify(*door.copies.refreshed())["app.log.1"]
+    assert (claim.is_new, claim.state.position, claim.state.proof) == (True, 4, proof_of(b"one\n"))
+    assert door.copies.held == {}
+
+
+def test_or_is_new_when_it_stays_as_it_is(door: Door) -> None:
+    running(door, "app.log", b"one\n")
+    door.identify(door.meet("app.log.1", b"one\n"))
+    door.room.clock.advance(GRACE)
+    assert door.identify(*door.copies.refreshed())["app.log.1"].is_new
+
+
+def test_at_the_first_look_nothing_is_held(door: Door) -> None:
+    running(door, "app.log", b"one\n")
+    ((_, claim),) = door.opener.identify([door.meet("app.log.1", b"one\n")], None)
+    assert claim.is_new
+
+
+def test_what_began_anew_in_place_is_no_copy_once(door: Door) -> None:
+    running(door, "app.log", b"one\n")
+    reborn = door.meet("app.log.1", b"")
+    door.opener.reborn.add(reborn.found.key)
+    assert door.identify(reborn)["app.log.1"].is_new
+    assert door.opener.reborn == set()
+    assert door.identify(door.room.open("app.log.1")) == {}
+
+
+def test_what_cannot_be_read_is_told_and_closed(door: Door) -> None:
+    door.room.path("app.log").mkdir()
+    before = open_files()
+    assert door.opener.open([door.wanted("app.log")]) == []
+    assert door.problem("app.log") == "cannot be read: Is a directory"
+    assert open_files() == before
+
+
+def test_so_is_what_turns_out_to_be_unreadable_later(make_room: MakeRoom) -> None:
+    door = Door(make_room(compression="gzip"))  # nothing is read to find that out
+    door.room.path("app.log").mkdir()
+    before = open_files()
+    (opened,) = door.opener.open([door.wanted("app.log")])
+    assert door.identify(opened) == {}
+    assert door.problem("app.log") == "cannot be read: Is a directory"
+    assert open_files() == before
+
+
+def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy_yet(door: Door) -> None:
+    running(door, "app.log", b"one\n")
+    door.room.write("app.log.1", b"one\n")
+    state = entry_of(door.room.path("app.log.1"), 4, device=7, ended="missing")
+    door.room.entries.orphan(state)
+    (opened,) = door.opener.open([door.wanted("app.log.1")])
+    harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
+    assert harvester.unproven is state
+    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input, harvester.unproven)
+    door.room.fleet.put_down(harvester, until_news=False)
+    door.room.entries.disproved(state, again)
+    assert is_open(again.content.fd)
+    assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
+    assert (door.identify(again), list(door.copies.held)) == ({}, [again.key])
+
+
+def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
+    """It is no copy, though it looks like one."""
+    running(door, "app.log", b"one\n")
+    door.room.write("app.log.1", b"one\n")
+    state = entry_of(door.room.path("app.log.1"), 4)
+    door.room.entries.asleep[state.device, state.inode] = state
+    (opened,) = door.opener.open([door.wanted("app.log.1")])
+    harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
+    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input, harvester.unproven)
+    door.room.fleet.put_down(harvester, until_news=False)
+    door.room.entries.disproved(state, again)
+    assert door.identify(again)["app.log.1"].is_new
+
+
+class Flaky(Plain):
+    """A disk that refuses the first look."""
+
+    __slots__ = ("refusals",)
+
+    def __init__(self, fd: int) -> None:
+        super().__init__(fd)
+        self.refusals = 1
+
+    def holds(self, state: FileState) -> bool:
+        if self.refusals:
+            self.refusals -= 1
+            raise OSError(errno.EIO, "Input/output error")
+        return super().holds(state)
+
+
+def test_a_known_file_that_cannot_be_read_for_once_is_not_taken_for_a_new_one(door: Door) -> None:
+    """All of it would be shipped a second time."""
+    opened = door.meet("app.log", b"one\n")
+    door.room.entries.keep(entry_of(door.room.path("app.log"), 4))
+    assert door.identify(replace(opened, content=Flaky(opened.content.fd))) == {}
+    assert door.identify(door.meet("app.log", b"one\n"))["app.log"].state.id == "known"
+
+
+def test_what_was_told_of_a_file_is_forgotten_with_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+    door = Door(room)
+    content = gzip.compress(b"one\n")
+    opened = door.meet("a.log.gz", content)
+    door.opener.reborn.add(opened.key)
+    for present, told in (({opened.key}, 1), (set(), 2)):
+        door.opener.forget_missing(present)
+        door.meet("a.log.gz", content)
+        assert len([line for line in caplog.messages if "looks like a gzip file" in line]) == told
+    assert not door.opener.reborn

@@ -1,0 +1,84 @@
+import pytest
+
+from shipper.source.identity.rotated_names import is_named_after, possible_originals
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/app.log.1", "/l/app.log"),
+        ("/l/app.log.10", "/l/app.log.9"),
+        ("/l/app.log.1.gz", "/l/app.log"),
+        ("/l/app.log.2.gz", "/l/app.log.1"),
+        ("/l/app.log.gz", "/l/app.log"),
+        ("/l/app.log-20261121", "/l/app.log"),
+        ("/l/app.log-20261121.gz", "/l/app.log"),
+        ("/l/app.log.2026-11-21", "/l/app.log"),
+        ("/l/app.log.2026-11-21.3.gz", "/l/app.log"),
+        ("/l/app-20261121.log", "/l/app.log"),
+        ("/l/app_2026-11-21.log", "/l/app.log"),
+        ("/l/app-20261121.log.gz", "/l/app.log"),
+        ("/l/app.log.bak", "/l/app.log"),
+        ("/old/app.log.1", "/l/app.log"),
+        ("/old/app.log", "/l/app.log"),
+        ("/l/catalina.2026-11-21.log", "/l/catalina.log"),
+        ("app.log.1", "app.log"),
+    ],
+)
+def test_the_name_of_a_rotated_file_tells_what_it_was(path: str, original: str) -> None:
+    assert is_named_after(path, original)
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/other.log", "/l/app.log"),
+        ("/l/app.txt", "/l/app.log"),
+        ("/l/app2.log", "/l/app.log"),
+        ("/l/worker-1.log", "/l/worker-2.log"),
+        ("/l/worker-12.log.1", "/l/worker-13.log"),
+        ("/l/my-app.log.1", "/l/app.log"),
+        ("/app.log/other", "/l/app.log"),
+    ],
+)
+def test_a_name_of_its_own_speaks_for_nothing(path: str, original: str) -> None:
+    assert not is_named_after(path, original)
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/app.log.1", "/l/app.log"),
+        ("/l/app.log.2", "/l/app.log.1"),
+        ("/l/app.log.10", "/l/app.log.9"),
+        ("/l/app.log.3", "/l/app.log.1"),  # shifted twice between two scans
+        ("/l/app.log.1.gz", "/l/app.log.1"),
+        ("/l/app.log.2.gz", "/l/app.log.1"),
+        ("/l/app.log.1.gz", "/l/app.log"),
+        ("/l/app.log-20261121", "/l/app.log"),
+        ("/l/app.log-20261121.gz", "/l/app.log-20261121"),
+        ("/l/app-20261121.log", "/l/app.log"),
+        ("app.log.1", "app.log"),
+    ],
+)
+def test_a_copy_may_have_been_made_of_these(path: str, original: str) -> None:
+    assert original in set(possible_originals(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "original"),
+    [
+        ("/l/app.log.1", "/l/app.log.1"),
+        ("/l/app.log.1", "/l/app.log.2"),
+        ("/l/app.log.9", "/l/app.log.2"),
+        ("/l/app.log.1", "/old/app.log"),
+        ("/l/app.log", "/l/other.log"),
+        ("/l/app.log", "/l/"),
+    ],
+)
+def test_a_file_is_no_copy_of_itself_of_an_older_one_or_of_one_elsewhere(path: str, original: str) -> None:
+    assert original not in set(possible_originals(path))
+
+
+def test_a_number_as_long_as_a_date_costs_no_more_than_a_short_one() -> None:
+    assert len(list(possible_originals("/l/app.log.20261121"))) < 60

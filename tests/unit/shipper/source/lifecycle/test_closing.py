@@ -1,0 +1,486 @@
+import gzip
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from config.shipper.model import CloseConfig, InputConfig, ReaderCloseConfig, RemovedCloseConfig, StateChangeConfig
+from registry.state import REMOVED
+from shipper.errors import Truncated
+from shipper.source.lifecycle.closing import SOON, Closer, why_close
+from shipper.source.lifecycle.plan import MOVED, RENAMED
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.testing import ManualClock
+from tests.builders import AGENT, multiline
+from tests.reading_room import Room, acknowledge, finish, read_all
+
+MakeRoom = Callable[..., Room]
+
+
+def rules(*, on_eof: bool = False, after_interval: float = 0.0, max_bytes: int = 0, **change: Any) -> CloseConfig:
+    return CloseConfig(
+        on_state_change=StateChangeConfig(**{"inactive": 0.0, "check_interval": 5.0} | change),
+        reader=ReaderCloseConfig(on_eof=on_eof, after_interval=after_interval),
+        removed=RemovedCloseConfig(max_bytes=max_bytes),
+    )
+
+
+@dataclass
+class Reader:
+    """What the rules look at, of a file that was opened and read at time 0 and is at its end."""
+
+    over: bool = True
+    settled: bool = True
+    finished: bool = False
+    is_complete: bool = False
+    at_end: bool = True
+    message_deadline: float | None = None
+    gone: str | None = None
+    opened_at: float = 0.0
+    heat: Any = field(default_factory=lambda: SimpleNamespace(read_at=0.0))
+
+
+UNREAD = {"over": False, "at_end": False}
+UNDER_WAY = {"over": False, "settled": False}
+UNENDED = {"over": False, "message_deadline": 105.0}  # a message that the timeout will end
+
+
+@pytest.mark.parametrize(
+    ("reader", "options", "why"),
+    [
+        ({}, {}, None),
+        ({"finished": True}, {}, "--once"),
+        ({"finished": True} | UNREAD, {}, "--once"),
+        ({"finished": True} | UNDER_WAY, {}, None),
+        ({}, {"after_interval": 100.0}, "close.reader.after_interval"),
+        ({}, {"after_interval": 100.1}, None),
+        (UNREAD, {"after_interval": 100.0}, "close.reader.after_interval"),
+        (UNDER_WAY, {"after_interval": 100.0}, None),
+        (UNENDED, {"after_interval": 100.0}, None),
+        (UNENDED | UNREAD, {"after_interval": 100.0}, "close.reader.after_interval"),
+        ({"is_complete": True}, {}, "compression"),
+        ({"is_complete": True} | UNDER_WAY, {}, None),
+        ({"gone": REMOVED}, {}, "close.on_state_change.removed"),
+        ({"gone": REMOVED}, {"removed": False}, None),
+        ({"gone": REMOVED} | UNREAD, {}, None),
+        ({"gone": REMOVED} | UNDER_WAY, {}, None),
+        ({"gone": RENAMED}, {}, None),
+        ({"gone": RENAMED}, {"renamed": True}, "close.on_state_change.renamed"),
+        ({"gone": MOVED}, {"renamed": True}, "close.on_state_change.renamed"),
+        ({"gone": RENAMED} | UNREAD, {"renamed": True}, None),
+        ({"gone": RENAMED}, {"renamed": True, "removed": False}, "close.on_state_change.renamed"),
+        ({}, {"renamed": True, "removed": True}, None),
+        ({}, {"on_eof": True}, "close.reader.on_eof"),
+        (UNREAD, {"on_eof": True}, None),
+        (UNDER_WAY, {"on_eof": True}, None),
+        ({}, {"inactive": 100.0}, "close.on_state_change.inactive"),
+        ({}, {"inactive": 100.1}, None),
+        (UNDER_WAY, {"inactive": 100.0}, None),
+        ({"gone": REMOVED}, {"removed": False, "inactive": 100.0}, "close.on_state_change.inactive"),
+    ],
+)
+def test_a_file_is_closed_by_the_first_rule_that_says_so(
+    reader: dict[str, Any], options: dict[str, Any], why: str | None
+) -> None:
+    harvester = cast("Harvester", Reader(**reader))
+    assert why_close(harvester, rules(**options), 100.0, wanted=False) == why
+
+
+@pytest.mark.parametrize(("reader", "why"), [({}, "harvester_limit"), (UNREAD, None), (UNDER_WAY, None)])
+def test_a_file_at_its_end_makes_room_for_one_that_waits(reader: dict[str, Any], why: str | None) -> None:
+    harvester = cast("Harvester", Reader(**reader))
+    assert why_close(harvester, rules(), 100.0, wanted=True) == why
+
+
+class Office:
+    """A closer in a room, and what it closed."""
+
+    def __init__(self, room: Room, by_input: dict[str, CloseConfig], *, once: bool = False) -> None:
+        self.room = room
+        self.clock = room.clock
+        self.closed: list[tuple[Harvester, str]] = []
+        self.wanted = False
+        self.closer = Closer(
+            room.fleet, by_input, room.watcher, room.clock, room.metrics, lambda _: self.wanted,
+            lambda harvester, why: self.closed.append((harvester, why)), once=once,
+        )  # fmt: skip
+
+    def open(self, name: str, content: bytes = b"one\n", **options: Any) -> Harvester:
+        harvester = self.room.read(name, content, **options)
+        self.room.watches.files.add(harvester.key)
+        self.closer.opened(harvester)
+        return harvester
+
+    def after(self, seconds: float) -> list[str]:
+        """What was closed by then, and why."""
+        self.clock.advance(seconds)
+        self.closer.step()
+        return [why for _, why in self.closed]
+
+    def remove(self, harvester: Harvester) -> None:
+        self.room.path(harvester.state.path).unlink()
+        self.closer.look_for_removal(harvester)
+
+
+MakeOffice = Callable[..., Office]
+
+
+@pytest.fixture
+def office(room: Room) -> MakeOffice:
+    def make(**options: Any) -> Office:
+        return Office(room, {"app": rules(**options)})
+
+    return make
+
+
+def is_running(harvester: Harvester, office: Office) -> bool:
+    return office.room.fleet.running.get(harvester.key) is harvester
+
+
+def test_a_quiet_file_is_closed_in_time_and_not_before(office: MakeOffice) -> None:
+    desk = office(inactive=60.0)
+    finish(desk.open("app.log"))
+    assert desk.after(59.9) == []
+    assert desk.after(0.1) == ["close.on_state_change.inactive"]
+
+
+def test_the_time_counts_from_the_last_line(office: MakeOffice) -> None:
+    desk = office(inactive=60.0)
+    harvester = finish(desk.open("app.log"))
+    desk.after(40)
+    desk.room.append("app.log", b"two\n")
+    finish(harvester)
+    assert desk.after(40) == []
+    assert desk.after(20) == ["close.on_state_change.inactive"]
+
+
+def test_inactive_0_keeps_a_quiet_file_open(office: MakeOffice) -> None:
+    desk = office(inactive=0.0)
+    finish(desk.open("app.log"))
+    assert desk.after(10**9) == []
+
+
+def test_a_quiet_file_waits_for_its_acknowledgements(office: MakeOffice) -> None:
+    desk = office(inactive=60.0, check_interval=5.0)
+    batches = read_all(desk.open("app.log"))
+    assert desk.after(60) == []
+    acknowledge(batches)
+    assert desk.after(4.9) == []
+    assert desk.after(0.1) == ["close.on_state_change.inactive"]
+
+
+def test_a_message_under_way_keeps_its_file_open(make_room: MakeRoom) -> None:
+    desk = Office(make_room(parsers=(multiline(r"^\s"),)), {"app": rules(inactive=3.0)})
+    harvester = finish(desk.open("app.log"))
+    assert desk.after(4) == []
+    message = harvester.end_message()
+    assert message is not None
+    message.resolve()
+    assert desk.after(5) == ["close.on_state_change.inactive"]
+
+
+def test_a_write_that_meets_the_closing_is_read(office: MakeOffice) -> None:
+    desk = office(inactive=60.0)
+    harvester = finish(desk.open("app.log"))
+    desk.room.append("app.log", b"two\n")
+    assert desk.after(60) == []
+    assert desk.room.scheduler.next_ready() is harvester
+    finish(harvester)
+    assert harvester.state.position == 8
+    assert desk.after(59) == []
+    assert desk.after(1) == ["close.on_state_change.inactive"]
+
+
+def test_a_closed_file_that_is_open_again_is_closed_in_its_own_time(office: MakeOffice) -> None:
+    desk = office(inactive=60.0, after_interval=600.0)
+    first = finish(desk.open("app.log"))
+    desk.after(60)
+    opened = desk.room.open("app.log")
+    claim = desk.room.entries.claim(opened)
+    assert claim is not None
+    again = finish(desk.room.start(opened, claim))
+    desk.closer.opened(again)
+    desk.after(59)
+    assert [harvester for harvester, _ in desk.closed] == [first]
+    desk.after(1)
+    assert [harvester for harvester, _ in desk.closed] == [first, again]
+
+
+def test_it_says_when_it_has_something_to_do(office: MakeOffice) -> None:
+    desk = office(inactive=3.0, check_interval=5.0)
+    start = desk.clock.monotonic()
+    assert desk.closer.next_step == start + 5
+    harvester = desk.open("app.log")
+    assert desk.closer.next_step == start + 3
+    desk.closer.attend(harvester)
+    assert desk.closer.next_step == start
+    desk.closer.step()
+    assert desk.closer.next_step == start + 3
+
+
+def test_on_eof_closes_as_soon_as_the_end_is_acknowledged(office: MakeOffice) -> None:
+    desk = office(on_eof=True)
+    batches = read_all(desk.open("app.log"))
+    assert desk.after(SOON) == []
+    acknowledge(batches)
+    assert desk.after(SOON) == ["close.reader.on_eof"]
+
+
+def test_a_renamed_file_is_closed_once_all_of_it_is_acknowledged(office: MakeOffice) -> None:
+    desk = office(renamed=True)
+    harvester = desk.open("app.log")
+    harvester.gone = RENAMED
+    desk.closer.attend(harvester)
+    assert desk.after(SOON) == []
+    finish(harvester)
+    assert desk.after(SOON) == ["close.on_state_change.renamed"]
+
+
+def test_a_file_is_closed_when_another_waits_for_its_place(office: MakeOffice) -> None:
+    desk = office()
+    harvester = finish(desk.open("app.log"))
+    desk.closer.attend(harvester)
+    assert desk.after(SOON) == []
+    desk.wanted = True
+    desk.closer.attend(harvester)
+    assert desk.after(SOON) == ["harvester_limit"]
+
+
+def test_with_once_a_file_is_closed_when_it_is_delivered(room: Room) -> None:
+    desk = Office(room, {"app": rules()}, once=True)
+    harvester = desk.open("app.log", once=True)
+    batches = read_all(harvester)
+    assert desk.after(SOON) == []
+    acknowledge(batches)
+    assert desk.after(SOON) == ["--once"]
+
+
+def test_after_interval_closes_a_file_wherever_it_stands_and_loses_nothing(office: MakeOffice) -> None:
+    desk = office(after_interval=60.0)
+    harvester = desk.open("app.log")
+    assert desk.after(59) == []
+    assert desk.after(1) == ["close.reader.after_interval"]
+    assert (desk.room.metrics.bytes_lost, desk.room.fleet.closed) == (0, {})
+    assert desk.room.entries.asleep[harvester.key].position == 0
+
+
+def test_after_interval_waits_for_the_acknowledgements_of_a_file_that_is_there(office: MakeOffice) -> None:
+    desk = office(after_interval=60.0)
+    batches = read_all(desk.open("app.log"))
+    assert desk.after(600) == []
+    acknowledge(batches)
+    assert desk.after(SOON) == ["close.reader.after_interval"]
+
+
+# Deleted files.
+
+
+def test_a_deleted_file_is_closed_once_its_end_is_acknowledged(office: MakeOffice) -> None:
+    desk = office()
+    harvester = desk.open("app.log")
+    desk.remove(harvester)
+    desk.after(600)
+    assert is_running(harvester, desk)
+    batches = read_all(harvester)
+    desk.after(600)
+    assert is_running(harvester, desk)
+    acknowledge(batches)
+    desk.after(SOON)
+    assert not is_running(harvester, desk)
+    assert desk.room.books.written[harvester.state.id].ended == REMOVED
+    assert desk.room.metrics.bytes_lost == 0
+
+
+def test_a_deletion_that_no_watch_tells_of_is_noticed_in_the_next_round(office: MakeOffice) -> None:
+    desk = office(check_interval=5.0)
+    harvester = finish(desk.open("app.log"))
+    desk.room.watches.files.clear()
+    desk.room.path("app.log").unlink()
+    desk.after(4.9)
+    assert is_running(harvester, desk)
+    desk.after(0.1)
+    assert not is_running(harvester, desk)
+
+
+def test_a_file_that_has_another_name_left_is_not_deleted(office: MakeOffice) -> None:
+    desk = office()
+    harvester = finish(desk.open("app.log"))
+    desk.room.path("other.log").hardlink_to(desk.room.path("app.log"))
+    desk.remove(harvester)
+    assert harvester.gone is None
+    desk.after(600)
+    assert is_running(harvester, desk)
+
+
+def test_a_renamed_file_may_still_be_deleted(office: MakeOffice) -> None:
+    desk = office()
+    harvester = finish(desk.open("app.log"))
+    harvester.gone = RENAMED
+    desk.remove(harvester)
+    assert harvester.gone == REMOVED
+
+
+def test_removed_false_keeps_a_deleted_file_open(office: MakeOffice) -> None:
+    desk = office(removed=False)
+    harvester = finish(desk.open("app.log"))
+    desk.remove(harvester)
+    desk.after(600)
+    assert is_running(harvester, desk)
+
+
+def test_a_file_that_was_truncated_before_it_was_deleted_is_read_once_more(office: MakeOffice) -> None:
+    """So that its life ends as a truncated one: a copy of it may go on there."""
+    desk = office()
+    harvester = finish(desk.open("app.log"))
+    desk.room.write("app.log", b"")
+    desk.remove(harvester)
+    desk.after(SOON)
+    assert is_running(harvester, desk)
+    assert desk.room.scheduler.next_ready() is harvester
+    with pytest.raises(Truncated):
+        harvester.read()
+
+
+def test_who_deleted_the_file_may_write_on(office: MakeOffice) -> None:
+    desk = office()
+    harvester = finish(desk.open("app.log"))
+    with desk.room.path("app.log").open("ab") as writer:
+        desk.remove(harvester)
+        writer.write(b"two\n")
+    desk.after(SOON)
+    assert desk.room.scheduler.next_ready() is harvester
+    finish(harvester)
+    desk.after(SOON)
+    assert not is_running(harvester, desk)
+    assert (harvester.state.position, desk.room.metrics.bytes_lost) == (8, 0)
+
+
+def test_the_unterminated_end_of_a_deleted_file_is_counted_and_told(
+    office: MakeOffice, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = office()
+    harvester = finish(desk.open("app.log", b"one\ntwo"))
+    desk.remove(harvester)
+    desk.after(SOON)
+    assert desk.room.metrics.bytes_lost == 3
+    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert f"{harvester.state.path} (file id {harvester.state.id})" in told
+    assert "last 3 bytes, from offset 4 on" in told
+
+
+def test_after_interval_gives_up_what_a_deleted_file_still_holds(
+    office: MakeOffice, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = office(after_interval=60.0)
+    harvester = desk.open("app.log", b"one\ntwo\n")
+    desk.remove(harvester)
+    desk.after(59)
+    assert is_running(harvester, desk)
+    desk.after(1)
+    assert not is_running(harvester, desk)
+    assert desk.room.metrics.bytes_lost == 8
+    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert f"{harvester.state.path} (file id {harvester.state.id})" in told
+    assert "close.reader.after_interval" in told
+    assert "8 bytes, from offset 0 to 8" in told
+
+
+def test_it_does_so_while_the_output_is_blocked(office: MakeOffice) -> None:
+    """What was read is still delivered, and counts as no loss."""
+    desk = office(after_interval=60.0)
+    harvester = desk.open("app.log")
+    batches = read_all(harvester)
+    with desk.room.path("app.log").open("ab") as writer:
+        writer.write(b"two\n")
+    desk.remove(harvester)
+    desk.after(60)
+    assert not is_running(harvester, desk)
+    assert desk.room.metrics.bytes_lost == 4
+    acknowledge(batches)
+    desk.room.fleet.step()
+    assert desk.room.books.written[harvester.state.id].position == 4
+
+
+def kept(office: Office, *harvesters: Harvester) -> list[Harvester]:
+    return [harvester for harvester in harvesters if is_running(harvester, office)]
+
+
+def open_in_turn(office: Office, *names: str) -> list[Harvester]:
+    """Opened a second apart, ten bytes each, none of them read."""
+    opened = []
+    for name in names:
+        opened.append(office.open(name, b"123456789\n"))
+        office.clock.advance(1)
+    return opened
+
+
+def test_deleted_files_are_kept_up_to_a_budget_and_the_oldest_is_given_up(
+    office: MakeOffice, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = office(max_bytes=20)
+    first, second, third = open_in_turn(desk, "a.log", "b.log", "c.log")
+    desk.remove(first)
+    desk.remove(second)
+    desk.after(SOON)
+    assert kept(desk, first, second, third) == [first, second, third]
+    desk.remove(third)
+    desk.after(SOON)
+    assert kept(desk, first, second, third) == [second, third]
+    assert desk.room.metrics.bytes_lost == 10
+    assert "close.removed.max_bytes" in caplog.text
+    desk.after(600)
+    assert desk.room.metrics.bytes_lost == 10
+
+
+def test_files_that_are_there_cost_nothing_of_the_budget(office: MakeOffice) -> None:
+    desk = office(max_bytes=10)
+    opened = open_in_turn(desk, "a.log", "b.log", "c.log")
+    for harvester in opened:
+        desk.closer.attend(harvester)
+    desk.remove(opened[0])
+    desk.after(SOON)
+    assert kept(desk, *opened) == opened
+
+
+def test_a_budget_of_0_is_without_limit(office: MakeOffice) -> None:
+    desk = office(max_bytes=0)
+    opened = open_in_turn(desk, "a.log", "b.log")
+    for harvester in opened:
+        desk.remove(harvester)
+    desk.after(SOON)
+    assert kept(desk, *opened) == opened
+
+
+def test_each_input_has_a_budget_of_its_own(room: Room, clock: ManualClock) -> None:
+    web = Input(InputConfig(id="web", paths=("/w",)), AGENT, {}, 1000, clock, room.books.note)
+    desk = Office(room, {"app": rules(max_bytes=10), "web": rules(max_bytes=10)})
+    opened = [desk.open("a.log", b"123456789\n"), desk.open("b.log", b"123456789\n", source=web)]
+    for harvester in opened:
+        desk.remove(harvester)
+    desk.after(SOON)
+    assert kept(desk, *opened) == opened
+
+
+def test_what_of_a_deleted_compressed_file_was_not_read_is_told_when_it_is_given_up(
+    make_room: MakeRoom, caplog: pytest.LogCaptureFixture
+) -> None:
+    room = make_room(compression="auto")
+    desk = Office(room, {"app": rules(after_interval=60.0)})
+    harvester = desk.open("app.log.gz", gzip.compress(b"one\n"))
+    desk.remove(harvester)
+    desk.after(60)
+    assert not is_running(harvester, desk)
+    assert f"{harvester.state.path} (file id {harvester.state.id})" in caplog.text
+    assert room.metrics.bytes_lost > 0
+
+
+def test_a_compressed_file_that_was_read_is_closed_without_a_loss(make_room: MakeRoom) -> None:
+    room = make_room(compression="auto")
+    desk = Office(room, {"app": replace(rules(), removed=RemovedCloseConfig(max_bytes=1))})
+    harvester = finish(desk.open("app.log.gz", gzip.compress(b"one\n")))
+    desk.after(SOON)
+    assert desk.closed == [(harvester, "compression")]

@@ -1,0 +1,193 @@
+import logging
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from registry.registrar import Registrar
+from registry.state import FileState
+from shipper.metrics import Metrics
+from shipper.source.lifecycle.deletion import RETRY_AFTER, Deletions
+from shipper.testing import ManualClock
+from tests.powers import without_powers
+from tests.reading_room import Books, entry_of
+
+GRACE = 30.0
+
+
+class Bin:
+    def __init__(self, folder: Path, clock: ManualClock) -> None:
+        self.path = folder / "app.log"
+        self.path.write_bytes(b"one\ntwo\n")
+        self.books = Books()
+        self.clock = clock
+        self.metrics = Metrics()
+        self.deletions = Deletions(cast("Registrar", self.books), clock, self.metrics, {}, self._unlink)
+        self.last_words = b""  # written just before the file goes
+
+    def _unlink(self, path: str) -> None:
+        with open(path, "ab") as file:
+            file.write(self.last_words)
+        os.unlink(path)
+
+    def plan(self, position: int = 8, **changes: Any) -> FileState:
+        state = entry_of(self.path, position, **changes)
+        self.deletions.plan(state, GRACE)
+        return state
+
+    def after(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.deletions.step()
+
+    def save(self) -> None:
+        """The registry is on disk, and it is looked at again."""
+        self.books.confirm()
+        self.after(1)
+
+
+@pytest.fixture
+def bin_(tmp_path: Path, clock: ManualClock) -> Bin:
+    return Bin(tmp_path, clock)
+
+
+def test_a_file_is_deleted_when_its_grace_period_is_over(bin_: Bin) -> None:
+    bin_.plan()
+    assert bin_.deletions.next_step == bin_.clock.monotonic() + GRACE
+    bin_.after(GRACE - 1)
+    bin_.save()
+    assert bin_.path.exists()
+    bin_.after(0)
+    bin_.save()
+    assert (bin_.path.exists(), bin_.deletions.removed) == (False, 1)
+    assert bin_.deletions.next_step == float("inf")
+
+
+def test_its_position_is_on_disk_before_it_goes(bin_: Bin) -> None:
+    """Else a crash could forget what became of it."""
+    state = bin_.plan()
+    bin_.after(GRACE)
+    assert bin_.books.saves == [[state.id]]
+    bin_.after(600)
+    assert (bin_.path.exists(), bin_.books.saves) == (True, [[state.id]])
+    bin_.save()
+    assert not bin_.path.exists()
+
+
+def test_news_in_the_file_stop_it(bin_: Bin) -> None:
+    bin_.plan()
+    bin_.path.write_bytes(b"one\ntwo\nthree\n")
+    bin_.after(GRACE)
+    assert (bin_.books.saves, bin_.deletions.next_step) == ([], float("inf"))
+
+
+def test_so_do_news_that_come_while_its_position_is_saved(bin_: Bin) -> None:
+    bin_.plan()
+    bin_.after(GRACE)
+    bin_.path.write_bytes(b"one\ntwo\nthree\n")
+    bin_.save()
+    assert (bin_.path.exists(), bin_.deletions.next_step) == (True, float("inf"))
+
+
+def test_so_does_other_content_of_the_same_size(bin_: Bin) -> None:
+    """It was truncated and written again: a life of its own, of which nothing may be acknowledged."""
+    bin_.plan()
+    bin_.path.write_bytes(b"ONE\nTWO\n")
+    bin_.after(GRACE)
+    bin_.save()
+    assert bin_.path.exists()
+
+
+def test_what_is_not_acknowledged_stays(bin_: Bin) -> None:
+    bin_.plan(position=4)
+    bin_.after(GRACE)
+    bin_.save()
+    assert bin_.path.exists()
+
+
+def test_another_file_at_the_path_stays(bin_: Bin) -> None:
+    bin_.plan()
+    bin_.path.rename(bin_.path.with_name("app.log.1"))
+    bin_.path.write_bytes(b"one\ntwo\n")
+    bin_.after(GRACE)
+    bin_.save()
+    assert bin_.path.exists()
+
+
+def test_a_link_to_the_file_stays(bin_: Bin) -> None:
+    bin_.plan()
+    moved = bin_.path.rename(bin_.path.with_name("elsewhere"))
+    bin_.path.symlink_to(moved)
+    bin_.after(GRACE)
+    bin_.save()
+    assert bin_.path.is_symlink()
+
+
+def test_a_file_that_somebody_else_removed_needs_nothing(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
+    bin_.plan()
+    bin_.path.unlink()
+    bin_.after(GRACE)
+    assert (bin_.deletions.next_step, bin_.deletions.removed, caplog.text) == (float("inf"), 0, "")
+
+
+def test_of_a_compressed_file_the_size_on_disk_counts(bin_: Bin) -> None:
+    bin_.plan(position=4, compressed=8)
+    bin_.after(GRACE)
+    bin_.save()
+    assert not bin_.path.exists()
+
+
+def test_a_refusal_is_told_and_tried_again(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
+    bin_.plan()
+    bin_.path.parent.chmod(0o500)
+    with without_powers():
+        bin_.after(GRACE)
+        bin_.save()
+    assert bin_.path.exists()
+    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert f"{bin_.path}: cannot be deleted (delete.enabled): Permission denied" in told
+    bin_.path.parent.chmod(0o700)
+    bin_.after(RETRY_AFTER - 1)
+    assert bin_.path.exists()
+    bin_.after(1)
+    assert not bin_.path.exists()
+
+
+def test_each_file_has_its_own_time(bin_: Bin) -> None:
+    bin_.plan()
+    other = bin_.path.with_name("other.log")
+    other.write_bytes(b"one\n")
+    bin_.clock.advance(10)
+    bin_.deletions.plan(entry_of(other, 4, file_id="other"), GRACE)
+    bin_.after(20)
+    bin_.save()
+    assert (bin_.path.exists(), other.exists()) == (False, True)
+    bin_.after(9)
+    bin_.save()
+    assert not other.exists()
+
+
+def test_what_is_written_between_the_last_look_and_the_end_is_read_by_the_open_descriptor(bin_: Bin) -> None:
+    rescued: list[tuple[bytes, FileState]] = []
+
+    def read_on(fd: int, state: FileState) -> bool:
+        rescued.append((os.pread(fd, 100, state.position), state))
+        return True
+
+    bin_.deletions.read_on = read_on
+    bin_.last_words = b"three\n"
+    state = bin_.plan()
+    before = len(os.listdir("/proc/self/fd"))
+    bin_.after(GRACE)
+    bin_.save()
+    assert (bin_.path.exists(), rescued) == (False, [(b"three\n", state)])
+    assert (bin_.metrics.bytes_lost, len(os.listdir("/proc/self/fd"))) == (0, before)
+
+
+def test_where_nobody_can_read_it_that_is_counted_and_told(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
+    bin_.last_words = b"three\n"
+    bin_.plan()
+    bin_.after(GRACE)
+    bin_.save()
+    assert bin_.metrics.bytes_lost == 6
+    assert "of no input any more: what lies beyond offset 8 of 14 is lost" in caplog.text

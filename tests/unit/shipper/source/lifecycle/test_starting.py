@@ -1,0 +1,372 @@
+import gzip
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from config.shipper.model import CloseConfig, DeleteConfig
+from shipper.source.discovery.scanner import Found
+from shipper.source.discovery.survey import Wanted
+from shipper.source.identity.entries import Claim
+from shipper.source.identity.fingerprint import digest
+from shipper.source.identity.opened_file import Opened
+from shipper.source.lifecycle.closing import Closer
+from shipper.source.lifecycle.ignoring import Ignoring
+from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.lifecycle.starting import Launcher, Places
+from shipper.source.reading.factory import Input
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.succession import Succession
+from tests.builders import multiline
+from tests.reading_room import Room, entry_of, finish
+
+MakeRoom = Callable[..., Room]
+HOUR = 3600.0
+
+
+class Hall:
+    """Places over a fleet that counts what was let in."""
+
+    def __init__(self, most: int = 100, **limits: int) -> None:
+        self.fleet: Any = SimpleNamespace(running={}, of_input=Counter())
+        self.held: list[str] = []
+        self.places = Places(cast("Fleet", self.fleet), limits, most, self.held)
+
+    def admit(self, *wanted: str) -> list[str]:
+        """Files named 'input name'; those that may be opened now are opened."""
+        admitted = self.places.admit([self._wanted(*each.split()) for each in wanted])
+        for source, found in admitted:
+            self.fleet.running[found.key] = source.id
+            self.fleet.of_input[source.id] += 1
+        return [f"{source.id} {found.path}" for source, found in admitted]
+
+    def close_one(self, input_id: str) -> None:
+        key = next(key for key, of in self.fleet.running.items() if of == input_id)
+        del self.fleet.running[key]
+        self.fleet.of_input[input_id] -= 1
+
+    def _wanted(self, input_id: str, name: str) -> Wanted:
+        return cast("Input", SimpleNamespace(id=input_id)), Found(name, (1, hash(name)), 1, 0.0)
+
+
+def test_without_a_limit_all_may_be_opened() -> None:
+    hall = Hall(app=0)
+    assert hall.admit("app a", "app b", "app c") == ["app a", "app b", "app c"]
+    assert not hall.places.any_wanted
+
+
+def test_the_others_wait_until_one_is_closed() -> None:
+    hall = Hall(app=2)
+    assert hall.admit("app a", "app b", "app c", "app d") == ["app a", "app b"]
+    assert hall.places.is_wanted("app")
+    assert hall.admit() == []
+    hall.close_one("app")
+    assert hall.admit() == ["app c"]
+    hall.close_one("app")
+    assert hall.admit() == ["app d"]
+    assert (hall.places.is_wanted("app"), hall.places.any_wanted) == (False, False)
+
+
+def test_a_file_that_waits_is_opened_once_however_often_it_is_wanted() -> None:
+    hall = Hall(app=1)
+    hall.admit("app a", "app b")
+    hall.admit("app b")
+    hall.close_one("app")
+    assert hall.admit("app b") == ["app b"]
+    hall.close_one("app")
+    assert hall.admit() == []
+
+
+def test_a_limit_is_that_of_its_input() -> None:
+    hall = Hall(app=1, web=0)
+    assert hall.admit("app a", "app b", "web c", "web d") == ["app a", "web c", "web d"]
+    assert not hall.places.is_wanted("web")
+    assert hall.places.is_wanted("app")
+
+
+def test_all_inputs_share_what_the_system_gives() -> None:
+    hall = Hall(most=3, app=2, web=0)
+    assert hall.admit("app a", "app b", "app c", "web d", "web e") == ["app a", "app b", "web d"]
+    hall.close_one("web")
+    assert hall.admit() == ["web e"]
+
+
+def test_files_that_are_open_and_wait_to_be_known_take_places_too() -> None:
+    hall = Hall(most=3, app=0)
+    hall.held.append("app.log.1")
+    assert hall.admit("app a", "app b", "app c") == ["app a", "app b"]
+    hall.held.clear()
+    assert hall.admit() == ["app c"]
+
+
+def test_a_new_survey_tells_anew_who_waits() -> None:
+    hall = Hall(app=1)
+    hall.admit("app a", "app gone")
+    hall.places.clear()
+    hall.close_one("app")
+    assert hall.admit("app b") == ["app b"]
+    assert not hall.places.any_wanted
+
+
+class Start:
+    """A launcher in a room."""
+
+    def __init__(self, room: Room, *, once: bool = False) -> None:
+        self.room = room
+        self.succession = Succession()
+        self.closer = Closer(
+            room.fleet, {"app": CloseConfig()}, room.watcher, room.clock, room.metrics, lambda _: False,
+            lambda *_: None, once=once,
+        )  # fmt: skip
+        self.launcher = Launcher(
+            room.fleet, self.closer, self.succession, Ignoring(room.clock, room.clock.time()),
+            room.registrar, room.scheduler, once=once,
+        )  # fmt: skip
+
+    def new(self, *files: tuple[str, bytes], age: float = 0.0, first: bool = False) -> list[Harvester]:
+        claims = []
+        for name, content in files:
+            self.room.write(name, content)
+            self.age(name, age)
+            opened = self.room.open(name)
+            claims.append((opened, self.room.entries.make(opened)))
+        self.launcher.launch(claims, fresh_inputs={"app"} if first else ())
+        return list(self.room.fleet.running.values())
+
+    def known(self, name: str, content: bytes, age: float = 0.0, former: str = "", **state: Any) -> list[Harvester]:
+        return self._known(name, content, age, former, prove=False, **state)
+
+    def known_perhaps(self, name: str, content: bytes, age: float = 0.0, **state: Any) -> list[Harvester]:
+        """One that goes on there if it is proven."""
+        return self._known(name, content, age, "", prove=True, **state)
+
+    def _known(
+        self, name: str, content: bytes, age: float, former: str, *, prove: bool, **state: Any
+    ) -> list[Harvester]:  # fmt: skip
+        self.room.write(name, content)
+        self.age(name, age)
+        opened = self.room.open(name)
+        entry = entry_of(self.room.path(name), **state)
+        self.launcher.launch([(opened, Claim(entry, former or entry.path, entry if prove else None))])
+        return list(self.room.fleet.running.values())
+
+    def age(self, name: str, age: float) -> None:
+        at = self.room.clock.time() - age
+        os.utime(self.room.path(name), (at, at))
+
+    def resting(self) -> list[str]:
+        """Files that are not open, and to which a write would be noticed."""
+        assert set(self.room.fleet.closed) == self.room.watches.files
+        return [os.path.basename(self.room.entries.asleep[key].path) for key in self.room.fleet.closed]
+
+
+@pytest.fixture
+def start(room: Room) -> Start:
+    return Start(room)
+
+
+def test_no_new_file_is_read_before_its_id_is_on_disk(start: Start) -> None:
+    (harvester,) = start.new(("app.log", b"one\n"))
+    start.room.scheduler.wake(harvester)
+    assert start.room.scheduler.next_ready() is None
+    start.room.books.confirm()
+    assert [each for each, _ in start.room.scheduler.released()] == [harvester]
+
+
+def test_one_save_serves_all_new_files(start: Start) -> None:
+    opened = start.new(("a.log", b"one\n"), ("b.log", b"one\n"))
+    assert start.room.books.saves == [[each.state.id for each in opened]]
+
+
+def test_a_known_file_does_not_wait_for_the_disk(start: Start) -> None:
+    (harvester,) = start.known("app.log", b"one\ntwo\n", position=4)
+    assert start.room.scheduler.next_ready() is harvester
+    assert (start.room.books.saves, harvester.offset) == ([], 4)
+    assert start.room.books.written["known"] == harvester.state
+
+
+def test_a_file_that_was_read_to_its_end_rests_without_being_opened(start: Start) -> None:
+    assert start.known("app.log", b"one\n", position=4) == []
+    assert start.resting() == ["app.log"]
+    assert start.room.metrics.harvesters_started == 0
+    assert start.room.books.written["known"].position == 4
+
+
+def test_a_file_that_is_to_be_deleted_is_opened_although_it_was_read(make_room: MakeRoom) -> None:
+    """The agent was restarted in its grace period, and only what is closed is deleted."""
+    start = Start(make_room(delete=DeleteConfig(enabled=True)))
+    assert len(start.known("app.log", b"one\n", position=4)) == 1
+
+
+def test_a_start_joins_what_a_rotation_parted(make_room: MakeRoom) -> None:
+    start = Start(make_room(parsers=(multiline(r"^\s"),)))
+    (new,) = start.known("app.log", b" ++\n", file_id="new")
+    old, _ = start.known("app.log.1", b"one\n +\n", continues_in="new")[::-1]
+    assert start.succession.waits_for(new) is old
+
+
+def test_an_empty_file_is_opened(start: Start) -> None:
+    assert len(start.known("app.log", b"")) == 1
+
+
+def test_so_does_a_compressed_file_that_was_read_to_its_end(make_room: MakeRoom) -> None:
+    start, content = Start(make_room(compression="auto")), gzip.compress(b"one\n")
+    assert start.known("app.log.gz", content, compressed=len(content)) == []
+    assert start.resting() == ["app.log.gz"]
+    assert len(start.known("more.log.gz", content, compressed=len(content) - 1)) == 1
+
+
+def test_tail_files_leaves_out_what_new_files_hold_at_the_first_scan(make_room: MakeRoom) -> None:
+    start = Start(make_room(tail_files=True))
+    assert start.new(("app.log", b"one\n"), first=True) == []
+    (state,) = start.room.entries.asleep.values()
+    assert (state.position, state.tail_hash) == (4, digest(b"one\n"))
+    assert start.room.books.written[state.id] == state
+
+
+def test_it_says_nothing_about_files_that_come_later_or_are_known(make_room: MakeRoom) -> None:
+    start = Start(make_room(tail_files=True))
+    (harvester,) = start.new(("app.log", b"one\n"), first=False)
+    assert harvester.offset == 0
+    assert len(start.known("known.log", b"one\n")) == 2
+
+
+def test_an_old_file_that_is_new_rests_at_its_end(make_room: MakeRoom) -> None:
+    start = Start(make_room(ignore_older=HOUR))
+    (young,) = start.new(("old.log", b"one\n"), age=2 * HOUR) or start.new(("young.log", b"one\n"))
+    assert young.offset == 0
+    assert start.resting() == ["old.log"]
+    (state,) = start.room.entries.asleep.values()
+    assert state.position == 4
+
+
+def test_an_old_file_that_is_known_rests_where_it_is(make_room: MakeRoom) -> None:
+    """What it holds and was not read is read when something is added."""
+    start = Start(make_room(ignore_older=HOUR))
+    assert start.known("app.log", b"one\ntwo\n", age=2 * HOUR, position=4) == []
+    (state,) = start.room.entries.asleep.values()
+    assert state.position == 4
+
+
+def test_an_old_compressed_file_counts_as_read(make_room: MakeRoom) -> None:
+    start, content = Start(make_room(ignore_older=HOUR, compression="auto")), gzip.compress(b"one\n")
+    assert start.new(("app.log.gz", content), age=2 * HOUR) == []
+    (state,) = start.room.entries.asleep.values()
+    assert state.compressed == len(content)
+
+
+def test_with_once_the_end_of_each_file_is_a_cut_that_is_saved_first(room: Room) -> None:
+    start = Start(room, once=True)
+    (known,) = start.known("app.log", b"one\ntw", position=4, cuts=(3,))
+    assert known.state.cuts == (3, 6)
+    assert room.books.saves == [["known"]]
+    assert room.books.written["known"].cuts == (3, 6)
+    assert room.scheduler.next_ready() is None
+
+
+def test_with_once_a_file_that_was_read_is_opened_and_has_no_cut(room: Room) -> None:
+    """It must be counted among those that were finished."""
+    (harvester,) = Start(room, once=True).known("app.log", b"one\n", position=4)
+    assert (harvester.state.cuts, harvester.finished) == ((), True)
+
+
+def test_with_once_a_compressed_file_has_no_cut(make_room: MakeRoom) -> None:
+    start = Start(make_room(compression="auto"), once=True)
+    (harvester,) = start.new(("app.log.gz", gzip.compress(b"one\ntw")))
+    assert harvester.state.cuts == ()
+
+
+def test_an_opened_file_is_closed_in_time(start: Start) -> None:
+    (harvester,) = start.new(("app.log", b"one\n"))
+    finish(harvester)
+    start.room.clock.advance(CloseConfig().on_state_change.inactive)
+    start.closer.step()
+    assert not start.room.fleet.running
+
+
+def test_a_new_file_is_no_heir_of_one_that_kept_its_path(make_room: MakeRoom) -> None:
+    start = Start(make_room(parsers=(multiline(r"^\s"),)))
+    (old,) = start.known("app.log", b"one\n +\n")
+    start.room.path("app.log").unlink()
+    start.new(("app.log", b" ++\n"))
+    assert old.state.continues_in is None
+
+
+def test_a_file_that_was_renamed_while_closed_is_followed_by_the_new_one_at_its_path(make_room: MakeRoom) -> None:
+    """The pair is saved together with the new file's id, before anything of that is sent."""
+    start = Start(make_room(parsers=(multiline(r"^\s"),)))
+    (old,) = start.known("app.log.1", b"one\n +\n", former=str(start.room.path("app.log")))
+    _, new = start.new(("app.log", b" ++\n"))
+    assert old.state.continues_in == new.state.id
+    assert start.room.books.saves == [[new.state.id, old.state.id]]
+    assert start.room.books.written["known"].continues_in == new.state.id
+    assert start.succession.waits_for(new) is old
+
+
+# One that may have changed since its entry was made.
+
+
+def test_a_file_without_more_is_opened_to_be_proven(start: Start) -> None:
+    (harvester,) = start.known_perhaps("app.log", b"one\n", position=4)
+    assert not harvester.is_proven
+    assert start.room.scheduler.next_ready() is harvester
+
+
+def test_nothing_of_it_is_noted_before(start: Start) -> None:
+    start.known_perhaps("app.log", b"one\ntwo\n", position=4)
+    assert start.room.books.written == {}
+
+
+def test_one_that_was_not_touched_since_rests(start: Start) -> None:
+    assert start.known_perhaps("app.log", b"one\n", position=4, seen=True) == []
+    assert start.resting() == ["app.log"]
+
+
+def test_one_that_was_not_touched_and_has_more_is_noted_and_read(start: Start) -> None:
+    (harvester,) = start.known_perhaps("app.log", b"one\ntwo\n", position=4, seen=True)
+    assert harvester.is_proven
+    assert start.room.books.written == {"known": harvester.state}
+
+
+def test_an_old_one_is_proven_when_it_is_read_and_not_taken_for_it_before(make_room: MakeRoom) -> None:
+    start = Start(make_room(ignore_older=HOUR))
+    room, lines = start.room, b"".join(b"%05d\n" % number for number in range(500))
+    room.write("app.log", lines)
+    state = entry_of(room.path("app.log"), len(lines))
+    room.write("app.log", lines.replace(b"00250", b"other"))
+    start.age("app.log", 2 * HOUR)
+    start.launcher.launch([(room.open("app.log"), Claim(state, state.path, state))])
+    assert (room.fleet.running, room.books.written) == ({}, {})
+    room.append("app.log", b"more\n")
+    claim = room.entries.claim(room.open("app.log"))
+    assert claim is not None
+    assert claim.was == state
+
+
+# One of which a read is refused.
+
+
+def refused_read(start: Start, name: str) -> Opened:
+    """Its descriptor cannot be read from."""
+    opened = start.room.open(name)
+    fd = os.open(start.room.path(name), os.O_WRONLY)
+    os.dup2(fd, opened.content.fd)
+    os.close(fd)
+    return opened
+
+
+def test_a_read_that_is_refused_is_handed_back_and_the_others_are_read(start: Start) -> None:
+    for name in ("a.log", "b.log", "c.log"):
+        start.room.write(name, b"one\ntwo\n")
+    bad, good = refused_read(start, "b.log"), [start.room.open("a.log"), start.room.open("c.log")]
+    entries = {opened.found.path: entry_of(Path(opened.found.path), 4, opened.found.path) for opened in (bad, *good)}
+    claims = {path: Claim(state, path, state) for path, state in entries.items()}
+    refused = start.launcher.launch([(opened, claims[opened.found.path]) for opened in (good[0], bad, good[1])])
+    assert [(opened, claim) for opened, claim, _ in refused] == [(bad, claims[bad.found.path])]
+    assert [harvester.state.path for harvester in start.room.fleet.running.values()] == [
+        opened.found.path for opened in good
+    ]

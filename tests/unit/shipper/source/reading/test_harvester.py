@@ -1,0 +1,144 @@
+from collections.abc import Callable
+from pathlib import Path
+
+from registry.state import FileState
+from shipper.source.identity.fingerprint import digest
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.heat import HOT_GAP, QUIET_AFTER, QUIET_GAP
+from shipper.testing import ManualClock
+from tests.builders import multiline
+
+OpenHarvester = Callable[..., Harvester]
+INDENTED = multiline(r"^\s")
+
+
+def append(harvester: Harvester, content: bytes) -> None:
+    with Path(harvester.state.path).open("ab") as file:
+        file.write(content)
+
+
+def test_what_is_read_is_tracked_and_noted_when_it_is_resolved(
+    open_harvester: OpenHarvester, noted: list[FileState], clock: ManualClock
+) -> None:
+    harvester = open_harvester(b"one\ntwo\n")
+    batch = harvester.read()
+    assert batch is not None
+    assert batch.messages.texts == ["one", "two"]
+    assert (batch.source.file_id, batch.time) == (harvester.state.id, clock.time())
+    assert (harvester.offset, harvester.state.position, noted) == (8, 0, [])
+    batch.resolve()
+    assert (noted[-1].position, noted[-1].updated, harvester.settled) == (8, clock.time(), True)
+
+
+def test_batches_that_are_resolved_out_of_turn_move_the_position_in_turn(
+    open_harvester: OpenHarvester, noted: list[FileState]
+) -> None:
+    harvester = open_harvester(b"one\n")
+    first = harvester.read()
+    append(harvester, b"two\n")
+    second = harvester.read()
+    assert first is not None
+    assert second is not None
+    second.resolve()
+    assert not noted
+    first.resolve()
+    assert noted[-1].position == 8
+
+
+def test_the_state_remembers_the_bytes_before_its_own_position(
+    open_harvester: OpenHarvester, noted: list[FileState]
+) -> None:
+    harvester = open_harvester(b"one\n")
+    first = harvester.read()
+    append(harvester, b"two\n")
+    second = harvester.read()
+    assert first is not None
+    assert second is not None
+    first.resolve()
+    after_first = noted[-1]
+    second.resolve()
+    assert after_first.tail_hash == digest(b"one\n")
+    assert noted[-1].tail_hash == digest(b"one\ntwo\n")
+    assert noted[-1].fingerprint == (8, digest(b"one\ntwo\n"))
+
+
+def test_a_message_that_is_ended_by_time_leaves_its_cut_until_it_is_acknowledged(
+    open_harvester: OpenHarvester, noted: list[FileState], clock: ManualClock
+) -> None:
+    harvester = open_harvester(b"one\n +\n", INDENTED)
+    nothing_yet = harvester.read()
+    assert nothing_yet is not None
+    nothing_yet.resolve()
+    assert harvester.message_deadline == clock.monotonic() + 5
+    assert not harvester.over
+    ended = harvester.end_message()
+    assert ended is not None
+    assert ended.messages.texts == ["one\n +"]
+    assert harvester.state.cuts == (7,)
+    ended.resolve()
+    assert (noted[-1].position, noted[-1].cuts) == (7, ())
+
+
+def test_a_second_reading_ends_the_message_at_the_cut(open_harvester: OpenHarvester) -> None:
+    harvester = open_harvester(b"one\n +\n ++\nnext\n", INDENTED, cuts=(7,))
+    first = harvester.read()
+    assert first is not None
+    assert first.messages.texts == ["one\n +"]
+
+
+def test_with_once_the_file_ends_at_the_size_it_had(open_harvester: OpenHarvester) -> None:
+    harvester = open_harvester(b"one\ntwo", INDENTED, once=True, cuts=(7,))
+    append(harvester, b" more\n")
+    batch = harvester.read()
+    assert batch is not None
+    assert batch.messages.texts == ["one", "two"]
+    assert harvester.finished
+    assert harvester.read() is None
+    assert harvester.message_deadline is None
+
+
+def test_without_once_a_file_is_never_finished(open_harvester: OpenHarvester) -> None:
+    harvester = open_harvester(b"one\n")
+    harvester.read()
+    assert not harvester.finished
+
+
+def write_and_read(harvester: Harvester, clock: ManualClock, *gaps: float) -> None:
+    for gap in gaps:
+        clock.advance(gap)
+        append(harvester, b"more\n")
+        harvester.read()
+
+
+def test_a_file_is_hot_while_data_comes_often(open_harvester: OpenHarvester, clock: ManualClock) -> None:
+    harvester = open_harvester(b"one\n")
+    write_and_read(harvester, clock, HOT_GAP * 0.5)
+    assert not harvester.heat.is_hot
+    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50)
+    assert harvester.heat.is_hot
+    clock.advance(QUIET_AFTER * 1.01)
+    assert not harvester.heat.is_hot
+
+
+def test_one_long_pause_does_not_make_a_busy_file_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
+    harvester = open_harvester(b"one\n")
+    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, 1.0)
+    assert harvester.heat.is_hot
+
+
+def test_a_file_that_becomes_slower_becomes_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
+    harvester = open_harvester(b"one\n")
+    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, *[QUIET_GAP * 1.2] * 50)
+    assert not harvester.heat.is_hot
+
+
+def test_what_was_read_is_known_beyond_what_became_messages(open_harvester: OpenHarvester) -> None:
+    harvester = open_harvester(b"one\ntw")
+    harvester.read()
+    assert (harvester.offset, harvester.read_to) == (4, 6)
+
+
+def test_its_text_tells_its_state(open_harvester: OpenHarvester) -> None:
+    harvester = open_harvester(b"one\n")
+    harvester.read()
+    assert repr(harvester) == f"<Harvester {harvester.state.path} id of app.log position=0 offset=4>"

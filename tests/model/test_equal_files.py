@@ -208,7 +208,7 @@ def test_a_deleted_file_that_looked_like_a_copy_is_shipped_all_the_same(lab: Lab
     lab.start()
     lab.until(lambda: len(lab.arrived) == 1)
     (lab.logs / "app.log.1").write_text("header\n")
-    look_around(lab, 3)
+    lab.until(lambda: lab.inode("app.log.1") in lab.opened_by_agent())
     (lab.logs / "app.log.1").unlink()
     lab.until(lambda: messages(lab) == ["header", "header"])
 

@@ -12,8 +12,8 @@ from typing import Any, get_args, get_origin
 
 import yaml
 
-from config.errors import ConfigError
 from config.shipper.model import ShipperConfig
+from config.yaml.errors import ConfigError
 from config.yaml.load import read
 from config.yaml.raw import RawMaps
 from config.yaml.report import Report, Spot, dotted

@@ -56,6 +56,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
+        self._models: dict[str, Any] = {}  # by the same name
 
     def section(self, model: Any) -> Schema:
         entries = dict(self._entries(model))
@@ -64,8 +65,9 @@ class _Writer:
         return _nested(entries)
 
     def _reference(self, model: Any) -> Schema:
-        # With its module: two models may have one name (a file's fingerprint, and the processor of that name).
-        name = f"{model.__module__}.{model.__name__}"
+        name = model.__name__
+        known = self._models.setdefault(name, model)
+        assert known is model, f"{model} has the name of {known}: one of the two definitions would replace the other"
         if name not in self.definitions:
             self.definitions[name] = {}  # it may refer to itself
             self.definitions[name] = self.section(model)

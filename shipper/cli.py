@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from config.errors import ConfigError
 from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
+from config.yaml.errors import ConfigError
 from config.yaml.load import load
 from config.yaml.permissions import check_permissions
 from registry.errors import RegistryError

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from config.errors import ConfigError
 from config.shipper.included import ConfigInputs, Content
 from config.shipper.model import ShipperConfig
+from config.yaml.errors import ConfigError
 from shipper.errors import StartError
 from shipper.long_lived import long_lived
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeAlias
 
-from config.errors import ConfigError
+from config.yaml.errors import ConfigError
 from spark_sink import commands
 
 INTERRUPTED = 130  # as a shell says it

@@ -1,6 +1,7 @@
 """The rules of the code, held against the code."""
 
 import ast
+import graphlib
 import re
 import shutil
 import subprocess
@@ -49,6 +50,15 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "pipeline": VALUES | {"output.base", "output.encode", "append_file"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks"},
+}
+
+# The same within the configuration. Its modules at the top level are the commands that show it, and know all of it.
+# The sink reads from the Kafka that the shipper writes to: it shares those options.
+MAY_IMPORT_WITHIN_CONFIG: dict[str, set[str]] = {
+    "text": set(),
+    "yaml": {"text"},
+    "shipper": {"text", "yaml"},
+    "sink": {"text", "yaml", "shipper"},
 }
 
 # Outermost frames: what gets here was foreseen by nobody, and somebody must hear of it.
@@ -106,17 +116,46 @@ def test_packages_import_only_from_lower_ranks(package: str) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_SHIPPER)
-def test_within_the_shipper_nobody_looks_back(part: str) -> None:
-    files = modules(f"shipper/{part}") or [ROOT / "shipper" / f"{part}.py"]
-    allowed = [f"shipper.{name}" for name in (part, *MAY_IMPORT_WITHIN_SHIPPER[part])]
-    found = [
+def imports_of_higher_ranks(package: str, part: str, may_import: set[str]) -> list[str]:
+    files = modules(f"{package}/{part}") or [ROOT / package / f"{part}.py"]
+    allowed = [f"{package}.{name}" for name in (part, *may_import)]
+    return [
         f"{name_of(path)} imports {module}"
         for path in files
         for module in imports(path)
-        if covers("shipper", module) and not any(covers(name, module) for name in allowed)
+        if covers(package, module) and not any(covers(name, module) for name in allowed)
     ]
-    assert found == []
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_SHIPPER)
+def test_within_the_shipper_nobody_looks_back(part: str) -> None:
+    assert imports_of_higher_ranks("shipper", part, MAY_IMPORT_WITHIN_SHIPPER[part]) == []
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_CONFIG)
+def test_within_the_configuration_imports_point_to_lower_ranks(part: str) -> None:
+    assert imports_of_higher_ranks("config", part, MAY_IMPORT_WITHIN_CONFIG[part]) == []
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("package", ["config", "registry", "spark_sink"])
+def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
+    paths = {module_name(path): path for path in modules(package)}
+    graph = {
+        name: {
+            imported if imported in paths else imported.rpartition(".")[0]
+            for imported in imports(path)
+            if covers(package, imported)
+        }
+        for name, path in paths.items()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 def test_what_is_shipped_for_tests_is_used_by_tests_only() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from config.checks import Finding
+from config.text.checks import Finding
 from config.text.patterns import parse_pattern
 
 BOUNDS = ("lt", "lte", "gt", "gte")

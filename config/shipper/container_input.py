@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from config.checks import Finding
 from config.shipper.container_parser import ContainerConfig, ContainerStream, one_stream
 from config.shipper.flat_inputs import LogInput
 from config.shipper.inputs import InputType
 from config.shipper.parsers import ParserConfig
+from config.text.checks import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.checks import Finding
+from config.text.checks import Finding
 
 ContainerFormat = Literal["auto", "docker", "json-file", "cri"]
 ContainerStream = Literal["all", "stdout", "stderr"]

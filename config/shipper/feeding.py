@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from config.checks import Finding
 from config.shipper.inputs import InputConfig, ScannerConfig
 from config.text import globs
+from config.text.checks import Finding
 from config.text.patterns import searcher
 
 _MAGIC = re.compile(r"[*?\[\\]")

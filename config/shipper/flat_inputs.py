@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.checks import Finding, not_blank, without_blanks
 from config.shipper import filebeat
 from config.shipper.every_input import EveryInput
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
@@ -25,6 +24,7 @@ from config.shipper.inputs import (
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import JsonSection, NdjsonConfig
 from config.shipper.parsers import ParserConfig
+from config.text.checks import Finding, not_blank, without_blanks
 from config.text.encodings import check_terminator
 from config.text.patterns import Pattern
 from config.text.units import Duration, DurationOrNever, Size

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
-from config.checks import Finding, not_blank
-from config.errors import ConfigError, Problem
+from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 from config.yaml import document
 from config.yaml.composing import Budget
+from config.yaml.errors import ConfigError, Problem
 from config.yaml.regular_file import read_bytes
 from config.yaml.tree import Entry, Listing, Node, Scalar, Table, as_listing, is_null
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
-from config.checks import Finding, not_blank, without_blanks
 from config.shipper import filebeat
 from config.shipper.container_parser import ContainerConfig
 from config.shipper.every_input import EveryInput
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
 from config.shipper.parsers import PARSERS, ParserConfig
+from config.text.checks import Finding, not_blank, without_blanks
 from config.text.encodings import check_terminator
 from config.text.patterns import Pattern
 from config.text.units import Duration, DurationOrNever, Size, readable_duration
@@ -31,7 +31,7 @@ def parse_compression(text: str) -> Compression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FingerprintConfig:
+class ScannerFingerprintConfig:
     enabled: bool = field(default=True, metadata={"doc": "Must stay true where `file_identity.fingerprint` is used."})
     offset: Size = field(default=0, metadata={"doc": "Where the bytes begin that `file_identity.fingerprint` takes."})
     length: Size = field(default=1024, metadata={"doc": "How many there are; a shorter file waits.", "min": 64})
@@ -52,7 +52,7 @@ class ScannerConfig:
     )
     symlinks: bool = field(default=False, metadata={"doc": "Whether symbolic links are followed."})
     recursive_glob: bool = field(default=True, metadata={"doc": "Whether `**` stands for directories at any depth."})
-    fingerprint: FingerprintConfig = field(default_factory=FingerprintConfig)
+    fingerprint: ScannerFingerprintConfig = field(default_factory=ScannerFingerprintConfig)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from config.checks import Finding, not_empty
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
 from config.shipper.kafka_parts import BackoffConfig, HeaderConfig, MetadataConfig, PartitionConfig
 from config.shipper.kafka_security import KerberosConfig, SaslConfig, SslConfig
 from config.shipper.queues import QueueConfig
+from config.text.checks import Finding, not_empty
 from config.text.units import Duration, Size
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.checks import Finding, not_blank
+from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 
 _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from config.checks import Finding, not_blank
 from config.shipper import filebeat, included
 from config.shipper.container_input import ContainerInput
 from config.shipper.feeding import feeds_itself
@@ -17,12 +16,12 @@ from config.shipper.included import ConfigInputs
 from config.shipper.inputs import (
     CloseConfig,
     DeleteConfig,
-    FingerprintConfig,
     InputConfig,
     ProspectorConfig,
     ReaderCloseConfig,
     RemovedCloseConfig,
     ScannerConfig,
+    ScannerFingerprintConfig,
     StateChangeConfig,
 )
 from config.shipper.logs import LoggingConfig
@@ -40,6 +39,7 @@ from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
 from config.shipper.queues import MemQueue, QueueConfig
+from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 from config.yaml.load import Reading
 from config.yaml.schema import Kinds
@@ -52,7 +52,6 @@ __all__ = [
     "DeleteConfig",
     "FileIdentityConfig",
     "FileOutput",
-    "FingerprintConfig",
     "InputConfig",
     "KafkaOutput",
     "LoggingConfig",
@@ -68,6 +67,7 @@ __all__ = [
     "RemovedCloseConfig",
     "SaslConfig",
     "ScannerConfig",
+    "ScannerFingerprintConfig",
     "ShipperConfig",
     "SslConfig",
     "StateChangeConfig",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from config.checks import Finding
+from config.text.checks import Finding
 from config.text.patterns import Pattern
 from config.text.units import Duration
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.checks import Finding, not_empty
 from config.shipper import filebeat
+from config.text.checks import Finding, not_empty
 from config.text.patterns import Pattern
 
 _TAKEN = ("@timestamp", "@metadata", "message")

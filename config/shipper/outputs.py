@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from config.checks import Finding, not_blank
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
 from config.shipper.kafka import KafkaOutput
 from config.shipper.kafka_parts import BackoffConfig
 from config.shipper.kafka_security import SaslConfig, SslConfig
+from config.text.checks import Finding, not_blank
 
 __all__ = ["BackoffConfig", "ConsoleOutput", "FileOutput", "KafkaOutput", "OutputConfig", "SaslConfig", "SslConfig"]
 

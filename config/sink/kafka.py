@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from config.checks import Finding
 from config.shipper.kafka import addresses
 from config.shipper.kafka_security import SaslConfig
 from config.sink.security import SourceSslConfig
+from config.text.checks import Finding
 from config.text.units import Duration
 
 Raw = dict[str, str | int | float | bool]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.checks import Finding
 from config.sink.times import DAY, HOUR, Span, readable_span
+from config.text.checks import Finding
 from config.text.units import Size
 
 _SAFE = 7 * DAY  # what Delta itself insists on

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from config.checks import Finding
 from config.sink.bounds import Offsets, Start, Stop, goes_with, group, in_order, start_offsets, stop_offsets, within
 from config.sink.kafka import KafkaSource, Raw
 from config.sink.maintenance import MaintenanceConfig
@@ -24,6 +23,7 @@ from config.sink.paths import Place, base_is_fixed, collisions, normal, normal_p
 from config.sink.tables import ColumnConfig, TableConfig, clustering, columns_agree
 from config.sink.times import Timestamp
 from config.sink.views import ViewConfig, views_agree
+from config.text.checks import Finding
 from config.text.units import Duration
 
 _MAX_DELAY = 900.0

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.checks import Finding, not_blank
 from config.shipper.logs import LoggingConfig, LogMetricsConfig
 from config.sink.kafka import Raw
 from config.sink.tables import fixed_path
 from config.sink.times import DAY, HOUR, Span
+from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 
 LostOffsets = Literal["fail", "continue"]

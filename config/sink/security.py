@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from config.checks import Finding
 from config.shipper.kafka_security import SslConfig
+from config.text.checks import Finding
 
 _JAVA: dict[str, Any] = {
     "doc": "Accepted and not used: Java chooses.",

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.checks import Finding, not_blank
 from config.sink.kafka import Raw
 from config.sink.template import Template, parse_template
+from config.text.checks import Finding, not_blank
 
 # What every table of lines has (spark_sink.schema.LINES; a test holds the two together).
 BUILT_IN = (

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.checks import Finding, not_blank
 from config.sink.tables import fixed_path, identifier, identifiers
+from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Literal
 
-from config.checks import Finding
+from config.text.checks import Finding
 from config.text.encoding_names import MARKED, OF_CODEC, USELESS
 
 LineTerminator = Literal[

@@ -7,7 +7,7 @@ given to all. Nothing may be reported of it, or each would have to be told of at
 from collections.abc import Callable
 from typing import Any
 
-from config.errors import Place
+from config.yaml.errors import Place
 from config.yaml.report import Report, Spot
 
 Read = Callable[[Any, Spot, Report], Any]  # model, spot, report -> the value of an empty section

@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from config.errors import ConfigError, Place, Problem
 from config.yaml import scalars
+from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.report import dotted, given_twice
 from config.yaml.tree import Entry, Listing, Node, Scalar, Table
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from config.errors import ConfigError, Place, Problem
 from config.yaml.composing import OVERRIDE, Budget, Composer
+from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.regular_file import read_bytes
 from config.yaml.tree import Entry, Listing, Scalar, Table, is_null
 

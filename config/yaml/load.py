@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from config.errors import ConfigError, Problem
 from config.yaml import document
 from config.yaml.composing import OVERRIDE
+from config.yaml.errors import ConfigError, Problem
 from config.yaml.report import FAILED, Report, Spot
 from config.yaml.tree import Node, Table
 from config.yaml.variables import Variables

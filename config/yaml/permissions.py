@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from config.errors import ConfigError, Problem
+from config.yaml.errors import ConfigError, Problem
 
 
 def check_permissions(file: Path) -> None:

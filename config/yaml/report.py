@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from config.errors import Place, Problem
+from config.yaml.errors import Place, Problem
 from config.yaml.tree import Clash, Node, Table
 
 FAILED: Final = object()  # a value with a problem, and whatever holds one

@@ -11,7 +11,7 @@ A list's items have their indices as names, for whoever overrides one of them: `
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from config.errors import Place
+from config.yaml.errors import Place
 
 
 @dataclass(frozen=True, slots=True)

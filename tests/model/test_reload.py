@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError, Problem
 from config.shipper.model import CloseConfig, ProspectorConfig, QueueConfig, ReaderCloseConfig, ScannerConfig
 from config.shipper.queues import MemQueue
+from config.yaml.errors import ConfigError, Problem
 from shipper.errors import StartError
 from tests.builders import multiline
 from tests.model.reloading import ReloadingLab

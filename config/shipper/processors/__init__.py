@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.checks import Finding
 from config.shipper import filebeat
 from config.shipper.conditions import ConditionConfig
 from config.shipper.processors import changing, decoding, metadata, parsing
 from config.shipper.processors.base import ProcessorConfig
 from config.shipper.processors.dns import DnsConfig
+from config.text.checks import Finding
 from config.yaml.schema import Named
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]

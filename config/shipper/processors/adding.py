@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.checks import Finding, not_blank, without_blanks
 from config.shipper.conditions import flat
 from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, KEPT_FIELDS, ProcessorConfig
+from config.text.checks import Finding, not_blank, without_blanks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

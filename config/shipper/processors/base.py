@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from config.checks import Finding
 from config.shipper.conditions import ConditionConfig
+from config.text.checks import Finding
 
 # What the sink tells repeats by: an event keeps these whatever a processor says.
 KEPT_FIELDS = ("log.offset", "log.length", "log.file.id")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.checks import Finding, not_blank, without_blanks
 from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 from config.shipper.processors.deriving import (
     CommunityIdConfig,
@@ -12,6 +11,7 @@ from config.shipper.processors.deriving import (
     FingerprintConfig,
     RegisteredDomainConfig,
 )
+from config.text.checks import Finding, not_blank, without_blanks
 from config.text.units import Size
 
 

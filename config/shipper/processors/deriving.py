@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.checks import Finding, not_blank, without_blanks
 from config.shipper.processors.base import IGNORE_MISSING, ProcessorConfig
+from config.text.checks import Finding, not_blank, without_blanks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from config.checks import Finding, not_blank
 from config.shipper.processors.base import ProcessorConfig
+from config.text.checks import Finding, not_blank
 from config.text.patterns import Pattern
 from config.text.units import Duration, parse_duration
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.checks import Finding, not_blank, not_empty, without_blanks
 from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, kept
+from config.text.checks import Finding, not_blank, not_empty, without_blanks
 from config.text.patterns import parse_pattern
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}

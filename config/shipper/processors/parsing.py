@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.checks import Finding, not_blank, not_empty
 from config.shipper.processors.base import ProcessorConfig
 from config.shipper.processors.secrets import DEFAULT, PATTERNS, parse_secret
 from config.shipper.processors.times import SyslogProcessorConfig, TimestampConfig
+from config.text.checks import Finding, not_blank, not_empty
 from config.text.grok import parse_expression
 from config.text.tokenizer import parse_tokenizer
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.checks import Finding, not_blank
 from config.shipper.processors.base import ProcessorConfig
+from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 from config.yaml.schema import Named
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.checks import Finding, not_blank, not_empty
 from config.shipper.conditions import flat
 from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from config.text.checks import Finding, not_blank, not_empty
 from config.text.patterns import Pattern
 from config.text.units import Size
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol, TypeVar, overload
 
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.model import ShipperConfig
+from config.yaml.errors import ConfigError
 from config.yaml.load import load
 
 WHOLE = """\

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 import yaml
 
-from config.errors import ConfigError
 from config.export import MASK, export, masked
+from config.yaml.errors import ConfigError
 from tests.unit.config.conftest import Lab, Load
 
 

@@ -82,7 +82,7 @@ def test_what_is_a_mistake_by_itself_it_marks(more: str, lab: Lab) -> None:
 def test_the_options_of_each_are_its_own(named: Named) -> None:
     definitions = schema()["$defs"]
     for model in named.models.values():
-        described = definitions[f"{model.__module__}.{model.__name__}"]["properties"]
+        described = definitions[model.__name__]["properties"]
         assert {key for option in options(model) for key in option.keys} <= described.keys(), model
 
 

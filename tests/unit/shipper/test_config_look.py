@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError, Problem
 from config.shipper.included import ConfigInputs
 from config.shipper.model import ConsoleOutput, OutputConfig, ShipperConfig
+from config.yaml.errors import ConfigError, Problem
 from shipper.config_look import Contents, Look, Seen, on_a_thread
 from tests.builders import input_config
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.model import ConsoleOutput, KafkaOutput, ShipperConfig, SslConfig
+from config.yaml.errors import ConfigError
 from config.yaml.load import load
 
 FOLDER = Path(__file__).parents[1] / "filebeat"

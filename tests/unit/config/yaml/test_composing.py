@@ -2,9 +2,9 @@
 
 import pytest
 
-from config.errors import ConfigError, Problem
 from config.yaml.composing import MAX_DEPTH, MAX_VALUES, Budget, Composer
 from config.yaml.document import parse
+from config.yaml.errors import ConfigError, Problem
 from config.yaml.tree import Entry, Listing, Node, Scalar, Table
 from tests.unit.config.conftest import narrowed
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError, Place, Problem
 from config.yaml.composing import Budget
 from config.yaml.document import override, parse, read, read_all, read_list
+from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.tree import Entry, Listing, Scalar, Table
 from tests.unit.config.conftest import narrowed
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from config.checks import Finding
-from config.errors import ConfigError
+from config.text.checks import Finding
 from config.text.units import Duration, Size
+from config.yaml.errors import ConfigError
 from config.yaml.load import load
 from config.yaml.schema import Kinds, Named
 from tests.unit.config.conftest import Lab, Load

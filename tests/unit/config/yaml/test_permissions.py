@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
+from config.yaml.errors import ConfigError
 from config.yaml.permissions import check_permissions, wrong
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
+from config.yaml.errors import ConfigError
 from config.yaml.regular_file import MAX_BYTES, read_bytes
 
 

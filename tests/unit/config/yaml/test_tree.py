@@ -1,6 +1,6 @@
 import pytest
 
-from config.errors import Place
+from config.yaml.errors import Place
 from config.yaml.tree import Entry, Listing, Node, Scalar, Table, as_listing, is_null
 from tests.unit.config.conftest import narrowed
 

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from config.checks import Finding
-from config.errors import ConfigError
 from config.shipper.processors.changing import MODELS
 from config.shipper.processors.moving import DropFieldsConfig, RenameConfig
+from config.text.checks import Finding
+from config.yaml.errors import ConfigError
 from config.yaml.schema import options
 from tests.processing import section
 

@@ -1,8 +1,8 @@
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.conditions import ConditionConfig
 from config.shipper.processors.moving import DropEventConfig
+from config.yaml.errors import ConfigError
 from tests.processing import section
 
 NO_BOUND = "must be a bound of a field, as in 'http.response.code.gte: 400'; bounds are lt, lte, gt, gte"

@@ -2,7 +2,6 @@
 
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.processors import ProcessorConfig
 from config.shipper.processors.decoding import (
     DecodeBase64FieldConfig,
@@ -12,6 +11,7 @@ from config.shipper.processors.decoding import (
     OneFieldConfig,
 )
 from config.shipper.processors.deriving import CommunityIdConfig, FingerprintConfig, FlowFieldsConfig
+from config.yaml.errors import ConfigError
 from tests.processing import section
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.processors import Branch
 from config.shipper.processors.adding import AddTagsConfig
 from config.shipper.processors.moving import DropEventConfig
+from config.yaml.errors import ConfigError
 from tests.processing import section
 
 

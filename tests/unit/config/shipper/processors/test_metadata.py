@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.model import ShipperConfig
 from config.shipper.processors.dns import Nameserver, nameserver
+from config.yaml.errors import ConfigError
 from config.yaml.load import load
 
 WHOLE = """\

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.processors.parsing import DissectConfig, GrokConfig, RedactConfig
 from config.shipper.processors.secrets import DEFAULT
+from config.yaml.errors import ConfigError
 from tests.processing import section
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from config.errors import ConfigError
 from config.shipper.processors.times import SyslogProcessorConfig, TimestampConfig
+from config.yaml.errors import ConfigError
 from tests.processing import section
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.shipper.model import FileIdentityConfig, FingerprintConfig, ProspectorConfig, ScannerConfig
+from config.shipper.model import FileIdentityConfig, ProspectorConfig, ScannerConfig, ScannerFingerprintConfig
 from registry.state import FileState
 from shipper.source.discovery.scanner import FileKey, Found
 from shipper.source.discovery.survey import Wanted
@@ -127,7 +127,7 @@ def test_a_missing_marker_file_is_told(make_room: MakeRoom) -> None:
 
 
 def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: MakeRoom) -> None:
-    scanner = ScannerConfig(fingerprint=FingerprintConfig(length=64))
+    scanner = ScannerConfig(fingerprint=ScannerFingerprintConfig(length=64))
     door = Door(
         make_room(
             file_identity=FileIdentityConfig(name="fingerprint", length=64),

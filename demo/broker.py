@@ -18,9 +18,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from demo.broker_config import log4j, server_properties
+from demo.jars import broker_class_path
 from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
-from spark_sink.jars import broker_class_path
 from spark_sink.java import find_java
 
 # It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.

@@ -60,10 +60,6 @@ def spark_set(cache: Path | None = None) -> JarSet:
     return JarSet("Delta and Kafka connector for Spark", directory, versions.SPARK_PACKAGES, versions.SPARK_EXCLUDES)
 
 
-def broker_set(cache: Path | None = None) -> JarSet:
-    return JarSet("Kafka broker", (cache or cache_directory()) / "broker", versions.BROKER_PACKAGES)
-
-
 def session_options(cache: Path | None = None) -> dict[str, str]:
     """The Spark options that bring Delta and the Kafka connector into a session that this process starts.
 
@@ -101,14 +97,6 @@ def _class_archive(cache: Path | None = None) -> ClassArchive:
 def _archived(cache: Path | None = None) -> tuple[Path, ...]:
     """What the archive is made of: our jars, and the directory of Spark's."""
     return (*not_in_spark(spark_set(cache).jars()), spark_home() / "jars")
-
-
-def broker_class_path(cache: Path | None = None) -> str:
-    """The class path of the broker, Spark's Scala library included. Raises JarsMissing."""
-    jars = broker_set(cache).jars()
-    if not jars:
-        raise JarsMissing("the jars of the Kafka broker are not in the cache: run script/bootstrap")
-    return os.pathsep.join(map(str, (*jars, *sorted((spark_home() / "jars").glob("scala-library-*.jar")))))
 
 
 def spark_home() -> Path:
@@ -191,8 +179,9 @@ def _say(text: str) -> None:
     print(text, flush=True)  # noqa: T201 - this module is a command
 
 
-def main() -> int:
-    missing = [each for each in (spark_set(), broker_set()) if not each.complete]
+def install(*others: JarSet) -> int:
+    """Fetch Spark's set and `others` as far as they are missing, then make the class archive. Returns the exit code."""
+    missing = [jar_set for jar_set in (spark_set(), *others) if not jar_set.complete]
     if missing and (code := _fetch(missing)):
         return code
     try:
@@ -230,4 +219,4 @@ def _fetch(missing: Sequence[JarSet]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(install())

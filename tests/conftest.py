@@ -11,8 +11,8 @@ from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from demo.broker import Broker
+from demo.jars import broker_set
 from shipper.testing import ManualClock
-from spark_sink.jars import broker_set
 from spark_sink.jvm import Garbage, jvm
 from spark_sink.session import open_session
 from tests.java import FIRST_COMPILER

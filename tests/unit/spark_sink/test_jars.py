@@ -1,14 +1,11 @@
-import os
 import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from spark_sink import versions
 from spark_sink.cache import cache_directory
-from spark_sink.jars import JarSet, JarsMissing, broker_class_path, broker_set, reasons, session_options, spark_set
+from spark_sink.jars import JarSet, reasons, session_options, spark_set
 
 ROOT = Path(__file__).parents[3]
 
@@ -22,7 +19,7 @@ def fill(wanted: JarSet, *jars: str) -> None:
 
 
 def test_a_set_without_its_mark_is_not_complete_and_has_no_jars(tmp_path: Path) -> None:
-    wanted = broker_set(tmp_path)
+    wanted = spark_set(tmp_path)
     fill(wanted, "group_a-1.jar")
     assert [jar.name for jar in wanted.jars()] == ["group_a-1.jar"]
     (wanted.directory / "complete").unlink()
@@ -54,18 +51,6 @@ def test_without_a_cache_spark_resolves_the_packages_into_it(tmp_path: Path) -> 
     assert options["spark.jars.packages"] == f"{versions.DELTA},{versions.KAFKA_CONNECTOR}"
     assert options["spark.jars.ivy"] == str(tmp_path / "spark")
     assert "spark.driver.extraClassPath" not in options
-
-
-def test_the_broker_gets_its_jars_and_the_scala_library_of_spark(tmp_path: Path) -> None:
-    fill(broker_set(tmp_path), "org.apache.kafka_kafka_2.13-4.jar")
-    first, scala = broker_class_path(tmp_path).split(os.pathsep)
-    assert first.endswith("broker/jars/org.apache.kafka_kafka_2.13-4.jar")
-    assert Path(scala).name.startswith("scala-library-2.13")
-
-
-def test_without_the_jars_of_the_broker_the_error_says_how_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(JarsMissing, match="run script/bootstrap"):
-        broker_class_path(tmp_path)
 
 
 def test_of_the_resolvers_report_the_lines_that_tell_why_are_shown() -> None:

@@ -1,0 +1,35 @@
+"""The jars of the Kafka broker that the demo, the benchmark and the tests start; the product needs none of them.
+
+python -m demo.jars         fetches what is missing of the sink's jars and the broker's, as script/bootstrap does
+"""
+
+import os
+from pathlib import Path
+
+from spark_sink.cache import cache_directory
+from spark_sink.jars import JarSet, JarsMissing, install, spark_home
+
+BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
+# The broker's own log4j-core is 2.25.4, and it brings slf4j 1.7: the binding has to fit both.
+LOG_BINDING = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
+LOG = "org.apache.logging.log4j:log4j-core:2.25.4"
+PACKAGES = (BROKER, LOG_BINDING, LOG)
+
+
+def broker_set(cache: Path | None = None) -> JarSet:
+    return JarSet("Kafka broker", (cache or cache_directory()) / "broker", PACKAGES)
+
+
+def broker_class_path(cache: Path | None = None) -> str:
+    """Return the broker's class path. Raises JarsMissing.
+
+    Spark's resolver leaves out `scala-library`, so the broker uses Spark's own copy (2.13).
+    """
+    jars = broker_set(cache).jars()
+    if not jars:
+        raise JarsMissing("the jars of the Kafka broker are not in the cache: run script/bootstrap")
+    return os.pathsep.join(map(str, (*jars, *sorted((spark_home() / "jars").glob("scala-library-*.jar")))))
+
+
+if __name__ == "__main__":
+    raise SystemExit(install(broker_set()))

@@ -1,4 +1,4 @@
-"""What the wheel has: the packages of the product, whole, and nothing that only the demo, the benchmark or the tests use."""
+"""What the wheel has: the packages of the product, whole, and nothing of the demo, the benchmark or the tests."""
 
 import fnmatch
 import tomllib

@@ -23,10 +23,10 @@ from pyspark.sql.streaming.listener import (
 from config.sink.model import SinkConfig
 from config.yaml.load import load
 from spark_sink.kafka import source
-from spark_sink.layout import of_lines, prepare
-from spark_sink.session import open_session
-from spark_sink.tables import Table
-from spark_sink.transform import Transform, fenced
+from spark_sink.platform.session import open_session
+from spark_sink.records.transform import Transform, fenced
+from spark_sink.storage.layout import of_lines, prepare
+from spark_sink.storage.tables import Table
 
 # The typed columns as anybody would write them: no VARIANT, no look at whether all of it fits.
 RECORD = (

@@ -23,8 +23,8 @@ from demo.programs import DemoFailed
 from demo.screen import Screen
 from demo.site import Site
 from demo.story import Story
-from spark_sink.jars import JarsMissing
-from spark_sink.java import NoJava
+from spark_sink.platform.jars import JarsMissing
+from spark_sink.platform.java import NoJava
 
 EXPECTED = (DemoFailed, BrokerFailed, KafkaException, JarsMissing, NoJava)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -21,7 +21,7 @@ from demo.broker_config import log4j, server_properties
 from demo.jars import broker_class_path
 from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
-from spark_sink.java import find_java
+from spark_sink.platform.java import find_java
 
 # It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")

@@ -14,7 +14,7 @@ from config.sink.model import SinkConfig
 from config.yaml.load import load
 from demo.compare import Arrived
 from demo.site import Site
-from spark_sink.session import open_session
+from spark_sink.platform.session import open_session
 
 MESSAGES = """
 SELECT CAST(variant_get(doc, '$.log.file.device_id', 'string') AS BIGINT) AS device,

@@ -83,8 +83,8 @@ def _with_spark(options: argparse.Namespace, work: Work) -> int:
         print("pyspark is not installed: pip install '.[sink]' in the project's directory", file=sys.stderr)  # noqa: T201
         return 1
     from spark_sink.errors import SinkError
-    from spark_sink.jars import JarsMissing
-    from spark_sink.java import NoJava
+    from spark_sink.platform.jars import JarsMissing
+    from spark_sink.platform.java import NoJava
 
     text = config.logging.format == "text" or (config.logging.format == "auto" and sys.stderr.isatty())
     report = Report(text, config.logging.level)

@@ -117,8 +117,8 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"JAVA_GATEWAY_EXITED|Java gateway process exited",
         "Java did not start, and the lines above say why. Unresolved dependencies are jars that could not be fetched: "
-        "fill SHIPPER_CACHE where there is a network (python -m spark_sink.jars), and copy it here. Else look at "
-        "spark.driver.memory and spark.driver.extraJavaOptions",
+        "fill SHIPPER_CACHE where there is a network (python -m spark_sink.platform.jars), and copy it here. Else look "
+        "at spark.driver.memory and spark.driver.extraJavaOptions",
     ),
     (r"OutOfMemoryError", "the JVM has too little memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
 )

@@ -17,9 +17,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from config.sink.model import SinkConfig
-from spark_sink import guard
-from spark_sink.batches import Batches
-from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.kafka import bounds, source, start, topics
 from spark_sink.kafka.admin import Admin
@@ -27,13 +24,16 @@ from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.group import Group
 from spark_sink.kafka.offsets import Partition
 from spark_sink.kafka.start import Start
+from spark_sink.landing import guard
 from spark_sink.landing.batch import Landed, Lander
+from spark_sink.landing.batch_handler import Batches
 from spark_sink.landing.opening import Opening
 from spark_sink.monitor.http import MonitorServer
-from spark_sink.progress import QUERY, Progress
+from spark_sink.monitor.progress import QUERY, Progress
+from spark_sink.platform.session import open_session
+from spark_sink.platform.stop_signals import StopSignals
 from spark_sink.report import Report
-from spark_sink.session import open_session
-from spark_sink.stop import StopSignals
+from spark_sink.storage.checkpoint import NONE, Checkpoint
 from spark_sink.views.views import Views
 
 LOOK_SECONDS = 0.2  # between two looks at the stop signal

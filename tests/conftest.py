@@ -13,8 +13,8 @@ from config.sink.tables import TableConfig
 from demo.broker import Broker
 from demo.jars import broker_set
 from shipper.testing import ManualClock
-from spark_sink.jvm import Garbage, jvm
-from spark_sink.session import open_session
+from spark_sink.platform.jvm import Garbage, jvm
+from spark_sink.platform.session import open_session
 from tests.java import FIRST_COMPILER
 from tests.lab import Lab
 from tests.short_reads import LogOnDisk

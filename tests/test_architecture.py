@@ -61,6 +61,22 @@ MAY_IMPORT_WITHIN_CONFIG: dict[str, set[str]] = {
     "sink": {"text", "yaml", "shipper"},
 }
 
+# And within the sink. Modules at its top level that are not named are the composition (job, commands, __main__).
+MAY_IMPORT_WITHIN_SINK = {
+    "errors": set(),
+    "report": set(),
+    "platform": {"errors"},
+    "records": {"errors", "platform"},
+    "storage": {"errors", "platform", "records"},
+    "kafka": {"errors", "platform"},
+    "views": {"errors", "report", "platform", "records", "storage"},
+    "landing": {"errors", "platform", "records", "storage", "kafka"},
+    "monitor": {"errors", "report", "kafka", "landing", "views.progress"},
+    "maintenance": {"errors", "report", "platform", "records", "storage", "kafka", "landing"},
+}
+# A command of its own that runs the whole sink, so that Java learns which classes it needs.
+SINK_PROGRAMS = {"spark_sink/platform/class_training.py"}
+
 # Outermost frames: what gets here was foreseen by nobody, and somebody must hear of it.
 BROAD_EXCEPTS = {
     (
@@ -156,6 +172,20 @@ def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_SINK)
+def test_within_the_sink_imports_only_point_to_lower_ranks(part: str) -> None:
+    files = modules(f"spark_sink/{part}") or [ROOT / "spark_sink" / f"{part}.py"]
+    allowed = [f"spark_sink.{name}" for name in (part, *MAY_IMPORT_WITHIN_SINK[part])]
+    looking_back = [
+        f"{name_of(path)} imports {module}"
+        for path in files
+        if name_of(path) not in SINK_PROGRAMS
+        for module in imports(path)
+        if covers("spark_sink", module) and not any(covers(name, module) for name in allowed)
+    ]
+    assert looking_back == []
 
 
 def test_what_is_shipped_for_tests_is_used_by_tests_only() -> None:

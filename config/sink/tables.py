@@ -9,7 +9,7 @@ from config.sink.kafka import Raw
 from config.sink.template import Template, parse_template
 from config.text.checks import Finding, not_blank
 
-# What every table of lines has (spark_sink.schema.LINES; a test holds the two together).
+# What every table of lines has (spark_sink.records.schema.LINES; a test holds the two together).
 BUILT_IN = (
     *("ts", "date", "message", "host", "path", "file_id", "offset", "length", "flags", "tags", "fields", "doc"),
     *("topic", "partition", "kafka_offset", "kafka_ts"),

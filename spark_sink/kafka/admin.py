@@ -11,8 +11,8 @@ from typing import Any, Self, TypeVar
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, translate
-from spark_sink.jvm import java_class
 from spark_sink.kafka.offsets import Offsets, Partition
+from spark_sink.platform.jvm import java_class
 
 ANSWER_SECONDS = 20.0
 Answer = TypeVar("Answer")

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from spark_sink.kafka.offsets import Partition
 from spark_sink.landing.marks import File, Marks
 from spark_sink.landing.repeats import note_rows
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 
 
 def adopt(marks: Marks, lines: Sequence[Table], ends: Mapping[Partition, int], at: float) -> list[tuple[str, File]]:

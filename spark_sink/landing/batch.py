@@ -21,20 +21,20 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from spark_sink.guard import check_unknown, check_version
-from spark_sink.jvm import Garbage
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offsets import Partition
-from spark_sink.landing import rest
+from spark_sink.landing.guard import check_unknown, check_version
 from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.marks import MARKS, REPAIRING, File, Mark, Marks, rows_of
 from spark_sink.landing.repeats import PLACE, FileSummary, Search, summarize, suspects
 from spark_sink.landing.staged import Staged, Writer, stage
-from spark_sink.local_rows import Value, local_rows
-from spark_sink.schema import BAD_RECORDS
-from spark_sink.tables import NEVER, Table
-from spark_sink.transform import REASON, Transform
+from spark_sink.platform.jvm import Garbage
+from spark_sink.records import unparsed as rest
+from spark_sink.records.local_rows import Value, local_rows
+from spark_sink.records.schema import BAD_RECORDS
+from spark_sink.records.transform import REASON, Transform
+from spark_sink.storage.tables import NEVER, Table
 
 
 @dataclass(frozen=True, slots=True)

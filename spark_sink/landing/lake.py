@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
 from spark_sink.landing.marks import MARKS, Marks
-from spark_sink.layout import Layout, of_lines, prepare
-from spark_sink.schema import BAD_RECORDS, Column
-from spark_sink.tables import Table
+from spark_sink.records.schema import BAD_RECORDS, Column
+from spark_sink.storage.layout import Layout, of_lines, prepare
+from spark_sink.storage.tables import Table
 
 DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 

@@ -23,9 +23,9 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from spark_sink.kafka.offsets import Partition
-from spark_sink.local_rows import Value
-from spark_sink.schema import Column
-from spark_sink.tables import Table
+from spark_sink.records.local_rows import Value
+from spark_sink.records.schema import Column
+from spark_sink.storage.tables import Table
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),

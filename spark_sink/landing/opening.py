@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink import guard
-from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import Refused
 from spark_sink.kafka.offsets import Offsets, words
-from spark_sink.landing import leftovers, marks
+from spark_sink.landing import guard, leftovers, marks
 from spark_sink.landing.adoption import adopt, complete_until, ends_of
 from spark_sink.landing.batch import Lander
 from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.marks import Marks
-from spark_sink.tables import Table
-from spark_sink.transform import Transform
+from spark_sink.records.transform import Transform
+from spark_sink.storage.checkpoint import NONE, Checkpoint
+from spark_sink.storage.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_sink.landing.marks import File, Mark, Marks
-from spark_sink.local_rows import local_rows
-from spark_sink.schema import Column as Field
+from spark_sink.records.local_rows import local_rows
+from spark_sink.records.schema import Column as Field
 
 # Of a record: a topic that was made anew has the same offsets again.
 PLACE = ("topic", "partition", "kafka_offset", "kafka_ts")

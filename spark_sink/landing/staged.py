@@ -17,8 +17,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from spark_sink.errors import Refused
-from spark_sink.jvm import java_class, listed, nothing
-from spark_sink.tables import Table, batch_in
+from spark_sink.platform.jvm import java_class, listed, nothing
+from spark_sink.storage.tables import Table, batch_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_sink.jvm import java_class, listed, nothing
 from spark_sink.landing import marks
-from spark_sink.tables import Table
+from spark_sink.platform.jvm import java_class, listed, nothing
+from spark_sink.storage.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

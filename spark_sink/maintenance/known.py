@@ -6,7 +6,7 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 
 Role = Literal["lines", "dead letter", "view", "marks"]
 

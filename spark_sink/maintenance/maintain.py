@@ -24,8 +24,8 @@ from spark_sink.maintenance.known import Known, known_tables
 from spark_sink.maintenance.sizes import readable_bytes, sizes
 from spark_sink.maintenance.steps import Steps
 from spark_sink.maintenance.streams import Stream, streams
+from spark_sink.platform.session import open_session
 from spark_sink.report import Report
-from spark_sink.session import open_session
 
 OLD_COMMIT = 86400.0
 TRIES = 5  # who loses to another writer finds its work done by it: to lose five times in a row is not chance

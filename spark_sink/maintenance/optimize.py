@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from config.sink.maintenance import OptimizeConfig
 from spark_sink.maintenance.sizes import Part, Sizes
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 
 DELTA_TARGET = 1024**3  # spark.databricks.delta.optimize.maxFileSize as Delta has it
 LIMITS = ("spark.databricks.delta.optimize.minFileSize", "spark.databricks.delta.optimize.maxFileSize")

@@ -18,21 +18,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.sink.model import SinkConfig
-from spark_sink import guard
 from spark_sink.errors import SPARK_ERRORS, translate
 from spark_sink.kafka import source, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.offsets import Offsets
-from spark_sink.landing import marks
+from spark_sink.landing import guard, marks
 from spark_sink.landing.batch import Lander
 from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.repeats import PLACE, note_rows
 from spark_sink.maintenance.ranges import pieces, readable, within
+from spark_sink.platform.session import open_session
+from spark_sink.records.transform import Transform, fenced
 from spark_sink.report import Report
-from spark_sink.session import open_session
-from spark_sink.tables import Table
-from spark_sink.transform import Transform, fenced
+from spark_sink.storage.tables import Table
 
 DRY = "; nothing is changed (dry run)"
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.sizes import Sizes
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 
 
 class NoDate(Exception):

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 
 DATE = "date"
 

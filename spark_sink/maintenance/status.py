@@ -26,8 +26,8 @@ from spark_sink.maintenance import shown
 from spark_sink.maintenance.known import Known, known_tables
 from spark_sink.maintenance.sizes import sizes
 from spark_sink.maintenance.streams import streams
-from spark_sink.session import open_session
-from spark_sink.tables import Table
+from spark_sink.platform.session import open_session
+from spark_sink.storage.tables import Table
 
 SMALL = 32 * 1024**2
 REASONS = 10

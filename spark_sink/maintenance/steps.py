@@ -7,11 +7,11 @@ from datetime import datetime
 
 from config.sink.model import SinkConfig
 from config.sink.times import DAY
-from spark_sink.layout import LOG_BEYOND, days
 from spark_sink.maintenance import fold, optimize, retention, vacuum
 from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes
 from spark_sink.report import Level, Report
+from spark_sink.storage.layout import LOG_BEYOND, days
 
 LOG_NEEDED = 2 * DAY  # beyond `retain`, with a `maintain` a day
 MANY_FILES = 50  # the fold handles each of its files by itself: OPTIMIZE first where there are more

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink.jvm import java_class
+from spark_sink.platform.jvm import java_class
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, Refused
-from spark_sink.jvm import java_class, nothing
-from spark_sink.tables import Table
+from spark_sink.platform.jvm import java_class, nothing
+from spark_sink.storage.tables import Table
 
 # Delta cuts the listing of a directory, however small, into as many tasks: Spark's default is 10,000, which is minutes.
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink.checkpoint import NONE, Checkpoint
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
-from spark_sink.layout import assignments, kept
-from spark_sink.tables import NEVER, Table
-from spark_sink.variants import text
+from spark_sink.records.variants import text
+from spark_sink.storage.checkpoint import NONE, Checkpoint
+from spark_sink.storage.layout import assignments, kept
+from spark_sink.storage.tables import NEVER, Table
 from spark_sink.views import catalyst
 from spark_sink.views.query import Named
 

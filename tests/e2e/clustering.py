@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
-from spark_sink import archive
-from spark_sink.jars import not_in_spark, spark_home, spark_set
-from spark_sink.java import find_java
+from spark_sink.platform import archive
+from spark_sink.platform.jars import not_in_spark, spark_home, spark_set
+from spark_sink.platform.java import find_java
 from tests.e2e.running import await_true
 from tests.java import QUICK
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from spark_sink.batches import Batches, Stopped
 from spark_sink.errors import SinkError
 from spark_sink.job import stop
+from spark_sink.landing.batch_handler import Batches, Stopped
 
 
 @dataclass

@@ -10,7 +10,7 @@ import yaml
 from config.sink.tables import BUILT_IN
 from spark_sink import commands
 from spark_sink.__main__ import _parser, main
-from spark_sink.schema import LINES, names
+from spark_sink.records.schema import LINES, names
 
 SMALL = "kafka:\n  hosts: [a:1]\n  topics: [logs]\ntable.path: /t/logs\ncheckpoint.path: /c\n"
 

@@ -12,16 +12,16 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink.batches import Batches
-from spark_sink.checkpoint import Checkpoint
 from spark_sink.errors import SinkError
 from spark_sink.kafka.bounds import Bounds, between
 from spark_sink.kafka.offsets import to_json
 from spark_sink.landing.batch import Landed, Lander
+from spark_sink.landing.batch_handler import Batches
 from spark_sink.landing.opening import Opening
-from spark_sink.local_rows import local_rows
-from spark_sink.schema import Column
-from spark_sink.tables import Table
+from spark_sink.records.local_rows import local_rows
+from spark_sink.records.schema import Column
+from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
 # Bytes as base64: no Python process is started for them.

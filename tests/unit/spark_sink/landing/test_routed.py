@@ -9,7 +9,7 @@ import pytest
 
 from config.sink.tables import TableConfig
 from spark_sink.errors import Refused
-from spark_sink.jvm import jvm
+from spark_sink.platform.jvm import jvm
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 pytestmark = pytest.mark.spark

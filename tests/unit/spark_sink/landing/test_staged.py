@@ -7,11 +7,11 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j 
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_sink.errors import Refused
-from spark_sink.jvm import jvm
 from spark_sink.landing.staged import Writer, stage
-from spark_sink.layout import Layout, prepare
-from spark_sink.schema import Column
-from spark_sink.tables import NEVER, Table
+from spark_sink.platform.jvm import jvm
+from spark_sink.records.schema import Column
+from spark_sink.storage.layout import Layout, prepare
+from spark_sink.storage.tables import NEVER, Table
 
 pytestmark = pytest.mark.spark
 

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_sink.landing.marks import COLUMNS, MARKS
-from spark_sink.layout import Layout, prepare
-from spark_sink.tables import Table
+from spark_sink.storage.layout import Layout, prepare
+from spark_sink.storage.tables import Table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from spark_sink.errors import SPARK_ERRORS
 from spark_sink.maintenance import fold
 from spark_sink.maintenance.maintain import CONFLICT, retried
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import (
     append_marks,
     at,

@@ -7,7 +7,7 @@ import pytest
 
 from config.sink.tables import TableConfig
 from spark_sink.maintenance.known import Known, table_name
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
 NOWHERE = Table(cast(Any, None), "/lake/logs")

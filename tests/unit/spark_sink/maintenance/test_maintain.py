@@ -21,7 +21,7 @@ from spark_sink.errors import SPARK_ERRORS
 from spark_sink.maintenance.known import known_tables
 from spark_sink.maintenance.maintain import Maintenance
 from spark_sink.report import Report
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import (
     NOW,

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from spark_sink.maintenance import retention
 from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.sizes import Sizes, sizes
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import NOW, data_files, make_lines
 
 pytestmark = pytest.mark.spark

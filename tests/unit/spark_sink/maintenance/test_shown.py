@@ -7,7 +7,7 @@ from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.shown import Landed, PartitionStatus, Status, TableStatus, document, text
 from spark_sink.maintenance.sizes import Part, Sizes
 from spark_sink.maintenance.streams import Stream
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 NO_SPARK: SparkSession = None  # type: ignore[assignment]  # a path alone

@@ -5,7 +5,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes
-from spark_sink.tables import Table
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import append_files, make_lines
 
 pytestmark = pytest.mark.spark

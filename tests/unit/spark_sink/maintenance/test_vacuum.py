@@ -4,10 +4,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import Refused
-from spark_sink.layout import assignments, kept
 from spark_sink.maintenance.optimize import join
 from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, log_kept, tombstones_kept, vacuum
-from spark_sink.tables import Table
+from spark_sink.storage.layout import assignments, kept
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
 
 pytestmark = pytest.mark.spark

@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_sink.landing.staged import stage
-from spark_sink.layout import Layout, prepare
-from spark_sink.schema import BAD_RECORDS, LINES
-from spark_sink.tables import Table
-from spark_sink.transform import Transform, fenced
+from spark_sink.records.schema import BAD_RECORDS, LINES
+from spark_sink.records.transform import Transform, fenced
+from spark_sink.storage.layout import Layout, prepare
+from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
 PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()

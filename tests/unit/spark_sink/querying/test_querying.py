@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_sink import versions
+from spark_sink.platform import versions
 from tests.unit.spark_sink.querying.tables import PAGE, Tables, blocks
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]

@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import SparkSession
 
-from spark_sink.schema import LINES, names
+from spark_sink.records.schema import LINES, names
 from tests.unit.spark_sink.querying.tables import FIRST, SECOND, Tables, blocks
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("a page of the documentation")]

@@ -15,8 +15,8 @@ from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from config.sink.views import ViewConfig
+from spark_sink.records.schema import LINES
 from spark_sink.report import Report
-from spark_sink.schema import LINES
 from spark_sink.views.views import Views
 
 ERRORS_A_MINUTE = """

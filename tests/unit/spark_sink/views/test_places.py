@@ -8,7 +8,7 @@ import pytest
 
 from config.sink.views import ViewConfig
 from spark_sink.errors import Refused, SinkError
-from spark_sink.layout import kept
+from spark_sink.storage.layout import kept
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = pytest.mark.spark

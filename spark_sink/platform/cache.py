@@ -1,0 +1,16 @@
+"""Where downloaded and generated things are kept between runs."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
+    """`$SHIPPER_CACHE`; in a checkout its `.cache`; else the user's cache directory. It need not exist yet."""
+    if chosen := env.get("SHIPPER_CACHE"):
+        return Path(chosen).absolute()
+    checkout = Path(__file__).resolve().parent.parent.parent
+    if (checkout / "script" / "bootstrap").is_file():
+        return checkout / ".cache"
+    home = env.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "log-shipper"

@@ -1,0 +1,135 @@
+"""Class data sharing (CDS): Java maps Spark's classes from an archive instead of reading, parsing and verifying them.
+
+A start of Spark loads some 20,000 classes out of 300 jars, which is half of its time. The archive (200 MB, shared in
+memory by all JVMs that map it) is made once: a short run of the sink writes down which classes it loads, and
+`java -Xshare:dump` makes the archive of them. Java itself refuses one that was made by another Java, or for other jars,
+and loads the classes as ever: a stale archive costs time, never correctness. `key` only says when to make a new one.
+
+Source: JEP 310, JEP 350; the options are HotSpot's, from Java 17 on.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_sink.platform.java import JavaRuntime, bundled_java
+
+TRAINING_SECONDS = 300.0  # a run takes some ten on a quiet machine
+LONGEST = 3 * TRAINING_SECONDS  # a run and two dumps
+TRAIN = (sys.executable, "-m", "spark_sink.platform.class_training")
+_QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
+
+
+class SharingFailed(Exception):
+    """The archive could not be made; the text says at which step, and what Java or the run said last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassArchive:
+    """The archive of one cache directory, and the file `key` beside it, which is written last."""
+
+    directory: Path
+
+    @property
+    def path(self) -> Path:
+        return self.directory / "classes.jsa"
+
+    def fits(self, java: JavaRuntime, jars: Iterable[Path]) -> bool:
+        """True if the archive was made by this Java for these jars. Looks at file times and sizes only."""
+        made_for = self.directory / "key"
+        return self.path.is_file() and made_for.is_file() and made_for.read_text() == key(java, jars)
+
+    def options(self, java: JavaRuntime, jars: Iterable[Path], given: str) -> str:
+        """Options for Java, empty without an archive that fits. `given`: the user's own, which come first."""
+        chosen = "-Xshare" in given or "SharedArchiveFile" in given
+        return "" if chosen or not self.fits(java, jars) else f"-XX:SharedArchiveFile={self.path}"
+
+    def make(self, java: JavaRuntime, jars: Iterable[Path], train: Sequence[str] = TRAIN) -> None:
+        """Blocks for up to a minute. Raises SharingFailed; what was there stays then. `train`: the command of the
+        training run, which gets a directory as its last argument."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._remove_left_behind()
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix="training-") as scratch:
+            directory = Path(scratch)
+            environment = {**java.environment(), "SHIPPER_CACHE": str(self.directory.parent)}
+            _run("the training run", [*train, str(directory)], environment)
+            class_path = _accepted(java, class_path_file(directory).read_text(), directory)
+            _dump(java, class_path, class_list(directory), directory / "classes.jsa")
+            (self.directory / "key").unlink(missing_ok=True)
+            (directory / "classes.jsa").rename(self.path)  # a JVM that maps the old one keeps it
+            (self.directory / "key").write_text(key(java, jars))
+
+    def _remove_left_behind(self) -> None:
+        """What a training run that was killed has left, up to 400 MB."""
+        for scratch in self.directory.glob("training-*"):
+            with suppress(FileNotFoundError):  # its own run has removed it just now
+                if scratch.stat().st_mtime < time.time() - LONGEST:
+                    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def class_list(directory: Path) -> Path:
+    """Where the training run leaves the names of the classes."""
+    return directory / "classes.list"
+
+
+def class_path_file(directory: Path) -> Path:
+    """Where the training run leaves Java's class path, as Spark's launcher made it."""
+    return directory / "class.path"
+
+
+def key(java: JavaRuntime, jars: Iterable[Path]) -> str:
+    """What an archive depends on: the Java and the jars, each with size and time of change."""
+    bundled = bundled_java()
+    return "".join(f"{_stamp(path)}\n" for path in (java.java, *([bundled] if bundled else []), *jars))
+
+
+def _accepted(java: JavaRuntime, class_path: str, directory: Path) -> str:
+    """The class path, or all of it but its last entry: what Java takes an archive of. Raises SharingFailed.
+
+    Java 21.0.8 refuses its own archive, with the very class path that it was made with, for one order of Spark's jars
+    and not for others. An archive is good for every class path that begins with its own.
+    """
+    no_classes, archive = directory / "none.list", directory / "empty.jsa"
+    no_classes.touch()
+    entries = class_path.split(os.pathsep)
+    for begin in (entries, entries[:-1]):
+        _dump(java, os.pathsep.join(begin), no_classes, archive)
+        check = [str(java.java), "-Xshare:on", f"-XX:SharedArchiveFile={archive}", "-cp", class_path, "-version"]
+        try:
+            _run("java -Xshare:on", check)
+        except SharingFailed as error:
+            refused = error
+        else:
+            return os.pathsep.join(begin)
+    raise refused
+
+
+def _dump(java: JavaRuntime, class_path: str, classes: Path, archive: Path) -> None:
+    command = [str(java.java), "-Xshare:dump", f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={archive}"]
+    archive.unlink(missing_ok=True)
+    _run("java -Xshare:dump", [*command, *_QUIET, "-cp", class_path])
+
+
+def _stamp(path: Path) -> str:
+    status = path.stat()
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+def _run(step: str, command: list[str], environment: dict[str, str] | None = None) -> None:
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TRAINING_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SharingFailed(f"{step} did not come to its end: {error}") from error
+    if done.returncode != 0:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        last = "\n".join(f"    {line[:300]}" for line in said if not line.startswith("\tat "))[-2000:]
+        raise SharingFailed(f"{step} ended with code {done.returncode}:\n{last}")

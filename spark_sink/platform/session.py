@@ -1,0 +1,111 @@
+"""The Spark session: this process's own small one, or the one that `spark-submit` has prepared."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from config.sink.model import SinkConfig
+from spark_sink.platform.cache import cache_directory
+from spark_sink.platform.jars import DRIVER_CLASS_PATH, archive_option, session_options
+from spark_sink.platform.java import find_java
+
+# The job cannot do without these, wherever it runs.
+NEEDED = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # `date` is the day in UTC, and a time without a zone is UTC, whatever the machine's zone is.
+    "spark.sql.session.timeZone": "UTC",
+    # RFC 8259 lets an object repeat a key, and some programs do: the last one counts, instead of no JSON at all.
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    # A few dates are open at a time: each keeps its file open, and the rows need not be sorted by date first.
+    "spark.sql.maxConcurrentOutputFileWriters": "8",
+    # Hardly a message comes twice: a dictionary of them is begun for every file, and given up.
+    "spark.hadoop.parquet.enable.dictionary#message": "false",
+    "spark.hadoop.parquet.enable.dictionary#doc.value": "false",
+    # The listener wants the last one only.
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+}
+
+# Spark writes the parsing of a record as one method, which is just below the size that Java leaves to the interpreter
+# for good. With a few columns of one's own it is above, and parsing took 44 us a row instead of 19.
+COMPILE_ALL = "-XX:-DontCompileHugeMethods"
+# What Java's compilers and the codecs have freed stays with the C library: after some minutes that is 80 MB and more.
+# In milliseconds; a Java that does not know the option ignores it, because Spark tells it to.
+TRIM = "-XX:TrimNativeHeapInterval=60000"
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+# Lists, to which the user adds: by what separates their entries.
+LISTS = {
+    "spark.jars": ",",
+    "spark.jars.packages": ",",
+    "spark.jars.excludes": ",",
+    "spark.sql.extensions": ",",
+    DRIVER_CLASS_PATH: os.pathsep,
+    JAVA_OPTIONS: " ",
+}
+
+
+def submitted(env: Mapping[str, str] = os.environ) -> bool:
+    """Whether `spark-submit` started this process: then master, jars and memory are on its command line."""
+    return "PYSPARK_GATEWAY_PORT" in env
+
+
+def collector(given: str, env: Mapping[str, str] = os.environ) -> str:
+    """Throughput counts here, not pauses: a tenth less CPU than with Java's own choice. Java does not start with two
+    collectors, so one that is named stands: by `given`, the user's Java options, or in the environment."""
+    named = (env.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"))
+    return "" if re.search(r"-XX:\+Use\w+GC\b", " ".join((given, *named))) else "-XX:+UseParallelGC"
+
+
+def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
+    """For a session of one process: the defaults are made for a cluster, and cost seconds a batch here. `given`: the
+    user's Java options; `archive`: the one that names the class archive."""
+    log_settings = Path(__file__).with_name("log4j2.properties")
+    java_options = (collector(given), COMPILE_ALL, TRIM, archive, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
+    return {
+        "spark.master": f"local[{cores}]",
+        # After a full collection 130 MB are in use. Java takes what it may, and 600 MB beside it: 1.5 GB in all.
+        "spark.driver.memory": "896m",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        # The views' pool gets half of the cores while lines are landed, and not what came first.
+        "spark.scheduler.mode": "FAIR",
+        # Nothing is kept in a catalog, but Spark makes its directory where the process was started.
+        "spark.sql.warehouse.dir": str(cache_directory() / "warehouse"),
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.databricks.delta.snapshotPartitions": str(cores),
+        "spark.ui.enabled": "false",
+        # What it would show is kept all the same: a thousand of each, in a hundred megabytes.
+        "spark.ui.retainedJobs": "10",
+        "spark.ui.retainedStages": "10",
+        "spark.ui.retainedTasks": "1000",
+        "spark.sql.ui.retainedExecutions": "10",
+        "spark.ui.showConsoleProgress": "false",
+        JAVA_OPTIONS: " ".join(filter(None, java_options)),
+    }
+
+
+def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> dict[str, str]:
+    """Later ones win: what a small session wants, what the job needs, what the user says. Of LISTS all count."""
+    users = config.spark_conf
+    small = {**local_options(cores, users.get(JAVA_OPTIONS, ""), archive), **session_options()} if own else {}
+    ours = {"spark.app.name": "spark-sink", **small, **NEEDED}
+    added = {name: f"{ours[name]}{LISTS[name]}{users[name]}" for name in LISTS if name in ours and name in users}
+    return {**ours, **users, **added}
+
+
+def open_session(config: SinkConfig) -> SparkSession:
+    """Raises NoJava or JarsMissing. Blocks some seconds while the JVM starts."""
+    own, archive = not submitted(), ""
+    if own:
+        java = find_java()
+        os.environ.update(JAVA_HOME=str(java.home))
+        archive = archive_option(java, config.spark_conf.get(JAVA_OPTIONS, ""))
+    builder = SparkSession.builder
+    for key, value in settings(config, own, os.cpu_count() or 1, archive).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

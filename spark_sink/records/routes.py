@@ -1,0 +1,73 @@
+"""From `table.path` to the table of each row: the template as a SQL expression.
+
+A value becomes the name of one directory, whatever a record says: it can lead to no other place of the file system, and
+to no table's log.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from config.sink.template import Field, Template
+from spark_sink.errors import SinkError
+from spark_sink.records.variants import path_of, text
+
+LONGEST = 128  # characters of a value; a file system takes names of 255 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Each row's table. `max_tables`: how many the template may make."""
+
+    template: Template
+    max_tables: int
+
+    def table(self) -> str:
+        """SQL for the path of a row's table; NULL where the record lacks a field that has no default."""
+        parts = (text(part) if isinstance(part, str) else _directory(part) for part in self.template.parts)
+        return f"concat({', '.join(parts)})"
+
+    def reasons(self) -> list[str]:
+        """SQL, branches of a CASE: why a record belongs in no table."""
+        return [
+            f"WHEN {_value(field)} IS NULL THEN {text(f'no {field.name}, by which table.path chooses the table')}"
+            for field in self.template.fields
+            if field.default is None and not field.is_topic
+        ]
+
+    def distinct(self, parsed: DataFrame, there: set[str]) -> tuple[list[str], int]:
+        """The tables that the rows belong in, and how many records are bad. `there`: the tables that there are.
+
+        Raises SinkError where the template would make more tables than it may.
+        """
+        most = self.max_tables + 2  # one table more than there may be, and the bad records
+        counts = parsed.groupBy("table").agg(F.count(F.lit(1)).alias("rows")).limit(most).collect()
+        tables = sorted(row.table for row in counts if row.table is not None)
+        if len({*tables, *there}) > self.max_tables:
+            new = next((f", the next one {table}" for table in tables if table not in there), "")
+            raise SinkError(
+                f"table.path would make more than table.max_tables ({self.max_tables}) tables{new}; "
+                "choose the tables by a field with fewer values, or raise table.max_tables"
+            )
+        return tables, sum(row.rows for row in counts if row.table is None)
+
+
+def _directory(field: Field) -> str:
+    value = f"left(regexp_replace({_value(field)}, '[^A-Za-z0-9._-]', '_'), {LONGEST})"
+    # `.` and `..` are other directories, a name that begins with a dot is hidden from Spark.
+    value = f"regexp_replace({value}, '^[.]+', '_')"
+    # A directory of this name would make a table of the one that it is in.
+    value = f"regexp_replace({value}, '^_delta_log$', '_delta_log_')"
+    return value if field.default is None else f"coalesce({value}, {text(field.default)})"
+
+
+def _value(field: Field) -> str:
+    """A text, a number or a truth value; an empty text is none."""
+    if field.is_topic:
+        return "topic"
+    path = path_of(field.name)
+    value = f"try_variant_get(doc, {path}, 'string')"
+    # Lists and objects give their JSON. Only a text gives bytes.
+    plain = f"left({value}, 1) NOT IN ('{{', '[') OR try_variant_get(doc, {path}, 'binary') IS NOT NULL"
+    return f"CASE WHEN {plain} THEN nullif({value}, '') END"

@@ -1,0 +1,96 @@
+"""What a checkpoint directory says of its query. Spark writes it; here it is only read.
+
+`metadata` has the query's id, for good. `offsets/N` is written before batch N runs: a line with the format's version,
+one with settings, and one a source with the offsets at which the batch ends, {"topic": {"0": 123}}. `commits/N` is
+written after the batch.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from spark_sink.platform.jvm import java_class
+
+NONE = -1  # below every batch number
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A directory of any file system that Spark's Hadoop client knows. Every question raises SinkError when it cannot
+    be answered."""
+
+    spark: SparkSession
+    path: str
+
+    def query_id(self) -> str | None:
+        """None before the first start."""
+        with self._reading("metadata"):
+            return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
+
+    def last_planned(self) -> int:
+        """The last batch that was begun, NONE when none was."""
+        return self._last("offsets")
+
+    def last_committed(self) -> int:
+        """The last batch that was ended, NONE when none was."""
+        return self._last("commits")
+
+    def ends(self, batch: int) -> dict[tuple[str, int], int]:
+        """Where a batch that was begun ends, by topic and partition; nothing for NONE."""
+        if batch == NONE:
+            return {}
+        name = f"offsets/{batch}"
+        with self._reading(name):
+            offsets = json.loads(self._text(name).splitlines()[2])
+        return {(topic, int(number)): end for topic, parts in offsets.items() for number, end in parts.items()}
+
+    def goes_on(self) -> dict[tuple[str, int], int]:
+        """Where the last batch that was ended ends, of the partitions that the one after it names, too, if one was
+        begun. Of all others the query will read whatever Kafka has."""
+        planned = self.ends(self.last_planned())
+        return {at: end for at, end in self.ends(self.last_committed()).items() if at in planned}
+
+    def _last(self, directory: str) -> int:
+        with self._reading(directory):
+            if not self._exists(directory):
+                return NONE
+            found = self._file_system.listStatus(self._at(directory))
+        names = [str(status.getPath().getName()) for status in found]
+        return max((int(name) for name in names if name.isdigit()), default=NONE)
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except SPARK_ERRORS as error:
+            raise translate(str(error), f"cannot read the checkpoint {self.path}") from error
+        except (ValueError, KeyError, IndexError, AttributeError) as error:
+            raise SinkError(
+                f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Bring the whole "
+                "checkpoint back from a backup. Else, of the sink's own: move it away and set start: table, which goes "
+                "on where the table ends; of a view: move it and the view's table away, and the view is made again"
+            ) from error
+
+    def _text(self, name: str) -> str:
+        stream = self._file_system.open(self._at(name))
+        try:
+            return str(java_class(self.spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def _exists(self, name: str) -> bool:
+        return bool(self._file_system.exists(self._at(name)))
+
+    def _at(self, name: str) -> Any:
+        return java_class(self.spark, "org.apache.hadoop.fs.Path")(self.path, name)
+
+    @cached_property
+    def _file_system(self) -> Any:
+        """Asked for once: Spark copies all of Hadoop's settings for it."""
+        return self._at("metadata").getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())

@@ -1,0 +1,131 @@
+"""What is told of a batch. Events are made of what Progress looks at; Spark's own have no public constructor."""
+
+import io
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from spark_sink.landing.batch import Landed
+from spark_sink.monitor.progress import QUERY, Progress
+from spark_sink.report import Report
+
+ROOT = Path(__file__).parents[4]
+LINES, VIEW = UUID(int=1), UUID(int=2)
+
+
+@dataclass
+class Source:
+    endOffset: str | None = '{"logs":{"0":10,"1":5}}'
+    latestOffset: str | None = '{"logs":{"0":12,"1":5,"2":7}}'
+
+
+@dataclass
+class BatchProgress:
+    batchId: int
+    id: UUID = LINES
+    sources: list[Source] = field(default_factory=lambda: [Source()])
+    durationMs: dict[str, int] = field(default_factory=lambda: {"triggerExecution": 500})
+
+
+@dataclass
+class Event:
+    """Of any kind: only a progress event has a progress, only that of a start has a name."""
+
+    progress: BatchProgress | None = None
+    id: UUID = LINES
+    name: str | None = None
+
+
+class Lab:
+    def __init__(self, text: bool = False) -> None:
+        self.out = io.StringIO()
+        self.progress: Any = Progress(Report(text, out=self.out))
+        self.progress.onQueryStarted(Event(id=LINES, name=QUERY))  # type: ignore[arg-type]  # it has what is asked
+        self.progress.onQueryStarted(Event(id=VIEW, name="errors"))  # type: ignore[arg-type]  # it has what is asked
+
+    def metric(self, name: str) -> float | None:
+        return self.progress.metrics.registry.get_sample_value(f"spark_sink_{name}")  # type: ignore[no-any-return]
+
+    def batch(self, landed: Landed) -> str:
+        self.progress.landed(landed)
+        self.progress.onQueryProgress(Event(BatchProgress(landed.batch)))
+        return self.out.getvalue()
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+FIELDS = {
+    "log.level": "info",
+    "message": "batch",
+    "batch": 7,
+    "rows_in": 15,
+    "landed": 10,
+    "repeats": 3,
+    "bad": 2,
+    "suspects": 4,
+    "lost": 1,
+    "seconds": 0.5,
+    "rows_per_second": 20.0,
+    "lag": 9,
+    "landed_total": 110,
+    "repeats_total": 3,
+    "bad_total": 2,
+}
+
+
+def test_a_batch_is_one_json_line_with_sparks_times_and_the_sinks_counts(lab: Lab) -> None:
+    lab.progress.landed(Landed(6, rows=100, bad=0))
+    line = json.loads(lab.batch(Landed(7, rows=10, bad=2, repeats=3, suspects=4, lost=1)))
+    assert line.pop("@timestamp").endswith("Z")
+    assert line == FIELDS
+
+
+def test_at_a_terminal_a_batch_is_one_line_of_text() -> None:
+    assert Lab(text=True).batch(Landed(7, rows=1000, bad=2, repeats=3)) == (
+        "batch 7: 1,005 rows in, 1,000 landed, 3 repeats, 2 bad, 0.5 s, 2,000 rows/s, lag 9"
+        " | 1,000 rows landed, 3 repeats dropped, 2 bad records"
+    )
+
+
+def test_what_a_run_with_bounds_leaves_is_lag_although_spark_has_read_it(lab: Lab) -> None:
+    line = json.loads(lab.batch(Landed(7, rows=4, ends={("logs", 0): 4, ("logs", 1): 5})))
+    assert line["lag"] == 12 - 4 + 7
+
+
+def test_the_fields_of_a_line_are_documented() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    assert set(re.findall(r"^\| `([a-z_]+)` \|", page, re.MULTILINE)) >= FIELDS.keys() - {"log.level", "message"}
+
+
+def test_a_batch_is_counted_and_timed_for_prometheus(lab: Lab) -> None:
+    lab.batch(Landed(7, rows=10, bad=2))
+    assert (lab.metric("rows_landed_total"), lab.metric("batch_seconds_sum")) == (10, 0.5)
+
+
+def test_an_event_without_a_batch_of_its_own_says_nothing(lab: Lab) -> None:
+    lab.progress.onQueryProgress(Event(BatchProgress(3)))
+    assert lab.out.getvalue() == ""
+
+
+def test_events_of_a_views_query_are_not_taken_for_those_of_the_lines(lab: Lab) -> None:
+    lab.progress.landed(Landed(7, rows=10, bad=2))
+    lab.progress.onQueryProgress(Event(BatchProgress(7, id=VIEW)))
+    lab.progress.onQueryTerminated(Event(id=VIEW))
+    assert (lab.out.getvalue(), lab.progress.ended.is_set()) == ("", False)
+    lab.progress.onQueryTerminated(Event(id=LINES))
+    assert lab.progress.ended.is_set()
+
+
+@pytest.mark.parametrize(("query", "alive"), [(LINES, True), (VIEW, False)])
+def test_an_idle_query_is_alive(lab: Lab, query: UUID, alive: bool) -> None:
+    lab.progress.metrics.seen_alive = 0.0
+    lab.progress.onQueryIdle(Event(id=query))
+    assert (lab.progress.metrics.seen_alive > 0) is alive

@@ -1,0 +1,75 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from config.sink.kafka import Raw
+from config.sink.model import SinkConfig
+from spark_sink.platform.cache import cache_directory
+from spark_sink.platform.jvm import java_class, jvm
+from spark_sink.platform.session import COMPILE_ALL, NEEDED, TRIM, collector, settings, submitted
+
+
+def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
+    own = settings(config, own=True, cores=3)
+    assert own["spark.master"] == "local[3]"
+    assert own["spark.sql.shuffle.partitions"] == own["spark.databricks.delta.snapshotPartitions"] == "3"
+    assert own.keys() & {"spark.driver.extraClassPath", "spark.jars.packages"}
+
+
+def test_under_spark_submit_master_jars_and_memory_are_left_alone(config: SinkConfig) -> None:
+    assert settings(config, own=False, cores=3) == {"spark.app.name": "spark-sink"} | NEEDED
+
+
+def test_the_users_settings_win(config: SinkConfig) -> None:
+    changed = replace(config, spark={"master": "local[1]", "spark.ui.enabled": True})
+    own = settings(changed, own=True, cores=3)
+    assert (own["spark.master"], own["spark.ui.enabled"]) == ("local[1]", "true")
+
+
+def test_spark_submit_is_known_by_the_gateway_it_opens() -> None:
+    assert submitted({"PYSPARK_GATEWAY_PORT": "1"})
+    assert not submitted({})
+
+
+def test_a_collector_that_the_environment_names_stands_alone() -> None:
+    assert collector("", {"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
+    assert collector("", {"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""
+
+
+def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> None:
+    """Delta and Kafka's jars stay when an object store's come, and the log's settings when Java gets an option."""
+    given: Raw = {
+        "jars.packages": "org.apache.hadoop:hadoop-aws:3.4.1", "jars": "/opt/more.jar", "sql.extensions": "a.B",
+        "driver.extraJavaOptions": "-XX:+UseZGC -Xss2m", "driver.extraClassPath": "/opt/own",
+    }  # fmt: skip
+    plain, own = settings(config, own=True, cores=3), settings(replace(config, spark=given), own=True, cores=3)
+    jars = {f"spark.{name}": f"{plain.get(f'spark.{name}', '')},{given[name]}" for name in ("jars", "jars.packages")}
+    assert {name: own[name] for name in jars} == {name: text.removeprefix(",") for name, text in jars.items()}
+    ours = plain.get("spark.driver.extraClassPath", "")
+    assert own["spark.driver.extraClassPath"] == f"{ours}:/opt/own".removeprefix(":")
+    assert own["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension,a.B"
+    java_options = own["spark.driver.extraJavaOptions"]
+    assert java_options.startswith(COMPILE_ALL)
+    assert "log4j2" in java_options
+    assert java_options.endswith("-XX:+UseZGC -Xss2m")
+    assert "-XX:+UseParallelGC" in plain["spark.driver.extraJavaOptions"]
+
+
+def test_java_is_given_the_class_archive(config: SinkConfig) -> None:
+    own = settings(config, own=True, cores=3, archive="-XX:SharedArchiveFile=/somewhere")
+    assert "-XX:SharedArchiveFile=/somewhere" in own["spark.driver.extraJavaOptions"].split()
+
+
+@pytest.mark.spark
+def test_java_maps_the_class_archive_that_bootstrap_made(spark: SparkSession) -> None:
+    process = java_class(spark, "java.lang.ProcessHandle").current().pid()
+    maps = Path(f"/proc/{process}/maps").read_text()
+    assert str(cache_directory() / "classes" / "classes.jsa") in maps
+
+
+@pytest.mark.spark
+def test_java_was_started_with_what_the_session_asks_for(spark: SparkSession) -> None:
+    given = list(jvm(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
+    assert {COMPILE_ALL, TRIM, "-XX:+UseParallelGC", "-Xmx1g"} <= set(given)

@@ -38,9 +38,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Self
 
+from durable.disk import File, write_all
 from registry import form
 from registry.errors import RegistryLocked, RegistryReplaced
-from registry.files import LOCK, File, Files, Lock, write_all
+from registry.files import LOCK, Files, Lock, translated
 from registry.load import CHECKPOINT, LOG, Loaded, load, read
 from registry.state import FileState
 
@@ -141,7 +142,8 @@ class Store:
             self._make_again(whole=self._files.read(self.directory / CHECKPOINT) is None)
 
     def _move_in(self) -> None:
-        self.before_remaking()
+        with translated():
+            self.before_remaking()
         try:
             lock = self._files.lock(self.directory)
         except RegistryLocked as error:

@@ -24,7 +24,7 @@ from registry.registrar import Registrar
 from registry.store import Store
 from shipper.allocator import keep_freed_blocks
 from shipper.clock import Clock, SystemClock
-from shipper.home import Home
+from shipper.data_directory import DataDirectory
 from shipper.inputs import Inputs, static
 from shipper.loop import Loop
 from shipper.metrics import Metrics
@@ -130,13 +130,13 @@ def build(
 def _kept(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
     """What path.data has: who we are, since when, and the registry."""
     name = config.name or socket.gethostname()
-    home = Home(data)
-    with home.said():
-        home.make()
-        agent = Agent(name, name, home.agent_id, version("log-shipper"))
-        first_start = home.first_start(clock.time())
+    directory = DataDirectory(data)
+    with directory.translating_errors():
+        directory.make()
+        agent = Agent(name, name, directory.agent_id, version("log-shipper"))
+        first_start = directory.first_start(clock.time())
         store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
-    store.before_remaking = home.make
+    store.before_remaking = directory.make
     return agent, first_start, store
 
 

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import orjson
 
-from registry.files import DiskFiles
-from shipper.file_lock import Lock, flock, lock_alone
+from durable.disk import fsync_directory, make_directory
+from durable.errors import Misplaced
+from durable.locking import Lock, flock, lock_exclusively
 
 logger = logging.getLogger(__name__)
 
@@ -132,7 +133,7 @@ class AppendFile:
             locked = self._try_lock(fd)
             size = _cut_torn_record(fd) if locked else os.fstat(fd).st_size
             # Else a power failure could take the file, with all that was fsynced in it.
-            DiskFiles().fsync_dir(Path(os.path.realpath(self._path)).parent)
+            fsync_directory(Path(os.path.realpath(self._path)).parent)
         except OSError:
             os.close(fd)
             raise
@@ -146,7 +147,7 @@ class AppendFile:
                 os.close(last)
 
     def _try_lock(self, fd: int) -> bool:
-        refusal = lock_alone(fd, self._path, self._lock)
+        refusal = lock_exclusively(fd, self._path, self._lock)
         if refusal is not None and self._locked:  # said once
             logger.warning(
                 "%s cannot be locked: %s. Make sure that no other agent writes to it", self._path, refusal.strerror
@@ -168,13 +169,10 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 def _make_directory(directory: Path) -> None:
-    missing = [each for each in (directory, *directory.parents) if not each.is_dir()]
-    for each in reversed(missing):
-        try:
-            each.mkdir(exist_ok=True)
-        except FileExistsError:  # a file, or a symlink to nothing
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(each)) from None
-        DiskFiles().fsync_dir(each.parent)  # or a power failure takes it, with all that was fsynced in it
+    try:
+        make_directory(directory)
+    except Misplaced as error:  # a file, or a symlink to nothing
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(error.path)) from error
 
 
 def _cut_torn_record(fd: int) -> int:

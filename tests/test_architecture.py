@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PRODUCT = ["config", "registry", "shipper", "spark_sink", "demo", "bench"]
+PRODUCT = ["config", "durable", "registry", "shipper", "spark_sink", "demo", "bench"]
 
 LONGEST_FILE = 250
 LONGEST_FUNCTION = 50
@@ -20,8 +20,9 @@ LONGEST_FUNCTION = 50
 # Whom a package may import, of ours. What is not named here may import anything.
 MAY_IMPORT = {
     "config": set(),
-    "registry": set(),
-    "shipper": {"config", "registry"},
+    "durable": set(),
+    "registry": {"durable"},
+    "shipper": {"config", "durable", "registry"},
     "spark_sink": {"config"},
 }
 
@@ -40,11 +41,10 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "structured_data": set(),
     "syslog_format": {"errors", "event", "structured_data", "times"},
     "wake": set(),
-    "file_lock": set(),
-    "append_file": {"file_lock"},
+    "append_file": set(),
     "reader": VALUES,
     # cut_text: a record is cut to the output's limit in the same way as a message to the input's.
-    "output": VALUES | {"reader.limit", "append_file", "file_lock"},
+    "output": VALUES | {"reader.limit", "append_file"},
     # timestamps: a processor writes times as records have them.
     "processor": VALUES,
     "pipeline": VALUES | {"output.base", "output.encode", "append_file"},
@@ -186,6 +186,13 @@ def test_within_the_sink_imports_only_point_to_lower_ranks(part: str) -> None:
         if covers("spark_sink", module) and not any(covers(name, module) for name in allowed)
     ]
     assert looking_back == []
+
+
+@pytest.mark.parametrize("part", sorted(MAY_IMPORT_WITHIN_SHIPPER.keys() - {"source"}))
+def test_nothing_to_the_right_of_source_knows_the_registry(part: str) -> None:
+    files = modules(f"shipper/{part}") or [ROOT / "shipper" / f"{part}.py"]
+    importing = [name_of(path) for path in files for module in imports(path) if covers("registry", module)]
+    assert importing == []
 
 
 def test_what_is_shipped_for_tests_is_used_by_tests_only() -> None:

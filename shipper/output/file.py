@@ -5,11 +5,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from durable.locking import FileInUse, Lock, flock
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.event import Batch
-from shipper.file_lock import FileInUse, Lock, flock
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
 

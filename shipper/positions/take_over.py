@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from config.shipper.model import InputConfig
 from config.text.encodings import padding_unit
+from durable.locking import FileInUse, lock_exclusively
 from registry.files import DiskFiles
 from registry.state import FileState
 from registry.store import Store
@@ -160,23 +160,15 @@ def _filebeat_stopped(place: Path) -> Iterator[None]:
     fd = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            refusal = lock_exclusively(fd, lock)
+        except FileInUse as error:
+            holder = "" if error.pid is None else f" (process {error.pid})"
             raise StartError(
-                f"{lock}: Filebeat runs{_holder(fd)} and would go on past the positions taken here;"
+                f"{lock}: Filebeat runs{holder} and would go on past the positions taken here;"
                 " stop it (and keep it from starting again), then import"
             ) from error
+        if refusal:
+            raise refusal
         yield
     finally:
         os.close(fd)
-
-
-def _holder(fd: int) -> str:
-    """Who holds the lock, in words, if the kernel tells."""
-    status = os.fstat(fd)
-    wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    try:
-        lines = Path("/proc/locks").read_text().splitlines()
-    except OSError:
-        return ""
-    return next((f" (process {line.split()[4]})" for line in lines if wanted in line.split()), "")

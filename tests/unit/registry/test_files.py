@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from durable.disk import DiskFile, write_all
 from registry.errors import RegistryLocked
-from registry.files import DiskFile, DiskFiles, Files, write_all
+from registry.files import DiskFiles, Files
 from registry.state import FileState
 from registry.store import Store
 from registry.testing import CrashingFiles

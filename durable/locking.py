@@ -1,4 +1,4 @@
-"""One process alone may write to a file: flock(2), which goes with the open file and ends with the process."""
+"""Exclusive locks on files and directories: flock(2), which belongs to the open file and ends with the process."""
 
 import errno
 import fcntl
@@ -9,14 +9,15 @@ from pathlib import Path
 
 Lock = Callable[[int], None]
 
-# Of a file system that knows no locks, or whose lock service does not run: NFS without lockd, some FUSE.
+# Of a file system that has no locks, or whose lock service does not run: NFS without lockd, some FUSE.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 class FileInUse(OSError):
-    """Another process writes to the file."""
+    """Raised when another open file has the lock. `pid` is its process, where the kernel shows it."""
 
     def __init__(self, path: Path, pid: int | None) -> None:
+        self.pid = pid
         holder = "another process" if pid is None else f"process {pid}"
         super().__init__(errno.EWOULDBLOCK, f"it is in use by {holder}", str(path))
 
@@ -25,9 +26,9 @@ def flock(fd: int) -> None:
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def lock_alone(fd: int, path: Path, lock: Lock = flock) -> OSError | None:
-    """Hold the file until it is closed. Returns why the file system cannot lock it, where that is so. Raises FileInUse,
-    and OSError for what may pass."""
+def lock_exclusively(fd: int, path: Path, lock: Lock = flock) -> OSError | None:
+    """Lock what is open until it is closed. Return the error of a file system that has no locks, for the caller to
+    decide; None when the lock was taken. Raises FileInUse, and OSError for what may pass."""
     try:
         lock(fd)
     except BlockingIOError:
@@ -40,9 +41,9 @@ def lock_alone(fd: int, path: Path, lock: Lock = flock) -> OSError | None:
 
 
 def _holder(fd: int) -> int | None:
-    """The process that has locked the file, where the system tells: proc(5), /proc/locks."""
-    found = os.fstat(fd)
-    file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    """Return the process that has the lock, where the system shows it: proc(5), /proc/locks."""
+    status = os.fstat(fd)
+    file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with suppress(OSError):
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             fields = line.split()

@@ -1,0 +1,41 @@
+"""What can stand at a path instead of what is needed there.
+
+    Misplaced
+    ├── DanglingLink      a symlink whose target does not exist
+    ├── LinkedFile        a symlink to a file, where a rename must replace the file itself
+    ├── NotPlainFile      a directory, FIFO, socket or device
+    └── NotDirectory      a file, where a directory is needed
+
+The message says what is there; what to do about it depends on what is kept there, and is added by the caller.
+"""
+
+from pathlib import Path
+
+
+class Misplaced(Exception):
+    """Not an OSError: repeating the call does not help."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{path} {problem}")
+
+
+class DanglingLink(Misplaced):
+    def __init__(self, path: Path, target: str) -> None:
+        super().__init__(path, f"is a symlink to {target}, which does not exist")
+
+
+class LinkedFile(Misplaced):
+    def __init__(self, path: Path, target: str) -> None:
+        super().__init__(path, f"is a symlink to {target}, which a rename would replace")
+
+
+class NotPlainFile(Misplaced):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "is not a plain file")
+
+
+class NotDirectory(Misplaced):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "is a file, and a directory is needed there")

@@ -1,0 +1,63 @@
+"""path.data: what the agent keeps there beside the registry and the dead letter."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from durable.disk import make_directory
+from durable.errors import Misplaced
+from shipper.errors import StartError
+
+
+class DataDirectory:
+    """Every method may raise OSError or Misplaced; `translating_errors` turns them into a message for the user."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: dict[str, str] = {}  # name -> content, of what this process read or wrote
+
+    def make(self) -> None:
+        """Make the directory; if it was removed, also the files in it that this process knows."""
+        make_directory(self._path, 0o750, owned_as_parent=True)
+        for name, text in self._files.items():
+            if not (self._path / name).exists():
+                (self._path / name).write_text(text, encoding="ascii")
+
+    @property
+    def agent_id(self) -> str:
+        """The random id of this agent, made at its first start."""
+        file = self._path / "agent_id"
+        agent_id = file.read_text(encoding="ascii", errors="replace").strip() if file.exists() else ""
+        if not agent_id:  # empty: a disk that was full, or a crash, kept the name and not the content
+            agent_id = uuid.uuid4().hex
+            file.write_text(agent_id + "\n", encoding="ascii")
+        self._files[file.name] = agent_id + "\n"
+        return agent_id
+
+    def first_start(self, now: float) -> float:
+        """When the agent ran here for the first time, in unix seconds; `ignore_inactive` goes by it."""
+        file = self._path / "first_start"
+        try:
+            started = float(file.read_text(encoding="ascii"))
+        except (FileNotFoundError, ValueError):
+            started = now
+            file.write_text(f"{started}\n", encoding="ascii")
+        self._files[file.name] = f"{started}\n"
+        return started
+
+    @contextmanager
+    def translating_errors(self) -> Iterator[None]:
+        """Name the directory in every refusal: the system's own message may name none. Raises StartError."""
+        try:
+            yield
+        except Misplaced as error:
+            raise StartError(
+                f"path.data {error.path}: it {error.problem}; positions are kept there: make what is missing, move away"
+                " what does not belong there, or set another path.data"
+            ) from error
+        except OSError as error:
+            raise StartError(
+                f"path.data {self._path}: {error.strerror} ({error.filename or 'while writing there'}); "
+                "positions are kept there: free some space, make it writable, or set another path.data"
+            ) from error

@@ -15,7 +15,7 @@ import yaml
 from config.shipper.model import ShipperConfig
 from config.yaml.errors import ConfigError
 from config.yaml.load import read
-from config.yaml.raw import RawMaps
+from config.yaml.maps import RawMaps
 from config.yaml.report import Report, Spot, dotted
 from config.yaml.schema import options
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
 from config.yaml.errors import ConfigError
+from config.yaml.files import check_permissions
 from config.yaml.load import load
-from config.yaml.permissions import check_permissions
 from registry.errors import RegistryError
 from shipper import app, logs
 from shipper.config_commands import ConfigCommands

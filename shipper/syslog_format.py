@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from config.shipper.syslog_parser import SyslogFormat
+from config.shipper.parsers import SyslogFormat
 from shipper import structured_data, times
 from shipper.errors import ShipperError
 from shipper.event import Doc

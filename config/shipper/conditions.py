@@ -11,9 +11,17 @@ from config.text.patterns import parse_pattern
 
 BOUNDS = ("lt", "lte", "gt", "gte")
 NETWORKS = (
-    "loopback", "global_unicast", "unicast", "link_local_unicast", "interface_local_multicast",
-    "link_local_multicast", "multicast", "unspecified", "private", "public",
-)  # fmt: skip
+    "loopback",
+    "global_unicast",
+    "unicast",
+    "link_local_unicast",
+    "interface_local_multicast",
+    "link_local_multicast",
+    "multicast",
+    "unspecified",
+    "private",
+    "public",
+)
 _CIDR = re.compile(r"[^/%]+/\d{1,3}")
 
 

@@ -6,13 +6,13 @@ Each becomes an InputConfig.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from config.shipper import filebeat
-from config.shipper.every_input import EveryInput
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
 from config.shipper.inputs import (
     CloseConfig,
+    EveryInput,
     InputConfig,
     InputType,
     ProspectorConfig,
@@ -23,7 +23,7 @@ from config.shipper.inputs import (
 )
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import JsonSection, NdjsonConfig
-from config.shipper.parsers import ParserConfig
+from config.shipper.parsers import ContainerConfig, ContainerStream, ParserConfig, one_stream
 from config.text.checks import Finding, not_blank, without_blanks
 from config.text.encodings import check_terminator
 from config.text.patterns import Pattern
@@ -189,3 +189,27 @@ def derived_id(type: InputType, paths: tuple[str, ...]) -> str:
     """The same for the same paths, in whatever order they are written."""
     digest = hashlib.sha256("\0".join(sorted(set(paths))).encode()).hexdigest()
     return f"{type}-{digest[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerInput(LogInput):
+    type: InputType = field(default="container", metadata={"doc": "The kind of input."})
+    symlinks: bool = field(
+        default=True, metadata={"doc": "Whether symbolic links are followed; /var/log/containers holds nothing else."}
+    )
+    stream: ContainerStream = field(default="all", metadata={"since": "0.2", "doc": "Whose lines are shipped."})
+    format: Literal["auto", "docker", "cri"] = field(
+        default="auto",
+        metadata={
+            "since": "0.2",
+            "doc": "How the runtime writes lines: JSON (docker) or text (cri); auto sees it by each.",
+        },
+    )
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from one_stream(self.stream)
+
+    @property
+    def parsers(self) -> tuple[ParserConfig, ...]:
+        # Named, because a dataclass with slots is another class than the one that a bare super() knows.
+        return (ContainerConfig(format=self.format, stream=self.stream), *super(ContainerInput, self).parsers)

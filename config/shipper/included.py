@@ -17,7 +17,7 @@ from config.text.units import Duration
 from config.yaml import document
 from config.yaml.composing import Budget
 from config.yaml.errors import ConfigError, Problem
-from config.yaml.regular_file import read_bytes
+from config.yaml.files import read_bytes
 from config.yaml.tree import Entry, Listing, Node, Scalar, Table, as_listing, is_null
 
 SECTIONS = ("filebeat.config.inputs", "shipper.config.inputs")

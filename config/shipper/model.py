@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from config.shipper import filebeat, included
-from config.shipper.container_input import ContainerInput
 from config.shipper.feeding import feeds_itself
-from config.shipper.flat_inputs import LogInput, StdinInput
+from config.shipper.flat_inputs import ContainerInput, LogInput, StdinInput
 from config.shipper.identity import FileIdentityConfig
 from config.shipper.included import ConfigInputs
 from config.shipper.inputs import (

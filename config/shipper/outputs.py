@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
-from config.shipper.kafka import KafkaOutput
-from config.shipper.kafka_parts import BackoffConfig
+from config.shipper.kafka import BackoffConfig, KafkaOutput
 from config.shipper.kafka_security import SaslConfig, SslConfig
 from config.text.checks import Finding, not_blank
 

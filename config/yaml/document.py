@@ -7,7 +7,7 @@ from pathlib import Path
 
 from config.yaml.composing import OVERRIDE, Budget, Composer
 from config.yaml.errors import ConfigError, Place, Problem
-from config.yaml.regular_file import read_bytes
+from config.yaml.files import read_bytes
 from config.yaml.tree import Entry, Listing, Scalar, Table, is_null
 
 _INDEX = re.compile(r"\[(\d+)\]")  # of an item: inputs[0].id means inputs.0.id

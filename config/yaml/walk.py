@@ -4,18 +4,54 @@ A problem does not stop the walk, so that all of them are told at once. A value 
 holds it; checks run on whole values only, since a check on half of them would tell what is not so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from config.yaml import scalars
-from config.yaml.blank import Blanks
+from config.yaml.errors import Place
 from config.yaml.expand import is_variable
+from config.yaml.maps import RawMaps, TopicMaps, is_by_topic
 from config.yaml.names import Names
-from config.yaml.raw import RawMaps
 from config.yaml.report import FAILED, LEFT_OUT, Report, Spot, dotted
 from config.yaml.schema import Kinds, Named, Option, beginning, options
-from config.yaml.topic_maps import TopicMaps, is_by_topic
 from config.yaml.tree import Listing, Node, Scalar, Table, as_listing, is_null
+
+Read = Callable[[Any, Spot, Report], Any]  # model, spot, report -> the value of an empty section
+
+
+class BlankSections:
+    """Sections of which nothing is written.
+
+    Most sections of an input are like that, and thousands of inputs have them: each model is read once, and its value
+    is used for all. A model about which something is reported is read every time, because each report needs the place
+    of its own section.
+    """
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        # By model: the value, and (attribute, name) of all sections in it; None if there is something to report.
+        self._known: dict[Any, tuple[Any, list[tuple[str, str]]] | None] = {}
+
+    def section(self, model: Any, spot: Spot, report: Report) -> Any:
+        """Return the value of a section at a spot where nothing is written."""
+        if model not in self._known:
+            self._known[model] = self._learn(model)
+        known = self._known[model]
+        if known is None:
+            return self._read(model, spot, report)
+        value, names = known
+        for attribute, name in names:
+            below = spot.option(attribute, name)
+            report.spots[below.attribute] = below
+        return value
+
+    def _learn(self, model: Any) -> tuple[Any, list[tuple[str, str]]] | None:
+        report = Report([])
+        value = self._read(model, Spot("", "", Place("")), report)
+        if report.problems or report.notes:
+            return None
+        return value, [(spot.attribute, spot.path) for spot in report.spots.values()]
+
 
 Found = dict[str, tuple[Node, Spot]]  # by field name
 
@@ -28,7 +64,9 @@ class Walk:
     def __init__(self, env: Mapping[str, str], report: Report) -> None:
         self._report = report
         self._raw = RawMaps(env, report)
-        self._blanks = Blanks(lambda model, spot, report: Walk(env, report).section(model, Table((), spot.place), spot))
+        self._blanks = BlankSections(
+            lambda model, spot, report: Walk(env, report).section(model, Table((), spot.place), spot)
+        )
 
     def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
         """A dataclass from a table, or what it becomes; a section with nothing below it is one of defaults."""

@@ -1,11 +1,9 @@
 """How the readers are nested, innermost first. This page is the one place that knows all of them."""
 
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.model import InputConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.shipper.parsers import ParserConfig
-from config.shipper.syslog_parser import SyslogConfig
+from config.shipper.parsers import ContainerConfig, ParserConfig, SyslogConfig
 from shipper.clock import Clock
 from shipper.event import Doc
 from shipper.metrics import Metrics

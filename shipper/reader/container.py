@@ -11,7 +11,7 @@ counted in what began before it.
 
 from collections.abc import Sequence
 
-from config.shipper.container_parser import ContainerConfig
+from config.shipper.parsers import ContainerConfig
 from shipper.clock import Clock
 from shipper.event import TRUNCATED, Doc, Messages, add_flag
 from shipper.metrics import Metrics

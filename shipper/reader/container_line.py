@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import orjson
 
-from config.shipper.container_parser import ContainerFormat
+from config.shipper.parsers import ContainerFormat
 from shipper.errors import ShipperError
 from shipper.event import Doc
 from shipper.times import rfc3339, rfc3339_column

@@ -5,7 +5,7 @@ What is no message of syslog stays as it is, and says so in its `error.message`.
 
 import logging
 
-from config.shipper.syslog_parser import SyslogConfig
+from config.shipper.parsers import SyslogConfig
 from config.text.timezones import zone_of
 from shipper import syslog_format
 from shipper.clock import Clock

@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 
 from config.shipper.conditions import ConditionConfig
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.model import MultilineConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
+from config.shipper.parsers import ContainerConfig
 from config.shipper.processors.adding import AddFieldsConfig
 from config.shipper.processors.moving import DropEventConfig
 from tests.builders import multiline

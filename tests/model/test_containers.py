@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.ndjson import NdjsonConfig
+from config.shipper.parsers import ContainerConfig
 from shipper.event import Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.model import InputConfig, ParserConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.shipper.syslog_parser import SyslogConfig
+from config.shipper.parsers import ContainerConfig, SyslogConfig
 from shipper.event import Doc, Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain

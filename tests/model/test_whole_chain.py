@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 import pytest
 
-from config.shipper.container_parser import ContainerConfig, ContainerStream
 from config.shipper.model import InputConfig, MultilineConfig, ParserConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
-from config.shipper.syslog_parser import SyslogConfig
+from config.shipper.parsers import ContainerConfig, ContainerStream, SyslogConfig
 from config.text.encodings import LineTerminator
 from shipper.event import Messages
 from shipper.metrics import Metrics

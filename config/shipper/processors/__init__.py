@@ -6,20 +6,37 @@ from typing import Any
 
 from config.shipper import filebeat
 from config.shipper.conditions import ConditionConfig
-from config.shipper.processors import changing, decoding, metadata, parsing
+from config.shipper.processors import (
+    adding,
+    decoding,
+    deriving,
+    dns,
+    host_metadata,
+    moving,
+    parsing,
+    runtime_metadata,
+    times,
+    values,
+)
 from config.shipper.processors.base import ProcessorConfig
-from config.shipper.processors.dns import DnsConfig
 from config.text.checks import Finding
 from config.yaml.schema import Named
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
-NAMED = (*changing.MODELS, *parsing.MODELS, *decoding.MODELS, *metadata.MODELS)
+_FAMILIES = (adding, moving, values, parsing, times, decoding, deriving, host_metadata, runtime_metadata, dns)
+# By name, every model of these modules that has one: to write the class is to declare the processor.
+_MODELS: dict[str, type[ProcessorConfig]] = {
+    model.name: model
+    for family in _FAMILIES
+    for model in vars(family).values()
+    if isinstance(model, type) and issubclass(model, ProcessorConfig) and "name" in vars(model)
+}
 _NO_BRANCH = "dns waits for answers and cannot stand in a branch; make it an item of its own, with a 'when'"
 _WHOLE: dict[str, Any] = {}
 PROCESSORS = Named(
     "processor",
-    {model.name: model for model in NAMED},
+    _MODELS,
     _WHOLE,
     filebeat.PROCESSOR_NOT_YET,
     filebeat.PROCESSOR_IGNORED,
@@ -43,7 +60,7 @@ class Branch:
         if not self.then:
             yield "then", "missing; name the processors for events that meet the condition"
         for branch in ("then", "otherwise"):
-            waiting = [index for index, each in enumerate(getattr(self, branch)) if isinstance(each, DnsConfig)]
+            waiting = [index for index, each in enumerate(getattr(self, branch)) if isinstance(each, dns.DnsConfig)]
             yield from ((f"{branch}[{index}]", _NO_BRANCH) for index in waiting)
 
 

@@ -5,12 +5,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
-from config.shipper.processors.deriving import (
-    CommunityIdConfig,
-    DetectMimeTypeConfig,
-    FingerprintConfig,
-    RegisteredDomainConfig,
-)
 from config.text.checks import Finding, not_blank, without_blanks
 from config.text.units import Size
 
@@ -113,16 +107,3 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
     )
     add_error_key: bool = field(default=False, metadata={"doc": "Whether an event is marked whose field is no JSON."})
     document_id: str = field(default="", metadata={"doc": "A key whose text is moved to @metadata._id."})
-
-
-MODELS: tuple[type[ProcessorConfig], ...] = (
-    DecodeBase64FieldConfig,
-    DecodeCsvFieldsConfig,
-    DecodeDurationConfig,
-    DecodeJsonFieldsConfig,
-    DecompressGzipFieldConfig,
-    FingerprintConfig,
-    CommunityIdConfig,
-    RegisteredDomainConfig,
-    DetectMimeTypeConfig,
-)

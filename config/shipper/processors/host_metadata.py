@@ -61,9 +61,17 @@ class AddHostMetadataConfig(ProcessorConfig):
 
 
 PROCESS_FIELDS = (
-    "process.name", "process.title", "process.executable", "process.args", "process.pid", "process.parent.pid",
-    "process.start_time", "process.owner.name", "process.owner.id", "container.id",
-)  # fmt: skip
+    "process.name",
+    "process.title",
+    "process.executable",
+    "process.args",
+    "process.pid",
+    "process.parent.pid",
+    "process.start_time",
+    "process.owner.name",
+    "process.owner.id",
+    "container.id",
+)
 RESTRICTED_FIELDS = ("process.env",)
 
 

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 from config.shipper.processors.base import ProcessorConfig
 from config.shipper.processors.secrets import DEFAULT, PATTERNS, parse_secret
-from config.shipper.processors.times import SyslogProcessorConfig, TimestampConfig
 from config.text.checks import Finding, not_blank, not_empty
 from config.text.grok import parse_expression
 from config.text.tokenizer import parse_tokenizer
@@ -132,12 +131,3 @@ def _problems(pattern: Any) -> Iterator[str]:
         parse_secret(pattern)
     except ValueError as error:
         yield str(error)
-
-
-MODELS: tuple[type[ProcessorConfig], ...] = (
-    DissectConfig,
-    GrokConfig,
-    RedactConfig,
-    SyslogProcessorConfig,
-    TimestampConfig,
-)

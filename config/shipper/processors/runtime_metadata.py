@@ -66,12 +66,23 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     name: ClassVar = "add_kubernetes_metadata"
     ignored: ClassVar = dict.fromkeys(
         (
-            "host", "scope", "namespace", "in_cluster", "kube_config", "kube_client_options", "use_kubeadm",
-            "sync_period", "default_indexers", "indexers", "add_resource_metadata", "wait_for_metadata",
-            "wait_for_metadata_timeout", "wait_for_metadata_retry_period",
+            "host",
+            "scope",
+            "namespace",
+            "in_cluster",
+            "kube_config",
+            "kube_client_options",
+            "use_kubeadm",
+            "sync_period",
+            "default_indexers",
+            "indexers",
+            "add_resource_metadata",
+            "wait_for_metadata",
+            "wait_for_metadata_timeout",
+            "wait_for_metadata_retry_period",
         ),
         _NO_API,
-    )  # fmt: skip
+    )
     node: str | None = field(
         default=None, metadata={"doc": "Becomes kubernetes.node.name; the variable NODE_NAME when absent."}
     )

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from config.shipper.parsers import SyslogFormat
 from config.shipper.processors.base import IGNORE_MISSING, ProcessorConfig
-from config.shipper.syslog_parser import SyslogFormat
 from config.text.checks import Finding, not_blank, without_blanks
 from config.text.layouts import is_layout, time_reader
 from config.text.timezones import LOCAL, Timezone, zone_of

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.model import InputConfig
 from config.shipper.multiline import MultilineConfig
+from config.shipper.parsers import ContainerConfig
 from config.text.encodings import encoded_terminator, padding_unit
 from registry.state import FileState
 from shipper.clock import Clock

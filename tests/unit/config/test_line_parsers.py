@@ -2,9 +2,8 @@
 
 import pytest
 
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.model import ParserConfig
-from config.shipper.syslog_parser import SyslogConfig
+from config.shipper.parsers import ContainerConfig, SyslogConfig
 from tests.unit.config.conftest import Lab
 
 INPUT = "shipper.inputs:\n- id: app\n  paths: [x]\n  parsers:\n{parsers}\noutput.console:\n"

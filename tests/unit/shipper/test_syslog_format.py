@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.shipper.syslog_parser import SyslogFormat
+from config.shipper.parsers import SyslogFormat
 from shipper.syslog_format import SyslogError, SyslogMessage, parse
 
 NOW = 1_763_000_000.0  # November 2025

@@ -2,8 +2,7 @@
 
 import pytest
 
-from config.shipper.container_parser import ContainerConfig
-from config.shipper.every_input import PublisherPipelineConfig
+from config.shipper.inputs import PublisherPipelineConfig
 from config.shipper.model import (
     CloseConfig,
     FileIdentityConfig,
@@ -15,6 +14,7 @@ from config.shipper.model import (
     StateChangeConfig,
 )
 from config.shipper.ndjson import NdjsonConfig
+from config.shipper.parsers import ContainerConfig
 from tests.unit.config.conftest import Lab
 
 LOG = """\

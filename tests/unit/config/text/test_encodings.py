@@ -3,10 +3,12 @@ from typing import get_args
 
 import pytest
 
-from config.text.encoding_names import MARKED, OF_CODEC, USELESS
 from config.text.encodings import (
     AMENDED,
     CHARACTERS,
+    MARKED,
+    OF_CODEC,
+    USELESS,
     LineTerminator,
     charset_of,
     check_terminator,

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import NdjsonConfig
+from config.shipper.parsers import ContainerConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain

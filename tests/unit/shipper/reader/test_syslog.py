@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from config.shipper.syslog_parser import SyslogConfig
+from config.shipper.parsers import SyslogConfig
 from shipper.event import Messages
 from shipper.reader import chain
 from shipper.reader.syslog import SyslogReader

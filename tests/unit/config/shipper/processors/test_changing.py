@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from config.shipper.processors.changing import MODELS
+from config.shipper.processors import PROCESSORS
 from config.shipper.processors.moving import DropFieldsConfig, RenameConfig
 from config.text.checks import Finding
 from config.yaml.errors import ConfigError
@@ -118,4 +118,4 @@ def test_every_option_says_what_it_is_for() -> None:
             elif not option.about.get("doc"):
                 yield f"{above}.{option.name}"
 
-    assert [name for model in MODELS for name in undocumented(model, model.name)] == []
+    assert [name for each, model in PROCESSORS.models.items() for name in undocumented(model, each)] == []

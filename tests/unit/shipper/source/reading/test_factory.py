@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from config.shipper.container_parser import ContainerConfig
-from config.shipper.every_input import PublisherPipelineConfig
+from config.shipper.inputs import PublisherPipelineConfig
 from config.shipper.ndjson import NdjsonConfig
+from config.shipper.parsers import ContainerConfig
 from tests.builders import multiline
 from tests.lab import Lab
 

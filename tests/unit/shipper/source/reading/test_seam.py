@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from config.shipper.container_parser import ContainerConfig
 from config.shipper.model import MultilineConfig
 from config.shipper.ndjson import IncludeMessageConfig
+from config.shipper.parsers import ContainerConfig
 from shipper.errors import Truncated
 from shipper.event import Batch
 from shipper.source.identity.entries import Claim

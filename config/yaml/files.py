@@ -1,6 +1,7 @@
-"""The bytes of a file that belongs to the configuration: of a regular file only, and of a bounded size.
+"""The files of a configuration: regular files of a bounded size, which only root or the agent's user may write.
 
-Opening a named pipe waits until somebody writes to it, and a device may give bytes without an end.
+Opening a named pipe would wait for a writer, and a device may return bytes without end. Whoever can write the
+configuration chooses which files are read and where they are sent.
 """
 
 import os
@@ -44,3 +45,24 @@ def _check_is_regular(file: Path, status: os.stat_result) -> None:
 
 def _problem(file: Path, message: str) -> ConfigError:
     return ConfigError([Problem(str(file), 0, "", message)])
+
+
+def check_permissions(file: Path) -> None:
+    """Raises ConfigError when group or others may write the file, or when it belongs to neither root nor this user."""
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise ConfigError([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
+    messages = wrong(file, stat.S_IMODE(status.st_mode), status.st_uid, os.geteuid())
+    if messages:
+        raise ConfigError(Problem(str(file), 0, "", message) for message in messages)
+
+
+def wrong(file: Path, mode: int, owner: int, user: int) -> list[str]:
+    """Return what is wrong with a file's mode and owner when the user of that id runs the agent."""
+    faults = []
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        faults.append(f"may be written by others (mode {mode:04o}); chmod go-w {file}, or --strict.perms=false")
+    if owner not in (0, user):
+        faults.append(f"belongs to user {owner}, not to root or user {user}; chown it, or --strict.perms=false")
+    return faults

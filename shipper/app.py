@@ -32,18 +32,18 @@ from shipper.output.base import Output
 from shipper.output.kafka_settings import settings
 from shipper.outputs import build_output, topic_of
 from shipper.pipeline.dead_letter import DeadLetter
+from shipper.pipeline.pipeline import Pipeline
+from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.processor.base import Surroundings
 from shipper.progress import Progress, TerminalHandler
 from shipper.record import Agent
-from shipper.reload import Reading, Reloader
-from shipper.source.base import FileSource
-from shipper.source.crawler import Crawler
+from shipper.reload import Reading, Reloader, ReplaceInputs
+from shipper.source.base import BatchSource, SourceContext
+from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
-from shipper.source.reading.pending_bytes import PendingBytes
-from shipper.source.reading.scheduler import Scheduler
-from shipper.source.stdin import StdinCrawler, StreamWatcher, open_stdin
+from shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
 from shipper.summary import Summary
 from shipper.wake import Wake
 
@@ -59,9 +59,10 @@ NEVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What is running, for whoever drives it: `run` below, or a test step by step."""
+    """What is running, for its driver: `run` below, or a test step by step."""
 
     loop: Loop
+    source: BatchSource
     registrar: Registrar
     metrics: Metrics
     summary: Summary
@@ -108,23 +109,22 @@ def build(
     around = Surroundings(agent, data, metrics, clock, wake.from_outside())
     maker = Inputs(around, registrar)
     inputs = maker.of(config)
-    crawler: FileSource
+    processing = Processing(queue)
+    context = SourceContext(registrar, clock, metrics, processing.takes_more)
+    source: BatchSource
+    replace_inputs: ReplaceInputs | None = None
     if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
-        scheduler = Scheduler(stream, clock)
-        crawler = StdinCrawler(open_stdin(inputs[0]), scheduler, stream, metrics)
+        source = StdinSource(open_stdin(inputs[0]), stream, context, pending_bytes=config.queue.mem.pending_bytes)
     else:
-        watcher = _watcher(wake, stack, threads)
-        scheduler = Scheduler(watcher, clock, one_by_one=once)
-        crawler = Crawler(
-            inputs, registrar, scheduler, watcher, clock, metrics,
-            once=once, first_start=first_start, most_open=_most_open(once=once),
-        )  # fmt: skip
-    pending = PendingBytes(config.queue.mem.pending_bytes, metrics, clock)
-    loop = Loop(crawler, scheduler, queue, publisher, output, registrar, metrics, clock, wake, pending)
+        limits = CrawlerOptions(once, first_start, _most_open(once=once), config.queue.mem.pending_bytes)
+        crawler = Crawler(inputs, _watcher(wake, stack, threads), context, limits)
+        source, replace_inputs = crawler, crawler.replace_inputs
+    loop = Loop(source, Pipeline(processing, queue, publisher, output), registrar, metrics, clock, wake)
     reading = reading or Reading(read=lambda: config, asked=lambda: False)
-    reloader = Reloader(config, reading, maker, crawler if isinstance(crawler, Crawler) else None, clock)
-    return App(loop, registrar, metrics, Summary(metrics, crawler, clock, _summary_interval(config)), reloader)
+    reloader = Reloader(config, reading, maker, replace_inputs, clock)
+    summary = Summary(metrics, source, clock, _summary_interval(config))
+    return App(loop, source, registrar, metrics, summary, reloader)
 
 
 def _kept(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
@@ -184,7 +184,7 @@ def run(
         keep_freed_blocks()
         # How long the loop waits at worst for the interpreter lock when another thread is busy: 5 ms would be seen.
         sys.setswitchinterval(0.0005)
-        progress = Progress(_below(terminal, config, once=once), app.metrics, app.loop.crawler, clock)
+        progress = Progress(_below(terminal, config, once=once), app.metrics, app.source, clock)
         stack.callback(progress.close)
         while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
             app.loop.step()
@@ -207,23 +207,20 @@ def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
     deadline = clock.monotonic() + config.shutdown_timeout
     while not app.loop.drained and clock.monotonic() < deadline:
         app.loop.step(reading=False, wait=0.05)
-    drained = app.loop.drained
-    problems, behind = app.loop.crawler.problems.now, app.loop.crawler.bytes_behind
-    if isinstance(app.loop.crawler, StdinCrawler):
-        app.loop.crawler.give_up()
-    elif not drained:
-        logger.warning("stopped before everything was acknowledged: the rest is sent at the next start")
-    app.summary.last()
-    app.loop.crawler.stop()
+    status = app.source.status()
+    app.source.stop()
+    app.summary.last(status)
     saved = app.registrar.close(max(config.shutdown_timeout, 1.0))
     if not saved:
         logger.error("the registry could not be saved: what was acknowledged last is sent again at the next start")
     if not once and not finished:  # without --once only standard input comes to an end
         return EXIT_OK
-    for path, problem in problems.items():
+    for path, problem in status.problems.items():
         logger.error("not finished: %s: %s", path, problem)
     if not finished:
-        logger.error("not finished: %d bytes of the files found are not delivered; run it again to go on", behind)
-    if not finished or problems or not saved:
+        logger.error(
+            "not finished: %d bytes of the files found are not delivered; run it again to go on", status.bytes_behind
+        )
+    if not finished or status.problems or not saved:
         return EXIT_UNFINISHED
     return EXIT_DEAD_LETTER if app.metrics.events_dead_lettered else EXIT_OK

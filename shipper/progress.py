@@ -14,7 +14,7 @@ from typing import TextIO
 
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.base import FileSource
+from shipper.source.base import BatchSource
 
 INTERVAL = 0.2  # seconds between two drawings
 MEMORY = 5.0  # seconds over which rates are taken
@@ -107,10 +107,10 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
 class Progress:
     """Used by the reading thread only. Without a terminal there is none: no `handler`, no line."""
 
-    def __init__(self, handler: TerminalHandler | None, metrics: Metrics, crawler: FileSource, clock: Clock) -> None:
+    def __init__(self, handler: TerminalHandler | None, metrics: Metrics, source: BatchSource, clock: Clock) -> None:
         self._handler = handler
         self._metrics = metrics
-        self._crawler = crawler
+        self._source = source
         self._clock = clock
         self._due = clock.monotonic()
         self._samples: deque[tuple[float, int, int]] = deque([self._sample()])
@@ -132,16 +132,16 @@ class Progress:
             self._samples.popleft()
         since, done_then, events_then = self._samples[0]
         seconds = max(now - since, INTERVAL)
-        reading = [harvester for harvester in self._crawler.running.values() if not harvester.finished]
-        unknown = any(harvester.content.compressed for harvester in reading)
-        unsettled = sum(harvester.finished and not harvester.settled for harvester in self._crawler.running.values())
-        waiting, size = self._crawler.waiting
+        status = self._source.status()
         started = self._metrics.harvesters_started
         return Standing(
-            done, None if unknown else self._crawler.bytes_behind + size, started - len(reading) - unsettled,
-            started + waiting,
-            (done - done_then) / seconds, (events - events_then) / seconds,
-        )  # fmt: skip
+            done,
+            status.bytes_behind + status.bytes_waiting if status.is_size_known else None,
+            started - status.reading - status.unsettled,
+            started + status.waiting,
+            (done - done_then) / seconds,
+            (events - events_then) / seconds,
+        )
 
     def _sample(self) -> tuple[float, int, int]:
         return self._clock.monotonic(), self._metrics.bytes_acked, self._metrics.events_acked

@@ -15,7 +15,6 @@ from shipper.config_look import Look, Seen, Start, on_a_thread
 from shipper.errors import StartError
 from shipper.inputs import Inputs
 from shipper.long_lived import long_lived
-from shipper.source.crawler import Crawler
 from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
@@ -36,19 +35,27 @@ class Reading:
     wake: Callable[[], None] = lambda: None
 
 
+ReplaceInputs = Callable[[list[Input]], None]
+
+
 class Reloader:
     """Used by the reading thread only."""
 
     def __init__(
-        self, config: ShipperConfig, reading: Reading, inputs: Inputs, crawler: Crawler | None, clock: Clock
+        self,
+        config: ShipperConfig,
+        reading: Reading,
+        inputs: Inputs,
+        replace_inputs: ReplaceInputs | None,
+        clock: Clock,
     ) -> None:
-        """`config` is what runs. Without a `crawler` (standard input is read) nothing can be changed."""
+        """`config` is what runs. Without `replace_inputs` (standard input is read) nothing can be changed."""
         self._config = config
         self._asked = reading.asked
-        self._look = Look(reading.read if crawler else lambda: config, reading.start, reading.wake)
+        self._look = Look(reading.read if replace_inputs else lambda: config, reading.start, reading.wake)
         self._inputs = inputs
         self._now = inputs.of(config)
-        self._crawler = crawler
+        self._replace_inputs = replace_inputs
         self._clock = clock
         self._contents = config.config_inputs.contents()
         self._due = clock.monotonic() + config.config_inputs.reload.period
@@ -74,12 +81,12 @@ class Reloader:
     def _take(self, seen: Seen) -> None:
         if seen.mistake:
             self._refuse(seen.mistake)
-        elif seen.config is not None and self._crawler is None:
+        elif seen.config is not None and self._replace_inputs is None:
             logger.warning("the configuration is not read again: standard input is read, which ends with the agent")
-        elif seen.config is not None and self._crawler is not None:
+        elif seen.config is not None and self._replace_inputs is not None:
             try:
                 with long_lived():
-                    self._apply(seen.config, self._crawler)
+                    self._apply(seen.config, self._replace_inputs)
             except StartError as error:
                 self._refuse(str(error))
 
@@ -90,7 +97,7 @@ class Reloader:
             lines = [*lines[:MISTAKES_LOGGED], rest]
         logger.error("the configuration has a mistake; the one before goes on:\n%s", "\n".join(lines))
 
-    def _apply(self, read: ShipperConfig, crawler: Crawler) -> None:
+    def _apply(self, read: ShipperConfig, replace_inputs: ReplaceInputs) -> None:
         """Raises StartError: then nothing is changed."""
         config = self._kept(read)
         inputs = self._made(config)
@@ -99,7 +106,7 @@ class Reloader:
             self._due = self._clock.monotonic() + config.config_inputs.reload.period
         self._config = config
         if inputs != self._now:
-            crawler.replace_inputs(inputs)
+            replace_inputs(inputs)
             self._now = inputs
 
     def _kept(self, read: ShipperConfig) -> ShipperConfig:

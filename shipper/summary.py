@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.base import FileSource
+from shipper.source.base import BatchSource, SourceStatus
 
 logger = logging.getLogger(__name__)
 
@@ -13,26 +13,30 @@ INTERVAL = 30.0
 
 
 class Summary:
-    def __init__(self, metrics: Metrics, crawler: FileSource, clock: Clock, interval: float = INTERVAL) -> None:
+    def __init__(self, metrics: Metrics, source: BatchSource, clock: Clock, interval: float = INTERVAL) -> None:
         self._metrics = metrics
-        self._crawler = crawler
+        self._source = source
         self._clock = clock
-        self._said = replace(metrics)
+        self._logged = replace(metrics)
         self._interval = interval
         self._due = clock.monotonic() + interval
 
     def step(self) -> None:
         if self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + self._interval
-            if self._metrics != self._said:
-                self._say("running")
+            if self._metrics != self._logged:
+                self._log("running", self._source.status())
 
-    def last(self) -> None:
-        self._say("stopped")
+    def last(self, status: SourceStatus) -> None:
+        """`status`: as it was before the source was stopped."""
+        self._log("stopped", status)
 
-    def _say(self, state: str) -> None:
-        self._said = replace(self._metrics)
+    def _log(self, state: str, status: SourceStatus) -> None:
+        self._logged = replace(self._metrics)
         logger.info(
             "%s: %s files_open=%d bytes_behind=%d",
-            state, self._metrics.summary(), len(self._crawler.running), self._crawler.bytes_behind,
-        )  # fmt: skip
+            state,
+            self._metrics.summary(),
+            status.files_open,
+            status.bytes_behind,
+        )

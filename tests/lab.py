@@ -29,6 +29,7 @@ from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.output.encode import Encoder
 from shipper.pipeline.publisher import Publisher
+from shipper.source.crawler import Crawler
 from shipper.testing import ManualClock
 from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
@@ -152,6 +153,11 @@ class Lab:
         assert self.output is not None, "not started"
         return self.output
 
+    @property
+    def crawler(self) -> Crawler:
+        assert isinstance(self.running.source, Crawler), "the Lab reads files"
+        return self.running.source
+
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
         """`seconds` pass for the agent; it really waits for other threads for at most `wait`."""
         self.clock.advance(seconds)
@@ -183,7 +189,7 @@ class Lab:
         app, self.app = self.running, None
         if self.output is not None:
             self.output.close()
-        app.loop.crawler.stop()
+        app.source.stop()
         assert app.registrar.close(LONG)
         self._stack.close()
         self.bytes_lost += app.metrics.bytes_lost
@@ -230,7 +236,7 @@ class Lab:
             assert time.monotonic() < deadline, "does not come to rest"
 
     def _unread(self) -> bool:
-        running = self.running.loop.crawler.running.values()
+        running = self.crawler.running.values()
         return any(each.has_news(os.fstat(each.fd).st_size) or not each.settled for each in running)
 
     def run_once(self) -> dict[str, str]:
@@ -240,6 +246,6 @@ class Lab:
         while not self.running.loop.finished:
             self.step(wait=0.002)
             assert time.monotonic() < deadline, "does not finish"
-        problems = self.running.loop.crawler.problems.now
+        problems = self.crawler.problems.now
         self._end()
         return problems

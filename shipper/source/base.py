@@ -1,64 +1,60 @@
-"""Where messages come from, as the reading loop sees it: the crawler of files, or standard input."""
+"""Where batches come from, as the loop sees it: the files of the inputs, or standard input."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
-from shipper.errors import Truncated
-from shipper.event import Batch
-from shipper.reader.gzip_file import CompressionError
-from shipper.source.discovery.problems import Problems
-from shipper.source.discovery.scanner import FileKey
-from shipper.source.reading.harvester import Harvester
+from registry.registrar import Registrar
+from shipper.clock import Clock
+from shipper.event import Batch, Source
+from shipper.metrics import Metrics
 
 
-class FileSource(Protocol):
-    """Called by the reading thread only; raises nothing about files, and never blocks beyond a local file system.
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What every source is given. `takes_more` tells of a file whether what comes after the readers has room for more
+    of it."""
 
-    What happened to a harvester that the loop read is told by `truncated`, `failed`, `damaged` and `at_end`.
-    """
+    registrar: Registrar
+    clock: Clock
+    metrics: Metrics
+    takes_more: Callable[[Source], bool] = lambda source: True
 
-    problems: Problems
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """How far the source is. `reading`: open files that are not read to their end; `unsettled`: open files of which all
+    is read, and not all acknowledged; `waiting` and `bytes_waiting`: files that were found and wait for their turn;
+    `bytes_behind`: of the open files, read or not, what is not acknowledged; `is_size_known`: False while a compressed
+    file is read, of which nobody knows how much there is to come. `problems`: what is wrong now, by path."""
+
+    files_open: int
+    reading: int
+    unsettled: int
+    waiting: int
+    bytes_waiting: int
+    bytes_behind: int
+    is_size_known: bool
+    problems: Mapping[str, str]
+
+
+class BatchSource(Protocol):
+    """Called by the reading thread only; raises nothing about files, and never blocks beyond a local file system."""
 
     @property
-    def running(self) -> Mapping[FileKey, Harvester]:
-        """The open files."""
-
-    @property
-    def scanned(self) -> bool:
-        """All that there is to find was found, and opened: with `once`."""
-
-    @property
-    def waiting(self) -> tuple[int, int]:
-        """Files that were found and wait for their turn, and their bytes on disk."""
-
-    @property
-    def next_step(self) -> float:
-        """Monotonic time at which `step` has something to do by itself."""
-
-    @property
-    def bytes_behind(self) -> int:
-        """Bytes of the open files that are not acknowledged, by the sizes seen last."""
+    def finished(self) -> bool:
+        """True if all that there was to read is read and acknowledged: with `once`, or when a stream has ended."""
 
     def step(self) -> None:
         """Find, open and close files."""
 
-    def truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
-        """Its life has ended. Returns the message that was under way, if nothing else will give it."""
+    def read(self, budget: int) -> Iterator[Batch]:
+        """Yield what there is to read, about `budget` bytes of it. The caller may stop at any batch."""
 
-    def failed(self, harvester: Harvester, error: OSError) -> None:
-        """A read was refused."""
+    def next_wake(self, *, reading: bool) -> float:
+        """Return the seconds that may pass before `step`, and with `reading` also `read`, has something to do."""
 
-    def damaged(self, harvester: Harvester, error: CompressionError) -> None:
-        """Its compressed data cannot be read on."""
-
-    def waits_for(self, harvester: Harvester) -> Harvester | None:
-        """The file that must be read first."""
-
-    def at_end(self, harvester: Harvester) -> None:
-        """All that it holds now was read."""
-
-    def parted(self, harvester: Harvester) -> None:
-        """A message that went on in the next file has ended."""
+    def status(self) -> SourceStatus: ...
 
     def stop(self) -> None:
-        """Close all files."""
+        """Close everything, and report what cannot be read again."""

@@ -1,12 +1,14 @@
-"""Finds the files of the inputs, opens them, and ends what is over: `plan` and `Closer` decide, this carries it out."""
+"""Finds the files of the inputs, opens, reads and closes them: `plan` and `Closer` decide, this carries it out."""
 
-from registry.registrar import Registrar
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from registry.state import TRUNCATED
-from shipper.clock import Clock
 from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
-from shipper.metrics import Metrics
 from shipper.reader.gzip_file import CompressionError
+from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.survey import Survey, Wanted
@@ -27,41 +29,59 @@ from shipper.source.lifecycle.starting import Launcher, Places
 from shipper.source.lifecycle.truncation import last_message
 from shipper.source.lifecycle.unwatched import wake_unwatched
 from shipper.source.reading.factory import Input
+from shipper.source.reading.file_reading import FileReading, ReadError, ReadHooks
 from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.pending_bytes import PendingBytes
 from shipper.source.reading.scheduler import Scheduler
-from shipper.source.reading.succession import Succession
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlerOptions:
+    """`once`: each file ends at the size that it had when it was opened; `first_start`: unix time of the agent's first
+    start; `most_open`: files that may be open at once; `pending_bytes`: the option of that name."""
+
+    once: bool = False
+    first_start: float = 0.0
+    most_open: int = 2**31
+    pending_bytes: int = 2**31
 
 
 class Crawler:
     """Used by the reading thread only."""
 
     def __init__(
-        self, inputs: list[Input], registrar: Registrar, scheduler: Scheduler, watcher: Watcher, clock: Clock,
-        metrics: Metrics, *, once: bool = False, first_start: float = 0.0, most_open: int = 2**31,
-    ) -> None:  # fmt: skip
-        """`first_start`: unix time at which the agent ran first; `most_open`: files that may be open at once."""
+        self, inputs: list[Input], watcher: Watcher, context: SourceContext, options: CrawlerOptions | None = None
+    ) -> None:
+        options = options or CrawlerOptions()
+        once, registrar, clock, metrics = options.once, context.registrar, context.clock, context.metrics
         self._inputs = {source.id: source for source in inputs}
-        self._scheduler = scheduler
+        # With `once`, a file is read to its end before the next one's turn: lines come in the order of their age.
+        self._scheduler = scheduler = Scheduler(watcher, clock, one_by_one=once)
         self._watcher = watcher
         self._clock = clock
         self._metrics = metrics
         self._once = once
         self.problems = Problems()
-        self._succession = Succession()
         self._survey = Survey(inputs, watcher, clock, self.problems, once=once)
         self._entries = Entries(registrar, clock, metrics, self._inputs)
         self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._shut)
+        pending = PendingBytes(options.pending_bytes, metrics, clock)
+        hooks = ReadHooks(self.read_failed, self.reached_end)
+        self._reading = FileReading(scheduler, registrar, pending, self.running, context.takes_more, hooks)
         self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.rewritten)
         self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.running, once=once)
         self._deletions = Deletions(registrar, clock, metrics, {each.id: each.config.delete for each in inputs})
         limits = {each.id: each.config.harvester_limit for each in inputs}
-        self._places = Places(self.fleet, limits, most_open, self._copies.held)
+        self._places = Places(self.fleet, limits, options.most_open, self._copies.held)
         rules = {each.id: each.config.close for each in inputs}
         self._closer = Closer(
             self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._deletions.closed, once=once
         )
         launcher = Launcher(
-            self.fleet, self._closer, self._succession, Ignoring(clock, first_start), registrar, scheduler, once=once
+            self.fleet, self._closer, self._reading.succession, Ignoring(clock, options.first_start), registrar,
+            scheduler, once=once,
         )  # fmt: skip
         self._intake = Intake(
             self._inputs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,
@@ -79,26 +99,37 @@ class Crawler:
         return self.fleet.running
 
     @property
-    def scanned(self) -> bool:
-        """With `once`: all files that there are were opened."""
-        return self._survey.done and not self._places.any_wanted
+    def finished(self) -> bool:
+        # The cheap questions first: with ten thousand files, asking each of them at every step took most of the run.
+        if not self._survey.done or self._places.any_wanted or self._scheduler.busy:
+            return False
+        return all(harvester.finished and harvester.settled for harvester in self.running.values())
 
-    @property
-    def next_step(self) -> float:
-        """Monotonic time at which `step` has something to do by itself."""
-        return min(
+    def read(self, budget: int) -> Iterator[Batch]:
+        return self._reading.read(budget)
+
+    def next_wake(self, *, reading: bool) -> float:
+        due = min(
             self._survey.next_step, self._closer.next_step, self._copies.next_look, self._deletions.next_step,
             self._cleaning.next_step,
         )  # fmt: skip
+        longest = max(due - self._clock.monotonic(), 0.0)
+        return min(longest, self._reading.next_read) if reading else longest
 
-    @property
-    def waiting(self) -> tuple[int, int]:
-        return self._places.waiting
-
-    @property
-    def bytes_behind(self) -> int:
-        """Bytes of the running files that are not acknowledged yet, by the sizes seen last."""
-        return sum(max(h.size - h.state.position, 0) for h in self.running.values())
+    def status(self) -> SourceStatus:
+        running = self.running.values()
+        reading = [harvester for harvester in running if not harvester.finished]
+        waiting, bytes_waiting = self._places.waiting
+        return SourceStatus(
+            files_open=len(running),
+            reading=len(reading),
+            unsettled=sum(harvester.finished and not harvester.settled for harvester in running),
+            waiting=waiting,
+            bytes_waiting=bytes_waiting,
+            bytes_behind=sum(max(harvester.size - harvester.state.position, 0) for harvester in running),
+            is_size_known=not any(harvester.content.compressed for harvester in reading),
+            problems=self.problems.now,
+        )
 
     def step(self) -> None:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
@@ -122,10 +153,24 @@ class Crawler:
         self._after_survey()
 
     def stop(self) -> None:
+        if any(not harvester.settled for harvester in (*self.running.values(), *self.fleet.draining.values())):
+            logger.warning("stopped before everything was acknowledged: the rest is sent at the next start")
         self.fleet.stop()
         self._copies.close()
 
-    def truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
+    def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
+        """Return the message that was pending, if nothing else will give it."""
+        match error:
+            case Truncated():
+                return self._truncated(harvester, error)
+            case CompressionError():  # its compressed data end here; all before was read
+                self.problems.of_file(harvester.state.path, str(error))
+                self.fleet.put_down(harvester, until_news=True)
+            case _:
+                self._refused(harvester, error)
+        return None
+
+    def _truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
         """The file's life has ended; what it holds now is a new file, read from its start. Returns the message that
         was under way, as far as it was read, unless a copy of the file has the rest."""
         if isinstance(error, Disproved):
@@ -149,42 +194,23 @@ class Crawler:
             path, fd = harvester.state.path, harvester.fd
             opened = self._opener.again(path, fd, source, unproven) if source is not None else None
         except OSError as error:
-            self.failed(harvester, error)
+            self._refused(harvester, error)
             return
         self.fleet.put_down(harvester, until_news=False)
         if opened is not None and unproven is not None:  # else nobody asks for it any more
             self._intake.take_again(opened, unproven)
 
-    def failed(self, harvester: Harvester, error: OSError) -> None:
+    def _refused(self, harvester: Harvester, error: OSError) -> None:
         """A read was refused: the next scan tries again. With `once` there is none, and the file stays unfinished."""
         self.problems.of_read(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
         self.fleet.put_down(harvester, until_news=False)
 
-    def damaged(self, harvester: Harvester, error: CompressionError) -> None:
-        """Its compressed data end here; all before was read."""
-        self.problems.of_file(harvester.state.path, str(error))
-        self.fleet.put_down(harvester, until_news=True)
-
-    def waits_for(self, harvester: Harvester) -> Harvester | None:
-        """The file that must be read first, because a message of it may go on in this one."""
-        return self._succession.waits_for(harvester)
-
-    def at_end(self, harvester: Harvester) -> None:
-        """All that the file holds now was read: a message under way may go on in the next file, or that one need not
-        wait any longer."""
+    def reached_end(self, harvester: Harvester) -> None:
+        """All that the file holds now was read."""
         self.problems.of_read(harvester.state.path, None)
-        self._wake(self._succession.at_end(harvester))
-
-    def parted(self, harvester: Harvester) -> None:
-        """A message that went on in the next file has ended."""
-        self._wake(self._succession.forget(harvester))
 
     def _shut(self, harvester: Harvester) -> None:
-        self._wake(self._succession.closed(harvester))
-
-    def _wake(self, harvester: Harvester | None) -> None:
-        if harvester is not None:
-            self._scheduler.wake(harvester)
+        self._reading.wake(self._reading.succession.closed(harvester))
 
     def _take_hints(self) -> list[FileKey]:
         """Wakes the open files that have news; the others that have."""
@@ -217,7 +243,7 @@ class Crawler:
         went = [*(harvester for harvester, _ in decided.renamed), *decided.gone]
         self._intake.former = {harvester.state.path: harvester.key for harvester in went}
         for harvester, file in decided.renamed:
-            self._succession.renamed(harvester, harvester.state.path)
+            self._reading.succession.renamed(harvester, harvester.state.path)
             harvester.gone = RENAMED
             harvester.update(path=file.path)
             self._closer.attend(harvester)
@@ -228,7 +254,7 @@ class Crawler:
             self._closer.look_for_removal(harvester)
         if not self._once:
             wake_unwatched(self.running.values(), self._watcher, self._scheduler, all_of_them=self._survey.was_afresh)
-            for harvester in self._succession.waited_for:
+            for harvester in self._reading.succession.waited_for:
                 self._scheduler.wake(harvester)
         self._entries.lose_missing(found, self._survey.present, self.problems.excuses, once=self._once)
         self._places.clear()

@@ -4,26 +4,28 @@ It is no file that could be found again, so it has no entry in the registry: wha
 process can know. Each run gives it a new file id, and offsets count from 0. So a record is never sent twice under one
 id, and what was read but not acknowledged when a run ends early is lost, which is counted and said.
 
-It is the only input where it is one, so nothing is scanned: `StdinCrawler` stands where the crawler does.
+It is the only input where it is one, so nothing is scanned: `StdinSource` takes the place of the crawler.
 """
 
 import logging
 import os
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from registry.state import FileState
-from shipper.errors import ShipperError, StartError
+from shipper.errors import StartError
 from shipper.event import Batch
-from shipper.metrics import Metrics
 from shipper.reader.stream import Stream
+from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.prefix import Trail
 from shipper.source.reading.factory import Input
+from shipper.source.reading.file_reading import FileReading, ReadError, ReadHooks
 from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.pending_bytes import PendingBytes
 from shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
@@ -106,69 +108,83 @@ class StreamWatcher:
         self.changed = True
 
 
-class StdinCrawler:
+class StdinSource:
     """Used by the reading thread only."""
 
-    next_step = NEVER
-    scanned = True
-    waiting = (0, 0)
-
-    def __init__(self, harvester: Harvester, scheduler: Scheduler, watcher: StreamWatcher, metrics: Metrics) -> None:
-        self.running = {harvester.key: harvester}
-        self.problems = Problems()
+    def __init__(
+        self, harvester: Harvester, watcher: StreamWatcher, context: SourceContext, *, pending_bytes: int = sys.maxsize
+    ) -> None:
+        clock, metrics = context.clock, context.metrics
         self._harvester = harvester
-        self._scheduler = scheduler
         self._watcher = watcher
         self._metrics = metrics
+        self._problems = Problems()
+        self._scheduler = Scheduler(watcher, clock)
+        pending = PendingBytes(pending_bytes, metrics, clock)
+        running = {harvester.key: harvester}
+        hooks = ReadHooks(self._failed)
+        self._reading = FileReading(self._scheduler, context.registrar, pending, running, context.takes_more, hooks)
         metrics.harvesters_started += 1
-        scheduler.wake(harvester)
+        self._scheduler.wake(harvester)
 
     @property
-    def bytes_behind(self) -> int:
-        """Bytes that were read and are not acknowledged: what is still in the pipe, nobody can tell."""
-        return self._harvester.read_to - self._harvester.state.position
+    def finished(self) -> bool:
+        return not self._scheduler.busy and self._harvester.finished and self._harvester.settled
 
     def step(self) -> None:
         if self._watcher.changed:
             self._watcher.changed = False
-            if not self._harvester.finished:  # the end of a pipe is news for ever
+            if not self._harvester.finished:  # the end of a pipe is reported again and again
                 self._scheduler.wake(self._harvester)
 
-    def failed(self, harvester: Harvester, error: OSError) -> None:
-        """A read was refused. The stream has ended with it; the next read gives a last line that had no terminator."""
-        self.problems.of_file(PATH, f"standard input cannot be read at offset {harvester.read_to}: {error.strerror}")
-        self._scheduler.wake(harvester)
+    def read(self, budget: int) -> Iterator[Batch]:
+        return self._reading.read(budget)
 
-    def truncated(self, harvester: Harvester, error: ShipperError) -> Batch | None:
-        raise error  # only files are
+    def next_wake(self, *, reading: bool) -> float:
+        return self._reading.next_read if reading else NEVER
 
-    def damaged(self, harvester: Harvester, error: ShipperError) -> None:
-        raise error
+    def status(self) -> SourceStatus:
+        harvester = self._harvester
+        return SourceStatus(
+            files_open=1,
+            reading=int(not harvester.finished),
+            unsettled=int(harvester.finished and not harvester.settled),
+            waiting=0,
+            bytes_waiting=0,
+            bytes_behind=self._behind,
+            is_size_known=harvester.finished,
+            problems=self._problems.now,
+        )
 
-    def waits_for(self, harvester: Harvester) -> Harvester | None:
-        return None
-
-    def at_end(self, harvester: Harvester) -> None:
-        pass
-
-    parted = at_end
-
-    def give_up(self) -> None:
-        """When the run ends: what was taken out of the pipe and not delivered, nobody can read again."""
-        harvester, lost = self._harvester, self.bytes_behind
+    def stop(self) -> None:
+        """Close it. What was taken out of the pipe and not delivered, no one can read again."""
+        harvester, lost = self._harvester, self._behind
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.error(
                 "standard input (file id %s): the last %d bytes that were read of it, from offset %d on, are not known "
                 "to be delivered, and cannot be read again: up to so many are lost",
-                harvester.state.id, lost, harvester.state.position,
-            )  # fmt: skip
-
-    def stop(self) -> None:
-        self._watcher.unwatch_file(self._harvester.key)
-        self._scheduler.forget(self._harvester)
-        self._harvester.close()
+                harvester.state.id,
+                lost,
+                harvester.state.position,
+            )
+        self._watcher.unwatch_file(harvester.key)
+        self._scheduler.forget(harvester)
+        harvester.close()
         self._metrics.harvesters_closed += 1
+
+    @property
+    def _behind(self) -> int:
+        """Bytes that were read and are not acknowledged: what is still in the pipe, no one can tell."""
+        return self._harvester.read_to - self._harvester.state.position
+
+    def _failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
+        """A read was refused. The stream has ended with it; the next read gives a last line that had no terminator."""
+        if not isinstance(error, OSError):
+            raise error  # a stream is neither truncated nor decompressed
+        self._problems.of_file(PATH, f"standard input cannot be read at offset {harvester.read_to}: {error.strerror}")
+        self._scheduler.wake(harvester)
+        return None
 
 
 def _keep_nothing(state: FileState) -> None:

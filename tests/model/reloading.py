@@ -70,7 +70,7 @@ class ReloadingLab(Lab):
     @property
     def harvesters(self) -> dict[str, Harvester]:
         """Those that read, by the name of their file."""
-        return {Path(each.state.path).name: each for each in self.running.loop.crawler.running.values()}
+        return {Path(each.state.path).name: each for each in self.crawler.running.values()}
 
     def messages(self) -> list[tuple[str, list[str]]]:
         """What arrived, repeats included, each with its tags."""

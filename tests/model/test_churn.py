@@ -46,8 +46,7 @@ def churn(lab: Lab, rounds: int, files: int) -> None:
     lab.start()
     for number in range(rounds):
         live_and_die(lab, number, files)
-    crawler = lab.running.loop.crawler
-    assert isinstance(crawler, Crawler)
+    crawler = lab.crawler
     assert len(crawler._entries.orphans.states) == 4 * rounds * files  # what is truncated has two lives
     for seconds in (BOOT_TIME, KEPT_FOR, CHECK_INTERVAL):
         lab.step(seconds)

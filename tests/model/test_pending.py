@@ -24,11 +24,11 @@ class SmallLab(Lab):
 
     @property
     def pending(self) -> int:
-        return sum(each.pending_bytes for each in self.running.loop.crawler.running.values())
+        return sum(each.pending_bytes for each in self.crawler.running.values())
 
     @property
     def is_read(self) -> bool:
-        running = self.running.loop.crawler.running.values()
+        running = self.crawler.running.values()
         return len(running) == FILES and all(each.read_to == each.size for each in running)
 
     def parts(self, name: str) -> list[str]:

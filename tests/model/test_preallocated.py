@@ -63,7 +63,7 @@ def appender(lab: UserLab) -> Iterator[Appender]:
 
 def is_open(lab: UserLab) -> bool:
     """As the agent has it: the test's own process maps the file too."""
-    return bool(lab.running.loop.crawler.running)
+    return bool(lab.crawler.running)
 
 
 def ids(lab: UserLab) -> set[str]:
@@ -141,7 +141,7 @@ def test_nothing_of_it_counts_as_behind_or_lost(lab: UserLab, appender: Appender
     appender.store(b"one\n")
     lab.until_messages("one")
     lab.pass_time(2 * CHECK_INTERVAL)
-    assert lab.running.loop.crawler.bytes_behind == 0
+    assert lab.crawler.status().bytes_behind == 0
     (state,) = lab.saved()
     assert behind(state) == 0
     lab.remove("a.log")

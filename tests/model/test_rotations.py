@@ -152,7 +152,7 @@ def test_a_gz_that_was_never_seen_is_read_through(lab: Lab) -> None:
     lab.start()
     pass_time(lab)
     assert messages(lab) == ["one", "two"]
-    assert not lab.running.loop.crawler.running
+    assert not lab.crawler.running
 
 
 def test_once_reads_gzip_files_too(lab: Lab) -> None:
@@ -249,7 +249,7 @@ def test_a_deleted_file_is_read_to_its_end(lab: Lab) -> None:
     lab.destination.holding = False
     pass_time(lab)
     assert messages(lab)[-1] == "last"
-    assert not lab.running.loop.crawler.running
+    assert not lab.crawler.running
 
 
 def test_a_file_that_is_moved_away_and_back_goes_on(lab: Lab) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from config.shipper.model import DeleteConfig
 from registry.load import read
-from shipper.source.crawler import Crawler
 from shipper.source.reading.scheduler import HOT_INTERVAL
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
@@ -150,7 +149,7 @@ def test_a_line_that_is_written_just_before_its_file_is_removed_is_not_lost(lab:
         lab.step(seconds=CHECK_INTERVAL, wait=0.002)
     assert lab.lines(inode) == ["one", "last words"]
     assert lab.running.metrics.bytes_lost == 0
-    assert not lab.running.loop.crawler.running
+    assert not lab.crawler.running
 
 
 def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_as_lost(lab: Lab) -> None:
@@ -161,7 +160,7 @@ def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_as_lost(lab: 
     for _ in range(20):
         lab.step(seconds=CHECK_INTERVAL, wait=0.002)
     assert lab.running.metrics.bytes_lost == len("unfinished")
-    assert not lab.running.loop.crawler.running
+    assert not lab.crawler.running
 
 
 def test_a_quiet_file_is_closed_and_opened_again_when_it_has_news(lab: Lab) -> None:
@@ -170,7 +169,7 @@ def test_a_quiet_file_is_closed_and_opened_again_when_it_has_news(lab: Lab) -> N
     lab.expect_lines("a.log", "one")
     for _ in range(3):
         lab.step(seconds=CLOSE_INACTIVE + CHECK_INTERVAL)
-    assert not lab.running.loop.crawler.running
+    assert not lab.crawler.running
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
     assert lab.running.metrics.harvesters_started == 2
@@ -250,8 +249,7 @@ def test_a_line_that_is_written_while_its_file_is_deleted_by_the_agent_is_not_lo
     inode = lab.inode("a.log")
     lab.start()
     lab.expect_lines("a.log", "one")
-    crawler = lab.running.loop.crawler
-    assert isinstance(crawler, Crawler)
+    crawler = lab.crawler
 
     def write_and_unlink(path: str) -> None:
         lab.append("a.log", "two\n")

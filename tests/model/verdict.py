@@ -9,7 +9,6 @@ import json
 
 from registry.load import read
 from shipper.event import Batch
-from shipper.source.crawler import Crawler
 from tests.arrivals import Arrived
 from tests.lab import Lab
 from tests.model.coverage import Coverage, Told
@@ -56,9 +55,7 @@ class Verdict:
         ids = [file_id for file_id, told in self.ids.items() if told.life is life]
         states = dict(read(self._lab.data / "registry"))
         if self._lab.app is not None:
-            crawler = self._lab.app.loop.crawler
-            assert isinstance(crawler, Crawler), "the Lab reads files"
-            running = [harvester.state for harvester in crawler.running.values()]
+            running = [harvester.state for harvester in self._lab.crawler.running.values()]
             states |= {state.id: state for state in running}
         return not any(file_id in states and states[file_id].position for file_id in ids)
 

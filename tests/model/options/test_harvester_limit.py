@@ -9,7 +9,7 @@ def test_a_waiting_file_starts_as_soon_as_a_place_is_free_not_at_the_next_scan(l
         lab.append(f"{number:02}.log", f"{number}\n")
     lab.start()
     lab.until(lambda: len(lab.messages) == 20, seconds=0.001)
-    assert len(lab.running.loop.crawler.running) <= 2
+    assert len(lab.crawler.running) <= 2
 
 
 def test_a_copytruncate_while_down_repeats_nothing_although_only_one_file_may_be_open(lab: UserLab) -> None:

@@ -78,7 +78,7 @@ def test_a_file_that_goes_while_it_waits_for_its_turn_is_read(lab: UserLab) -> N
     lab.remove("b.log")
     lab.until(lambda: lab.running.loop.finished)
     assert lab.messages == [*first, "last"]
-    assert lab.running.loop.crawler.problems.now == {}
+    assert lab.crawler.problems.now == {}
 
 
 # what is named

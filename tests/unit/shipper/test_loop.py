@@ -183,4 +183,4 @@ def test_one_step_decompresses_a_bounded_part_of_what_was_read_and_other_files_g
 
 def position(lab: Lab, name: str) -> int:
     inode = lab.inode(name)
-    return next(each.state.position for each in lab.running.loop.crawler.running.values() if each.state.inode == inode)
+    return next(each.state.position for each in lab.crawler.running.values() if each.state.inode == inode)

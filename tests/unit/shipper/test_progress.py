@@ -3,14 +3,14 @@ import os
 import pty
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TextIO, cast
 
 import pytest
 
 from shipper.metrics import Metrics
 from shipper.progress import INTERVAL, MEMORY, Progress, Standing, TerminalHandler, describe, duration, percent, size
-from shipper.source.base import FileSource
+from shipper.source.base import BatchSource, SourceStatus
 from shipper.testing import ManualClock
 
 HALF = Standing(done=2**30, left=2**30, files_done=12, files_found=1040, bytes_rate=2**25, events_rate=312_000.4)
@@ -54,29 +54,30 @@ def test_times_are_readable(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
 
 
-@dataclass
-class Content:
-    compressed: bool = False
+STATUS = SourceStatus(
+    files_open=2,
+    reading=2,
+    unsettled=0,
+    waiting=0,
+    bytes_waiting=0,
+    bytes_behind=1000,
+    is_size_known=True,
+    problems={},
+)
 
 
 @dataclass
-class File:
-    finished: bool = False
-    settled: bool = True
-    content: Content = field(default_factory=Content)
+class Source:
+    """What the progress asks the source."""
+
+    now: SourceStatus = STATUS
+
+    def status(self) -> SourceStatus:
+        return self.now
 
 
-@dataclass
-class Crawling:
-    """What the progress asks the crawler."""
-
-    running: dict[str, File] = field(default_factory=lambda: {"a": File(), "b": File()})
-    bytes_behind: int = 1000
-    waiting: tuple[int, int] = (0, 0)
-
-
-def progress_of(handler: TerminalHandler | None, metrics: Metrics, crawling: Crawling, clock: ManualClock) -> Progress:
-    return Progress(handler, metrics, cast("FileSource", crawling), clock)
+def progress_of(handler: TerminalHandler | None, metrics: Metrics, source: Source, clock: ManualClock) -> Progress:
+    return Progress(handler, metrics, cast("BatchSource", source), clock)
 
 
 END = "\x1f"
@@ -123,12 +124,12 @@ def screen(text: str) -> list[str]:
 
 
 def test_it_shows_at_a_terminal_and_is_gone_at_the_end(terminal: Terminal, clock: ManualClock) -> None:
-    metrics, crawling = Metrics(harvesters_started=2), Crawling()
-    progress = progress_of(terminal.handler, metrics, crawling, clock)
+    metrics, source = Metrics(harvesters_started=2), Source()
+    progress = progress_of(terminal.handler, metrics, source, clock)
     progress.step()
     assert screen(terminal.seen()) == ["0 %  0 B of 1000 B  0 events/s  0 of 2 files"]
-    metrics.bytes_acked, metrics.events_acked, crawling.bytes_behind = 400, 10, 600
-    crawling.running["a"].finished = True
+    metrics.bytes_acked, metrics.events_acked = 400, 10
+    source.now = replace(source.now, bytes_behind=600, reading=1)
     clock.advance(1.0)
     progress.step()
     drawn = terminal.seen()
@@ -137,35 +138,35 @@ def test_it_shows_at_a_terminal_and_is_gone_at_the_end(terminal: Terminal, clock
     assert screen(drawn + terminal.seen()) == [""]
 
 
-@pytest.mark.parametrize(
-    ("files", "done"),
-    [
-        ([], 5),  # closed
-        ([File()], 4),
-        ([File(finished=True, settled=False)], 4),
-        ([File(finished=True), File(finished=True)], 5),
-    ],
-)
+@pytest.mark.parametrize(("reading", "unsettled", "done"), [(0, 0, 5), (1, 0, 4), (0, 1, 4), (2, 1, 2)])
 def test_a_file_is_done_when_its_last_byte_is_acknowledged(
-    terminal: Terminal, clock: ManualClock, files: list[File], done: int
+    terminal: Terminal, clock: ManualClock, reading: int, unsettled: int, done: int
 ) -> None:
-    running = {str(number): file for number, file in enumerate(files)}
-    progress_of(terminal.handler, Metrics(harvesters_started=5), Crawling(running), clock).step()
+    source = Source(replace(STATUS, reading=reading, unsettled=unsettled))
+    progress_of(terminal.handler, Metrics(harvesters_started=5), source, clock).step()
     assert f"  {done} of 5 files" in screen(terminal.seen())[0]
 
 
-@pytest.mark.parametrize(("finished", "shown"), [(False, "500 B  0 events/s"), (True, "33 %  500 B of 1.5 KiB  0 ")])
+def test_files_that_wait_for_their_turn_are_counted(terminal: Terminal, clock: ManualClock) -> None:
+    source = Source(replace(STATUS, waiting=98, bytes_waiting=2000))
+    progress_of(terminal.handler, Metrics(harvesters_started=2, bytes_acked=1000), source, clock).step()
+    (line,) = screen(terminal.seen())
+    assert line.startswith("25 %  1000 B of 3.9 KiB")
+    assert "  0 of 100 files" in line
+
+
+@pytest.mark.parametrize(("is_known", "shown"), [(False, "500 B  0 events/s"), (True, "33 %  500 B of 1.5 KiB  0 ")])
 def test_the_total_is_unknown_while_a_compressed_file_is_read(
-    terminal: Terminal, clock: ManualClock, finished: bool, shown: str
+    terminal: Terminal, clock: ManualClock, is_known: bool, shown: str
 ) -> None:
-    running = {"a": File(), "b": File(finished=finished, content=Content(compressed=True))}
-    progress_of(terminal.handler, Metrics(bytes_acked=500), Crawling(running), clock).step()
+    source = Source(replace(STATUS, is_size_known=is_known))
+    progress_of(terminal.handler, Metrics(bytes_acked=500), source, clock).step()
     assert screen(terminal.seen())[0].startswith(shown)
 
 
 def test_it_is_drawn_no_more_often_than_five_times_a_second(terminal: Terminal, clock: ManualClock) -> None:
     metrics = Metrics()
-    progress = progress_of(terminal.handler, metrics, Crawling(), clock)
+    progress = progress_of(terminal.handler, metrics, Source(), clock)
     drawings = 0
     for _ in range(100):
         metrics.bytes_acked += 1
@@ -177,7 +178,7 @@ def test_it_is_drawn_no_more_often_than_five_times_a_second(terminal: Terminal, 
 
 def test_rates_are_those_of_the_last_seconds(terminal: Terminal, clock: ManualClock) -> None:
     metrics = Metrics()
-    progress = progress_of(terminal.handler, metrics, Crawling(), clock)
+    progress = progress_of(terminal.handler, metrics, Source(), clock)
     metrics.events_acked = 1_000_000
     for _ in range(2 * round(MEMORY)):
         clock.advance(1.0)
@@ -227,7 +228,7 @@ def test_a_terminal_that_was_closed_does_not_end_the_run(clock: ManualClock) -> 
     master, slave = pty.openpty()
     stream = os.fdopen(slave, "w")
     os.close(master)
-    progress = progress_of(TerminalHandler(stream), Metrics(), Crawling(), clock)
+    progress = progress_of(TerminalHandler(stream), Metrics(), Source(), clock)
     progress.step()
     progress.close()
     with pytest.raises(OSError, match="Input/output error"):
@@ -235,16 +236,6 @@ def test_a_terminal_that_was_closed_does_not_end_the_run(clock: ManualClock) -> 
 
 
 def test_without_a_terminal_nothing_is_shown(clock: ManualClock) -> None:
-    progress = progress_of(None, Metrics(), Crawling(), clock)
+    progress = progress_of(None, Metrics(), Source(), clock)
     progress.step()
-    progress.close()
-
-
-def test_files_that_wait_for_their_turn_are_counted(terminal: Terminal, clock: ManualClock) -> None:
-    metrics, crawling = Metrics(harvesters_started=2, bytes_acked=1000), Crawling(waiting=(98, 2000))
-    progress = progress_of(terminal.handler, metrics, crawling, clock)
-    progress.step()
-    (line,) = screen(terminal.seen())
-    assert line.startswith("25 %  1000 B of 3.9 KiB")
-    assert "  0 of 100 files" in line
     progress.close()

@@ -3,15 +3,27 @@ import logging
 import pytest
 
 from shipper.metrics import Metrics
+from shipper.source.base import SourceStatus
 from shipper.summary import INTERVAL, Summary
 from shipper.testing import ManualClock
 
+STATUS = SourceStatus(
+    files_open=2,
+    reading=2,
+    unsettled=0,
+    waiting=0,
+    bytes_waiting=0,
+    bytes_behind=17,
+    is_size_known=True,
+    problems={},
+)
+
 
 class Reading:
-    """What the summary asks the crawler."""
+    """What the summary asks the source."""
 
-    running = {"a": None, "b": None}  # noqa: RUF012  # nothing changes it
-    bytes_behind = 17
+    def status(self) -> SourceStatus:
+        return STATUS
 
 
 @pytest.fixture
@@ -48,7 +60,7 @@ def test_where_nothing_happened_nothing_is_told(
 
 
 def test_at_the_end_it_is_always_told(summary: Summary, caplog: pytest.LogCaptureFixture) -> None:
-    summary.last()
+    summary.last(STATUS)
     assert caplog.records[0].getMessage().startswith("stopped: events_read=0")
 
 

@@ -1,4 +1,5 @@
 import errno
+import gzip
 import logging
 import os
 from collections.abc import Iterator
@@ -15,15 +16,15 @@ from registry.store import Store
 from registry.testing import CrashingFiles
 from shipper.errors import Disproved, Truncated
 from shipper.metrics import Metrics
-from shipper.source.crawler import Crawler
+from shipper.source.base import SourceContext
+from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.content import Content
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import Scheduler
 from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
-from tests.reading_room import entry_of
+from tests.reading_room import entry_of, read_all
 from tests.watches import Watches
 
 CHECK_INTERVAL = 10.0
@@ -40,17 +41,14 @@ class Desk:
         self.watcher = cast("Watcher", self.watches)
         self.store = Store.open(Path("/registry"), CrashingFiles())
         self.registrar = Registrar(self.store, clock=clock.monotonic)
-        self.scheduler = Scheduler(self.watcher, clock)
-        source = Input(self.config, AGENT, {}, 1000, clock, self.registrar.note)
-        self.crawler = Crawler(
-            [source],
-            self.registrar,
-            self.scheduler,
-            self.watcher,
-            clock,
-            self.metrics,
-            once=once,
-        )
+        self.context = SourceContext(self.registrar, clock, self.metrics)
+        self.crawler = self.crawler_of(self.input(), once=once)
+
+    def input(self) -> Input:
+        return Input(self.config, AGENT, {}, 1000, self.clock, self.registrar.note)
+
+    def crawler_of(self, *inputs: Input, once: bool = False) -> Crawler:
+        return Crawler(list(inputs), self.watcher, self.context, CrawlerOptions(once=once))
 
     @property
     def config(self) -> InputConfig:
@@ -60,12 +58,17 @@ class Desk:
         self.clock.advance(CHECK_INTERVAL)
         self.crawler.step()
 
-    def released(self) -> list[Harvester]:
-        return [harvester for harvester, _ in self.scheduler.released()]
+    def read(self) -> list[str]:
+        """The file ids of what can be read now, without acknowledging any of it."""
+        return read_by(self.crawler)
 
     def only(self) -> Harvester:
         (harvester,) = self.crawler.running.values()
         return harvester
+
+
+def read_by(crawler: Crawler) -> list[str]:
+    return [batch.source.file_id for batch in crawler.read(1000)]
 
 
 @pytest.fixture
@@ -83,13 +86,11 @@ def desk(logs: Path, clock: ManualClock) -> Iterator[Desk]:
 
 def test_a_new_file_is_not_read_before_its_id_is_on_disk(desk: Desk) -> None:
     desk.crawler.step()
-    harvester = desk.only()
-    desk.scheduler.wake(harvester)
-    assert desk.scheduler.next_ready() is None
-    assert desk.released() == []
+    file_id = desk.only().state.id
+    assert desk.read() == []
     desk.registrar.step()
-    assert desk.store.states[harvester.state.id].path == f"{desk.logs}/a.log"
-    assert desk.released() == [harvester]
+    assert desk.store.states[file_id].path == f"{desk.logs}/a.log"
+    assert desk.read() == [file_id]
 
 
 def test_one_fsync_serves_all_files_of_a_scan(desk: Desk) -> None:
@@ -97,17 +98,18 @@ def test_one_fsync_serves_all_files_of_a_scan(desk: Desk) -> None:
         (desk.logs / f"{name}.log").write_text("x\n")
     desk.crawler.step()
     desk.registrar.step()
-    assert (len(desk.released()), desk.registrar.flushes) == (4, 1)
+    assert (len(desk.read()), desk.registrar.flushes) == (4, 1)
 
 
 def test_a_hint_wakes_the_file_that_it_is_about(desk: Desk) -> None:
     desk.crawler.step()
     desk.registrar.step()
-    (harvester,) = desk.released()
-    assert desk.scheduler.next_ready() is harvester
-    desk.watches.changed.append(harvester.key)
+    while desk.read():
+        pass
+    assert desk.crawler.next_wake(reading=True) > 0
+    desk.watches.changed.append(desk.only().key)
     desk.crawler.step()
-    assert desk.scheduler.next_ready() is harvester
+    assert desk.crawler.next_wake(reading=True) == 0
 
 
 def test_a_scan_finds_what_no_event_told(desk: Desk) -> None:
@@ -141,7 +143,7 @@ def test_a_renamed_file_keeps_its_harvester_and_is_noted_under_its_new_path(desk
 def test_the_bytes_of_a_truncated_file_that_nobody_read_are_counted(desk: Desk) -> None:
     desk.crawler.step()
     harvester = desk.only()
-    desk.crawler.truncated(harvester, Truncated(0))
+    desk.crawler.read_failed(harvester, Truncated(0))
     assert (desk.metrics.files_truncated, desk.metrics.bytes_lost) == (1, 4)
     assert harvester.state.ended == "truncated"
     assert desk.watches.stale
@@ -160,8 +162,28 @@ def test_with_once_the_end_of_the_file_is_a_cut(logs: Path, clock: ManualClock) 
     desk = Desk(logs, clock, once=True)
     desk.crawler.step()
     assert desk.only().state.cuts == (4,)
-    assert desk.crawler.scanned
+    assert desk.crawler.status().waiting == 0
     desk.crawler.stop()
+
+
+def test_its_status_tells_what_is_read_what_waits_and_what_is_wrong(logs: Path, clock: ManualClock) -> None:
+    desk = Desk(logs, clock, once=True)
+    limited = replace(desk.config, compression="auto", harvester_limit=2)
+    (logs / "b.log").write_bytes(gzip.compress(b"one\n"))
+    (logs / "c.log").write_text("waits\n")
+    crawler = desk.crawler_of(Input(limited, AGENT, {}, 1000, clock, desk.registrar.note), once=True)
+    crawler.step()
+    status = crawler.status()
+    assert (status.files_open, status.reading, status.unsettled) == (2, 2, 0)
+    assert (status.waiting, status.bytes_waiting) == (1, 6)
+    assert (status.is_size_known, status.problems) == (False, {})
+    for harvester in crawler.running.values():
+        (batch,) = read_all(harvester)
+        status = crawler.status()
+        assert (status.reading, status.unsettled) == (1, 1)
+        batch.resolve()
+        break
+    crawler.stop()
 
 
 def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock) -> None:
@@ -171,10 +193,7 @@ def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock)
     known = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
     desk.registrar.states[known.id] = known
     desk.registrar.states["other"] = replace(known, id="other", ended="truncated", position=0)
-    again = Crawler(
-        [Input(desk.config, AGENT, {}, 1000, clock, desk.registrar.note)],
-        desk.registrar, desk.scheduler, desk.watcher, clock, desk.metrics,
-    )  # fmt: skip
+    again = desk.crawler_of(desk.input())
     again.step()
     (harvester,) = again.running.values()
     assert (harvester.state.id, harvester.offset) == ("known", 4)
@@ -185,10 +204,7 @@ def test_a_file_without_news_is_not_even_opened(logs: Path, clock: ManualClock) 
     desk = Desk(logs, clock)
     status = (logs / "a.log").stat()
     desk.registrar.states["known"] = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
-    again = Crawler(
-        [Input(desk.config, AGENT, {}, 1000, clock, desk.registrar.note)],
-        desk.registrar, desk.scheduler, desk.watcher, clock, desk.metrics,
-    )  # fmt: skip
+    again = desk.crawler_of(desk.input())
     again.step()
     assert not again.running
     assert desk.watches.files == {(status.st_dev, status.st_ino)}
@@ -209,10 +225,7 @@ OTHER = LINES.replace(b"00250", b"other")
 
 def started_again(desk: Desk, known: FileState, *, once: bool = False) -> Crawler:
     desk.registrar.states[known.id] = known
-    return Crawler(
-        [Input(desk.config, AGENT, {}, 1000, desk.clock, desk.registrar.note)],
-        desk.registrar, desk.scheduler, desk.watcher, desk.clock, desk.metrics, once=once,
-    )  # fmt: skip
+    return desk.crawler_of(desk.input(), once=once)
 
 
 def disprove(crawler: Crawler) -> Harvester:
@@ -220,7 +233,7 @@ def disprove(crawler: Crawler) -> Harvester:
     (harvester,) = crawler.running.values()
     with pytest.raises(Disproved) as caught:
         harvester.read()
-    assert crawler.truncated(harvester, caught.value) is None
+    assert crawler.read_failed(harvester, caught.value) is None
     assert harvester.settled
     return harvester
 
@@ -236,9 +249,9 @@ def test_it_is_read_from_its_start_as_a_new_file(logs: Path, clock: ManualClock)
     (harvester,) = again.running.values()
     assert (harvester.key, harvester.offset, harvester.is_proven) == (disproved.key, 0, True)
     assert harvester.state.id != known.id
-    assert desk.scheduler.next_ready() is None  # its id is saved first
+    assert read_by(again) == []  # its id is saved first
     desk.registrar.step()
-    assert desk.released() == [harvester]
+    assert set(read_by(again)) == {harvester.state.id}
     assert desk.store.states[known.id].ended == "truncated"
     assert desk.metrics.files_truncated == 0
     again.stop()
@@ -287,7 +300,6 @@ def test_with_once_nothing_is_saved_of_what_is_not_proven(logs: Path, clock: Man
     again.step()
     assert known.id not in desk.registrar.states or desk.registrar.states[known.id] == known
     desk.registrar.step()
-    desk.released()
     disprove(again)
     again.stop()
     desk.registrar.step()
@@ -315,7 +327,7 @@ def test_a_file_whose_start_cannot_be_read_is_told_once_and_tried_again(
     good = Input(
         replace(input_config(paths=(f"{logs}/b.log",)), id="good"), AGENT, {}, 1000, desk.clock, desk.registrar.note
     )
-    crawler = Crawler([bad, good], desk.registrar, desk.scheduler, desk.watcher, desk.clock, desk.metrics)
+    crawler = desk.crawler_of(bad, good)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         desk.clock.advance(CHECK_INTERVAL)
@@ -332,7 +344,7 @@ def test_a_file_whose_start_cannot_be_read_is_told_once_and_tried_again(
     crawler.step()
     harvester = next(each for each in crawler.running.values() if each.state.path == f"{logs}/a.log")
     assert (harvester.offset, harvester.state.id == "known") == ((2, True) if is_known else (0, False))
-    crawler.at_end(harvester)
+    crawler.reached_end(harvester)
     assert crawler.problems.now == {}
     crawler.stop()
 
@@ -342,9 +354,9 @@ def test_a_read_that_is_refused_again_and_again_is_told_once_until_the_file_was_
 ) -> None:
     for _ in range(3):
         desk.scan()
-        desk.crawler.failed(desk.only(), OSError(errno.EIO, os.strerror(errno.EIO)))
+        desk.crawler.read_failed(desk.only(), OSError(errno.EIO, os.strerror(errno.EIO)))
     told = f"{desk.logs}/a.log: cannot be read at offset 0: Input/output error"
     assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [told]
     desk.scan()
-    desk.crawler.at_end(desk.only())
+    desk.crawler.reached_end(desk.only())
     assert desk.crawler.problems.now == {}

@@ -14,13 +14,16 @@ from pathlib import Path
 import pytest
 
 from config.shipper.model import InputConfig, ParserConfig
+from registry.registrar import Registrar
+from registry.store import Store
+from registry.testing import CrashingFiles
 from shipper.clock import SystemClock
 from shipper.event import Batch
 from shipper.metrics import Metrics
+from shipper.source.base import SourceContext
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import Scheduler
-from shipper.source.stdin import StdinCrawler, StreamWatcher, harvester_of
+from shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
 from tests.builders import AGENT, multiline
 
 ROOT = Path(__file__).parents[4]
@@ -55,7 +58,8 @@ class Pipe:
 
     def close(self) -> None:
         self.end()
-        os.close(self._reader)
+        if self.harvester.is_open:
+            os.close(self._reader)
 
 
 @pytest.fixture
@@ -128,70 +132,64 @@ class Watched:
         self.ready.pop(fd)()
 
 
-def crawler_of(harvester: Harvester, metrics: Metrics, watched: Watched) -> StdinCrawler:
+def source_of(harvester: Harvester, watched: Watched, metrics: Metrics | None = None) -> StdinSource:
     watcher = StreamWatcher(watched.watch, watched.unwatch)
-    return StdinCrawler(harvester, Scheduler(watcher, SystemClock()), watcher, metrics)
+    registrar = Registrar(Store.open(Path("/registry"), CrashingFiles()))  # nothing is written to it
+    return StdinSource(harvester, watcher, SourceContext(registrar, SystemClock(), metrics or Metrics()))
 
 
-def read_until_rest(scheduler: Scheduler, harvester: Harvester) -> list[Batch]:
+def read_all(source: StdinSource) -> list[Batch]:
     """As the loop does it."""
-    found = []
-    while (ready := scheduler.next_ready()) is not None:
-        assert ready is harvester
-        batch = harvester.read()
-        if batch is None:
-            scheduler.rest(harvester)
-        else:
-            scheduler.again(harvester)
-            found.append(batch)
-    return found
+    batches = list(source.read(1000))
+    while not source.next_wake(reading=True):
+        batches += source.read(1000)
+    return batches
 
 
 def test_it_is_watched_when_nothing_is_left_to_read_and_woken_when_something_comes(pipe: Pipe) -> None:
-    watched, clock = Watched(), SystemClock()
-    watcher = StreamWatcher(watched.watch, watched.unwatch)
-    scheduler = Scheduler(watcher, clock)
-    crawler = StdinCrawler(pipe.harvester, scheduler, watcher, Metrics())
-    assert read_until_rest(scheduler, pipe.harvester) == []
+    watched = Watched()
+    source = source_of(pipe.harvester, watched)
+    assert read_all(source) == []
     assert list(watched.ready) == [pipe.harvester.fd]
     for line in ("one", "two"):
         pipe.write(f"{line}\n".encode())
         watched.tell(pipe.harvester.fd)
-        crawler.step()
-        assert texts(read_until_rest(scheduler, pipe.harvester)) == [line]
+        source.step()
+        assert texts(read_all(source)) == [line]
 
 
-def test_the_end_which_is_ready_for_ever_wakes_nobody(pipe: Pipe) -> None:
+def test_the_end_which_is_always_ready_wakes_no_one(pipe: Pipe) -> None:
     watched = Watched()
-    watcher = StreamWatcher(watched.watch, watched.unwatch)
-    scheduler = Scheduler(watcher, SystemClock())
-    crawler = StdinCrawler(pipe.harvester, scheduler, watcher, Metrics())
+    source = source_of(pipe.harvester, watched)
     pipe.end()
-    read_until_rest(scheduler, pipe.harvester)
+    for batch in read_all(source):
+        batch.resolve()
     for fd in list(watched.ready):
         watched.tell(fd)
-    crawler.step()
-    assert not scheduler.busy
+    source.step()
+    assert source.next_wake(reading=True) > 0
+    assert source.finished
     assert watched.ready == {}
 
 
-def test_what_was_read_and_is_not_acknowledged_is_counted_and_said(
-    pipe: Pipe, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("unresolved", "lost"), [("", 0), ("two\nthr", 7)])
+def test_what_was_read_and_is_not_acknowledged_is_counted_and_reported(
+    pipe: Pipe, caplog: pytest.LogCaptureFixture, unresolved: str, lost: int
 ) -> None:
     metrics = Metrics()
-    crawler = crawler_of(pipe.harvester, metrics, Watched())
+    source = source_of(pipe.harvester, Watched(), metrics)
     pipe.write(b"one\n")
     (batch,) = pipe.batches()
     batch.resolve()
-    crawler.give_up()
-    assert (metrics.bytes_lost, caplog.records) == (0, [])
-    pipe.write(b"two\nthr")
-    pipe.batches()
-    crawler.give_up()
-    assert metrics.bytes_lost == 7
-    (record,) = caplog.records
-    assert record.levelno == logging.ERROR
-    assert "the last 7 bytes that were read of it, from offset 4 on" in record.getMessage()
+    pipe.write(unresolved.encode())
+    if unresolved:
+        pipe.batches()
+    source.stop()
+    assert metrics.bytes_lost == lost
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
+        f"standard input (file id {pipe.harvester.state.id}): the last {lost} bytes that were read of it, from offset "
+        "4 on, are not known to be delivered, and cannot be read again: up to so many are lost"
+    ] * bool(lost)
 
 
 Run = Callable[..., "subprocess.Popen[bytes]"]

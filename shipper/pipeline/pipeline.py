@@ -1,0 +1,47 @@
+"""The way of a batch from the readers to its acknowledgement: processors, queue, publisher, output."""
+
+from dataclasses import dataclass
+
+from shipper.event import Batch
+from shipper.output.base import Output
+from shipper.pipeline.processing import Processing
+from shipper.pipeline.publisher import Publisher
+from shipper.pipeline.queue import MemoryQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Driven by the loop's thread."""
+
+    processing: Processing
+    queue: MemoryQueue
+    publisher: Publisher
+    output: Output
+
+    def put(self, batch: Batch) -> None:
+        self.processing.put(batch)
+
+    def step(self) -> None:
+        """Process what waits for results, publish, take in acknowledgements."""
+        if not self.processing.empty:
+            self.processing.step()
+        self.publisher.step(self.output)
+        self.output.poll(0)
+
+    @property
+    def has_room(self) -> bool:
+        return self.queue.has_room
+
+    @property
+    def in_flight(self) -> bool:
+        return bool(self.output.in_flight)
+
+    @property
+    def next_step(self) -> float:
+        """Monotonic time at which `step` has something to do though nothing woke the loop."""
+        return self.processing.next_step
+
+    @property
+    def drained(self) -> bool:
+        """True if everything that was read is resolved. What waits in the processors has its room in the queue."""
+        return self.queue.events == 0 and self.queue.empty and not self.output.in_flight

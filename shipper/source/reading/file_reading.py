@@ -1,0 +1,141 @@
+"""Reads the open files in turn: which one is next, what its read gave, and where that leaves the file.
+
+One read of one file gives one batch, so a big file cannot starve the others. A batch leaves here only when everything
+that a second reading could not reproduce (a new id, a message end that was decided by time) is on disk.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from registry.registrar import Registrar
+from shipper.errors import Truncated
+from shipper.event import Batch, Source
+from shipper.reader.gzip_file import CompressionError
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.pending_bytes import PendingBytes
+from shipper.source.reading.scheduler import Scheduler
+from shipper.source.reading.succession import Succession
+
+# So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
+# others wait long enough, the more so if processors work on it.
+READS_AT_ONCE = 4
+
+ReadError = Truncated | CompressionError | OSError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadHooks:
+    """What the owner of the files does about them. `failed`: the file cannot be read further; returns the message that
+    was pending, if nothing else will give it. `reached_end`: all that the file holds now was read."""
+
+    failed: Callable[[Harvester, ReadError], Batch | None]
+    reached_end: Callable[[Harvester], None] = lambda harvester: None
+
+
+class FileReading:
+    """Used by the reading thread only. `running` are the open files; `takes_more` tells of a file whether what comes
+    after the readers has room for more of it."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        registrar: Registrar,
+        pending: PendingBytes,
+        running: Mapping[FileKey, Harvester],
+        takes_more: Callable[[Source], bool],
+        hooks: ReadHooks,
+    ) -> None:
+        self.succession = Succession()
+        self._scheduler = scheduler
+        self._registrar = registrar
+        self._pending = pending
+        self._running = running
+        self._takes_more = takes_more
+        self._hooks = hooks
+        self._paused: dict[Harvester, None] = {}  # much of them waits in the processors
+
+    def read(self, budget: int) -> Iterator[Batch]:
+        """Yield batches until no file has anything to read, or one read more than `budget` bytes was made, or a few
+        small ones. The caller may stop at any batch. Raises nothing about files."""
+        for _, batch in self._scheduler.released():
+            if batch is not None:
+                yield batch
+        self._wake_waiting()
+        for _ in range(READS_AT_ONCE):
+            harvester = self._scheduler.next_ready() if budget > 0 else None
+            if harvester is None:
+                return
+            for batch in self._read_one(harvester):
+                budget -= batch.size
+                yield batch
+
+    @property
+    def next_read(self) -> float:
+        """Return the seconds that may pass before `read` has something to do, if nothing happens; 0: it has now."""
+        if self._scheduler.busy or any(self._takes_more(harvester.source) for harvester in self._paused):
+            return 0.0
+        return self._scheduler.idle_for
+
+    def wake(self, harvester: Harvester | None) -> None:
+        if harvester is not None:
+            self._scheduler.wake(harvester)
+
+    def _wake_waiting(self) -> None:
+        for harvester in self._scheduler.overdue():
+            # Its message is not ended before another look: while nothing was read, its next line may have come.
+            self._scheduler.wake(harvester)
+        for harvester in [paused for paused in self._paused if self._takes_more(paused.source)]:
+            del self._paused[harvester]
+            self._scheduler.wake(harvester)
+
+    def _read_one(self, harvester: Harvester) -> list[Batch]:
+        if not self._takes_more(harvester.source):
+            self._scheduler.forget(harvester)
+            self._paused[harvester] = None
+            return []
+        first = self.succession.waits_for(harvester)
+        if first is not None:
+            self._scheduler.rest(harvester)
+            self._scheduler.wake(first)
+            return []
+        was_joined, read_to = harvester.seam is not None, harvester.read_to
+        try:
+            batch = harvester.read()
+        except (Truncated, CompressionError, OSError) as error:
+            last = self._hooks.failed(harvester, error)
+            return [last] if last is not None else []
+        if batch is None:
+            return self._nothing_read(harvester)
+        batches = self._take(harvester, batch, was_joined=was_joined)
+        for largest in self._pending.grew(harvester.read_to - read_to, self._running.values):
+            self._scheduler.wake(largest)
+        return batches
+
+    def _nothing_read(self, harvester: Harvester) -> list[Batch]:
+        if not harvester.at_end and not harvester.finished:
+            self._scheduler.again(harvester)
+            return []
+        self._scheduler.rest(harvester)
+        self._hooks.reached_end(harvester)
+        self.wake(self.succession.at_end(harvester))
+        return self._end_message(harvester) if harvester.at_end and harvester.is_overdue else []
+
+    def _end_message(self, harvester: Harvester) -> list[Batch]:
+        """End the pending message by time: where, must be on disk before it is sent, or a second reading after a crash
+        could join it with what follows and give the same offset another text."""
+        was_joined = harvester.seam is not None
+        batch = harvester.end_message()
+        return self._take(harvester, batch, was_joined=was_joined) if batch is not None else []
+
+    def _take(self, harvester: Harvester, batch: Batch, *, was_joined: bool) -> list[Batch]:
+        """Return the batch, unless it must wait until the registry is saved."""
+        is_held = harvester.must_save and harvester.policy.repeatable
+        if is_held:
+            harvester.must_save = False
+            self._scheduler.hold(self._registrar.save([harvester.state]), harvester, batch)
+        else:
+            self._scheduler.again(harvester)
+        if was_joined and harvester.seam is None:
+            self.wake(self.succession.forget(harvester))
+        return [] if is_held else [batch]

@@ -1,6 +1,6 @@
 """`script/bench`: everything side by side in one run, the contenders taking turns, so that noise meets all of them.
 
-script/bench           one file: how fast, how late, for how much
+script/bench           one file: how fast, how late, for how much; --svg FILE draws a picture of that
 script/bench --shapes  what readers and processors cost, beside the plain path
 script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
@@ -10,7 +10,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import scale, shapes, sink, speed
+from bench import chart, scale, shapes, sink, speed
 from bench.contenders import available
 from bench.runs import Runs, broker, say
 from config.text.units import parse_duration, parse_size
@@ -19,11 +19,17 @@ LINES = 1_000_000
 
 
 def main() -> None:
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
+    if options.svg and (options.scale or options.shapes is not None or options.sink is not None):
+        parser.error("--svg draws the figures of one file: leave out --shapes, --scale and --sink")
     with tempfile.TemporaryDirectory(prefix="bench-") as name, broker(Path(name)) as running:
         runs = Runs(running, Path(name))
         tables = _of_the_sink(options, runs) if options.sink is not None else _of_the_shipper(options, runs)
-    say("\n\n".join(tables))
+    text = "\n\n".join(tables)
+    say(text)
+    if options.svg:
+        options.svg.write_text(chart.picture(text), encoding="utf-8")
 
 
 def _of_the_sink(options: argparse.Namespace, runs: Runs) -> list[str]:
@@ -44,10 +50,11 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="script/bench", description="Measures the figures that the README quotes.")
+    parser = argparse.ArgumentParser(prog="script/bench", description="Measures the figures of docs/figures.md.")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=LINES)
     parser.add_argument("--seconds", type=float, default=10.0, help="of following, for each rate")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the figures of one file")
     parser.add_argument(
         "--shapes", nargs="*", metavar="WORD", help="messages of other shapes; those with a word in their name"
     )

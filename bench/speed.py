@@ -37,7 +37,7 @@ def reading(runs: Runs, contenders: list[Contender], rounds: int, lines: int) ->
         )
         for name, found in results.items()
     ]
-    return show((f"{lines} lines", "k events/s", "CPU us an event", "memory MB"), rows)
+    return show((f"{lines} lines", "k events/s", "CPU µs an event", "memory MB"), rows)
 
 
 def following(runs: Runs, contenders: list[Contender], rounds: int, rate: float, seconds: float) -> str:

@@ -1,6 +1,8 @@
 """Results as text: the median of the runs, and how far they lie apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from statistics import median
 
 
@@ -20,8 +22,25 @@ def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that was shown: `title` is the head of the first column, `columns` are the heads of the others."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def parse(text: str) -> Iterator[Table]:
+    """The tables in a text of Markdown, as `show` writes them, in their order."""
+    for is_table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
+        if is_table:
+            (title, *columns), _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+            yield Table(title, tuple(columns), tuple(map(tuple, rows)))
+
+
 class Sheet:
-    """Figures by row and contender, in the order in which they come, beside what is aimed at."""
+    """Figures by row and contender, in the order in which they come, beside the aims."""
 
     def __init__(self, aims: Mapping[str, str]) -> None:
         self._aims = aims

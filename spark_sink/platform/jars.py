@@ -205,7 +205,7 @@ def _share_classes(java: JavaRuntime) -> None:
 
 
 def _fetch(missing: Sequence[JarSet]) -> int:
-    _say("Fetching jars (about 60 MB, once): " + "; ".join(each.title for each in missing))
+    _say("Fetching jars (once): " + "; ".join(each.title for each in missing))
     try:
         failures = fetch(missing, find_java())
     except (NoJava, JarsMissing) as error:

@@ -1,4 +1,4 @@
-"""The unit is held to the code, to what the README tells to install, and to systemd where there is one."""
+"""The unit agrees with the code, with the installation in docs/operating.md, and with systemd where there is one."""
 
 import shlex
 import shutil
@@ -22,8 +22,8 @@ SETTINGS = settings(UNIT)
 
 
 @pytest.fixture
-def readme() -> str:
-    return (ROOT / "README.md").read_text()
+def page() -> str:
+    return (ROOT / "docs" / "operating.md").read_text()
 
 
 def test_the_command_is_one_that_the_shipper_takes() -> None:
@@ -64,17 +64,17 @@ def test_the_user_may_read_all_logs_and_has_no_other_capability() -> None:
     assert SETTINGS["CapabilityBoundingSet"] == SETTINGS["AmbientCapabilities"] == "CAP_DAC_READ_SEARCH"
 
 
-def test_the_readme_installs_what_the_unit_names(readme: str) -> None:
+def test_the_page_installs_what_the_unit_names(page: str) -> None:
     program, *arguments = shlex.split(SETTINGS["ExecStart"])
     options = cli._parser().parse_args(arguments)
-    lines = readme.splitlines()
+    lines = page.splitlines()
     assert f"python3 -m venv {Path(program).parents[1]}" in lines
     (config,) = options.configs
     assert f"install -d {config.parent}" in lines
     assert any(f"-g {SETTINGS['Group']} " in line and str(config) in line for line in lines)
     assert any(line.startswith("useradd --system ") and line.endswith(f" {SETTINGS['User']}") for line in lines)
-    assert f"path.data: {options.data}" in readme
-    assert str(UNIT.relative_to(ROOT)) in readme
+    assert f"path.data: {options.data}" in page
+    assert str(UNIT.relative_to(ROOT)) in page
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")

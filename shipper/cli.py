@@ -23,7 +23,7 @@ from shipper.output_check import check_output
 from shipper.positions.commands import add_registry_commands
 from shipper.reload import Reading
 from shipper.signals import Signals
-from shipper.visible import visible
+from shipper.text import visible
 from shipper.wake import Wake
 
 logger = logging.getLogger(__name__)

@@ -1,11 +1,22 @@
-"""The tree of what can go wrong while files are read.
+"""The tree of errors, with the module that raises each; whoever may raise one says so.
 
     ShipperError
-    ├── Truncated        the bytes before the position are not those that were read: the file's life has ended
-    │   └── Disproved    before anything was read of it: it is another file than the one that its entry remembers
-    └── StartError       the agent cannot start: what, where, and what to do
+    ├── Truncated               the bytes before the position are not those that were read: the file was truncated
+    │   │                       or rewritten (reader/log_file, source)
+    │   └── Disproved           at its first reading: the file is not the one that its entry remembers (source)
+    ├── CompressionError        a .gz is damaged or cut off (reader/gzip_file)
+    ├── ContainerLineError      a line is not in a container runtime's format (reader/container_line)
+    ├── SyslogError             a text is not a syslog message (syslog_format)
+    ├── NotJsonError            a text is not a JSON document (json_fields)
+    ├── ConflictError           dotted keys that cannot become objects (json_fields)
+    ├── ProcessorError          a processor cannot work on an event (processor/fields)
+    │   └── FieldError          a field cannot be written where it was wanted
+    ├── PositionRefused         a foreign position cannot be taken over (positions/heads)
+    └── StartError              the agent cannot start, or a command cannot do its work: what, where, and what to do
 
-Kafka's errors are sorted at the output's door (output/kafka_errors.py) and never travel further in.
+Errors of one file or event end where they are handled, and never stop the agent. Errors from outside are translated at
+the door: Kafka's in output/kafka_errors.py, the disk's (`durable.errors.Misplaced`, `durable.locking.FileInUse`) where
+the file is opened. Those of the registry have a tree of their own (registry/errors.py).
 """
 
 
@@ -22,7 +33,7 @@ class Truncated(ShipperError):
 
 
 class Disproved(Truncated):
-    """A file does not hold what was shipped of the file for which it was taken."""
+    """A file does not have the bytes that were shipped of the file for which it was taken."""
 
 
 class StartError(ShipperError):

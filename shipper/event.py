@@ -104,17 +104,16 @@ def add_flag(flags: tuple[str, ...], flag: str) -> tuple[str, ...]:
 class Constants:
     """The members that all records of a file share, as a document that is never changed once it is here.
 
-    `encoded` belongs to the encoder, which fills it once. `became` belongs to the processors: what one that concerns
-    only constants has made of these, so that it works once for a file and not once for an event; `flags` are what it
-    adds to each event's.
+    `derived` caches for the processors what one that concerns only constants has made of these, by the processor, so
+    that it works once for a file and not once for an event; `flags` are what it adds to each event's. Whatever else
+    follows from these is cached where it is made, by weak reference (the encoder's pieces).
     """
 
-    __slots__ = ("became", "encoded", "flags", "members")
+    __slots__ = ("__weakref__", "derived", "flags", "members")
 
     def __init__(self, members: Doc) -> None:
         self.members = members
-        self.encoded: Any = None
-        self.became: dict[object, Constants] = {}
+        self.derived: dict[object, Constants] = {}
         self.flags: tuple[str, ...] = ()
 
 

@@ -13,7 +13,7 @@ from config.shipper.processors import AnyProcessor, Branch
 from config.text.units import Duration, readable_duration
 from config.yaml.schema import Option, options
 from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
-from shipper.visible import visible
+from shipper.text import visible
 
 COLUMN = 12
 

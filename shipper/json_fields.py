@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from shipper.errors import ShipperError
 from shipper.event import Doc
 from shipper.times import rfc3339
 
@@ -23,11 +24,11 @@ _SHOWN = 100  # characters of a text in the error about it, which would otherwis
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-class NotJsonError(ValueError):
-    """Why a text is no JSON, in words."""
+class NotJsonError(ShipperError):
+    """A text is not JSON; the message says why."""
 
 
-class ConflictError(ValueError):
+class ConflictError(ShipperError):
     """Dotted keys that cannot become objects, because one of them is a value where another needs an object."""
 
 

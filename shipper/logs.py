@@ -8,7 +8,7 @@ import orjson
 
 from shipper.progress import TerminalHandler
 from shipper.record import timestamp
-from shipper.visible import visible
+from shipper.text import visible
 
 
 class JsonFormatter(logging.Formatter):

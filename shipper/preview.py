@@ -34,7 +34,7 @@ from shipper.reader import line
 from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Plain
 from shipper.source.reading.factory import Input
-from shipper.visible import visible
+from shipper.text import visible
 
 # What is the same for every event of the file, and says nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")

@@ -28,7 +28,10 @@ MAY_IMPORT = {
 
 # The same within the shipper, for the packages of the pipeline: the data goes to the right, and nobody looks back.
 # Modules at its top level that are not named are the composition (app, cli, loop ...), which knows all of them.
-VALUES = {"clock", "errors", "event", "metrics", "backoff", "record", "json_fields", "times", "syslog_format"}
+VALUES = {
+    *("clock", "errors", "event", "metrics", "backoff"),
+    *("record", "json_fields", "json_text", "text", "times", "syslog_format"),
+}
 MAY_IMPORT_WITHIN_SHIPPER = {
     "clock": set(),
     "errors": set(),
@@ -36,18 +39,18 @@ MAY_IMPORT_WITHIN_SHIPPER = {
     "metrics": set(),
     "backoff": set(),
     "record": {"errors", "event"},
-    "json_fields": {"event", "times"},
+    "json_fields": {"errors", "event", "times"},
+    "json_text": {"text"},
+    "text": set(),
     "times": set(),
     "structured_data": set(),
     "syslog_format": {"errors", "event", "structured_data", "times"},
     "wake": set(),
     "append_file": set(),
     "reader": VALUES,
-    # cut_text: a record is cut to the output's limit in the same way as a message to the input's.
-    "output": VALUES | {"reader.limit", "append_file"},
-    # timestamps: a processor writes times as records have them.
+    "output": VALUES | {"append_file"},
     "processor": VALUES,
-    "pipeline": VALUES | {"output.base", "output.encode", "append_file"},
+    "pipeline": VALUES | {"output.base", "append_file"},
     # The ledger is the source's side of the pipeline.
     "source": VALUES | {"reader", "pipeline.acks"},
 }

@@ -6,12 +6,14 @@ An event that has members of its own costs one more call for these; those that s
 """
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 
 from shipper.event import GONE, TRUNCATED, Batch, Constants, Doc, add_flag
-from shipper.reader.limit import cut_text
+from shipper.json_text import dumps, text_of
 from shipper.record import timestamp
+from shipper.text import cut_text, without_surrogates
 
 # DEL is the one control character that JSON does not escape, and all but unknown in logs.
 SEPARATOR = "\x7f"
@@ -19,8 +21,6 @@ SEPARATOR = "\x7f"
 WORST_ESCAPE = 6
 # Written from the columns; a parser may have found members of these names.
 LOG_COLUMNS = frozenset({"offset", "length", "flags"})
-DEEPEST = 240
-TOO_DEEP = "(nested too deep)"
 
 
 class Encoder:
@@ -28,13 +28,14 @@ class Encoder:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
+        self._pieces: WeakKeyDictionary[Constants, Pieces] = WeakKeyDictionary()
 
     def encode(self, batch: Batch) -> list[str]:
         """One JSON object for each event, in order."""
         messages = batch.messages
         if not messages.texts:
             return []
-        pieces = pieces_of(batch.constants)
+        pieces = self.pieces_of(batch.constants)
         file, tail, time = pieces.file, pieces.tail, timestamp(batch.time)
         head = f'{{"@timestamp":"{time}","message":"'
         escaped = escape(messages.texts)
@@ -53,6 +54,13 @@ class Encoder:
             self._fit(records, batch)
         return records
 
+    def pieces_of(self, constants: Constants) -> "Pieces":
+        """Return what the constants are as JSON; made once for a file."""
+        pieces = self._pieces.get(constants)
+        if pieces is None:
+            pieces = self._pieces[constants] = Pieces(constants.members)
+        return pieces
+
     def _fit(self, records: list[str], batch: Batch) -> None:
         if max(map(len, records)) * 4 <= self._max_bytes:
             return
@@ -64,7 +72,8 @@ class Encoder:
         """The record with as much of its message as fits: the same bytes each time it is encoded."""
         part = batch.part([index])
         part.messages.flags = {0: add_flag(batch.messages.flags.get(index, ()), TRUNCATED)}
-        pieces, time, text = pieces_of(batch.constants), timestamp(batch.time), whole(part.messages.texts[0])
+        pieces, time = self.pieces_of(batch.constants), timestamp(batch.time)
+        text = without_surrogates(part.messages.texts[0])
         room = self._max_bytes - len(_record(pieces, time, "", part, 0).encode())
         while text and (size := len(orjson.dumps(text)) - 2) > room:
             kept = len(text.encode()) * max(room, 0) // size
@@ -102,7 +111,7 @@ def _column(docs: list[Doc]) -> list[str] | None:
     mixed: list[Any] = [SEPARATOR] * (2 * len(docs) - 1)
     mixed[::2] = docs
     try:
-        written = orjson.dumps(mixed, _text_of).decode()
+        written = orjson.dumps(mixed, text_of).decode()
     except TypeError:
         return None
     pieces = written[1:-1].split(f',"{SEPARATOR}",')
@@ -138,7 +147,7 @@ def escape(texts: list[str]) -> list[str]:
     try:
         encoded = orjson.dumps(joined)
     except TypeError:
-        return escape([whole(text) for text in texts])
+        return escape([without_surrogates(text) for text in texts])
     if len(encoded) == len(joined) + 2 and joined.isascii():
         return texts  # nothing grew, so nothing was escaped
     pieces = encoded[1:-1].decode().split(SEPARATOR)
@@ -170,44 +179,3 @@ class Pieces:
             rest = (piece for name, piece in self.members.items() if name not in shadowed)
             self._without[shadowed] = "".join(rest) + "}"
         return self._without[shadowed]
-
-
-def pieces_of(constants: Constants) -> Pieces:
-    if constants.encoded is None:
-        constants.encoded = Pieces(constants.members)
-    pieces: Pieces = constants.encoded
-    return pieces
-
-
-def dumps(value: object) -> str:
-    """JSON text of whatever a parser or a processor has made: what JSON has no form for is written as text."""
-    try:
-        return orjson.dumps(value, default=_text_of).decode()
-    except TypeError:
-        return orjson.dumps(_writable(value), default=_text_of).decode()
-
-
-def whole(text: str) -> str:
-    """A text without half characters, which UTF-8 has not."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _text_of(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else whole(str(value))
-
-
-def _writable(value: Any, depth: int = 0) -> Any:
-    """Without what orjson refuses: half characters, numbers of more than 64 bits, keys that are no
-    texts, and objects in objects beyond its 254 levels, which JSON within JSON within JSON can reach."""
-    match value:
-        case str():
-            return whole(value)
-        case dict() | list() | tuple() if depth == DEEPEST:
-            return TOO_DEEP
-        case dict():
-            return {str(_writable(key)): _writable(each, depth + 1) for key, each in value.items()}
-        case list() | tuple():
-            return [_writable(each, depth + 1) for each in value]
-        case int() if not isinstance(value, bool) and not -(2**63) <= value < 2**64:
-            return str(value)
-    return value

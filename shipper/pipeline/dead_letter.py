@@ -15,7 +15,7 @@ from pathlib import Path
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
 from shipper.event import GONE, Batch, Rejection
-from shipper.output.encode import dumps
+from shipper.json_text import dumps
 from shipper.record import readable_path, timestamp
 
 

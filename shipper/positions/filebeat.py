@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from shipper.errors import StartError
-from shipper.positions.heads import Refused, opened
+from shipper.positions.heads import PositionRefused, opened
 
 REMOVED = 0  # an entry's ttl: forgotten, only not yet cleaned up
 UNUSED = -2  # of a state of the log input: no input asked for it since Filebeat started
@@ -91,7 +91,7 @@ def _content(file: Path) -> bytes:
     try:
         with opened(str(file)) as fd, open(fd, "rb", closefd=False) as stream:
             return stream.read()
-    except Refused as refusal:
+    except PositionRefused as refusal:
         raise StartError(f"{file}: {refusal}; nothing was imported") from refusal
 
 
@@ -170,22 +170,22 @@ def _operation(lines: list[bytes]) -> tuple[str, int, dict[str, Any]]:
 
 
 def position_of(key: str, entry: Any) -> Position:
-    """Raises Refused; `gone` where it is of no file that could be sent twice."""
+    """Raises PositionRefused; `gone` where it is of no file that could be sent twice."""
     try:
         if entry.get("ttl") == REMOVED:
-            raise Refused("no position", "Filebeat had removed it (ttl 0)", gone=True)
+            raise PositionRefused("no position", "Filebeat had removed it (ttl 0)", gone=True)
         if key.startswith("filebeat::logs::"):
             position = _of_log_input(key, entry)
         elif key.startswith("filestream::"):
             position = _of_filestream(key, entry)
         else:
-            raise Refused("no position", "not the position of a file", gone=True)
+            raise PositionRefused("no position", "not the position of a file", gone=True)
         os.fsencode(position.source)  # a UnicodeError is a ValueError
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         words = f"not laid out as Filebeat does it ({type(error).__name__}: {error})"
-        raise Refused("damaged entry", words) from error
+        raise PositionRefused("damaged entry", words) from error
     if not position.source.startswith("/") or "\0" in position.source:
-        raise Refused("damaged entry", "its source is no absolute path")
+        raise PositionRefused("damaged entry", "its source is no absolute path")
     return position
 
 
@@ -220,4 +220,4 @@ def _of_filestream(key: str, entry: dict[str, Any]) -> Position:
             return Position(key, source, offset, "fingerprint", value.split("-")[0])
         case "path":
             return Position(key, source, offset, identity, value)
-    raise Refused("unknown identity", f"the file identity {identity} is not known here")
+    raise PositionRefused("unknown identity", f"the file identity {identity} is not known here")

@@ -12,7 +12,7 @@ from registry.store import Store
 from shipper.errors import StartError
 from shipper.positions.view import entries_of
 from shipper.record import readable_path
-from shipper.visible import visible
+from shipper.text import visible
 
 Confirm = Callable[[str], bool]
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
+from shipper.errors import ShipperError
 from shipper.reader.gzip_file import head, is_gzip
 
 SHA256_HEX = 64
@@ -23,7 +24,7 @@ class Fingerprinting:
     length: int = 1024
 
 
-class Refused(Exception):
+class PositionRefused(ShipperError):
     """The position cannot be taken over. `gone`: there is no such file any more, so nothing is sent twice either."""
 
     def __init__(self, reason: str, words: str = "", *, gone: bool = False) -> None:
@@ -34,19 +35,19 @@ class Refused(Exception):
 
 @contextmanager
 def opened(path: str) -> Iterator[int]:
-    """A regular file, open. Raises Refused for all that can be wrong with it, OSError from within too."""
+    """A regular file, open. Raises PositionRefused for all that can be wrong with it, OSError from within too."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as error:
-        raise Refused("file gone", gone=True) from error
+        raise PositionRefused("file gone", gone=True) from error
     except OSError as error:
-        raise Refused("unreadable", str(error)) from error
+        raise PositionRefused("unreadable", str(error)) from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise Refused("unreadable", "not a regular file")
+            raise PositionRefused("unreadable", "not a regular file")
         yield fd
     except OSError as error:
-        raise Refused("unreadable", error.strerror or str(error)) from error
+        raise PositionRefused("unreadable", error.strerror or str(error)) from error
     finally:
         os.close(fd)
 
@@ -118,7 +119,7 @@ class Heads:
         try:
             with opened(path) as fd:
                 return [self.part(fd, zipped=False), *([self.part(fd, zipped=True)] if is_gzip(fd) else [])]
-        except Refused as refusal:
+        except PositionRefused as refusal:
             if not refusal.gone:
                 self.problems[path] = f"{path}: {refusal}"
             return []

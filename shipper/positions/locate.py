@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from registry.state import FileState
 from shipper.errors import ShipperError
 from shipper.positions.filebeat import Position
-from shipper.positions.heads import Directory, Fingerprinting, Heads, Refused, opened
+from shipper.positions.heads import Directory, Fingerprinting, Heads, PositionRefused, opened
 from shipper.reader.gzip_file import GzipFile, is_gzip
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.content import content_of
@@ -27,7 +27,7 @@ class Locator:
         self._directories: dict[str, Directory] = {}
 
     def entry(self, position: Position) -> FileState:
-        """A new entry for the position. Raises Refused."""
+        """A new entry for the position. Raises PositionRefused."""
         path = self._path(position)
         with opened(path) as fd:
             zipped = position.identity == "fingerprint" and is_gzip(fd)
@@ -61,12 +61,12 @@ class Locator:
                     return path
         if here is not None and here.st_ino == position.inode:
             words = f"its device was {position.device} and is {here.st_dev}: after a reboot, or another disk"
-            raise Refused("another device", words)
+            raise PositionRefused("another device", words)
         self._refuse_unknown(position)
         if here is not None:
             words = f"inode {here.st_ino} is at the path now, it was {position.inode}, which is not in the directory"
-            raise Refused("another file", words, gone=True)
-        raise Refused("file gone", gone=True)
+            raise PositionRefused("another file", words, gone=True)
+        raise PositionRefused("file gone", gone=True)
 
     def _by_fingerprint(self, position: Position) -> str:
         if self._heads.match(position.source, position.value):
@@ -74,14 +74,14 @@ class Locator:
         found = {path for each in self._beside(position.source) for path in each.with_head(position.value)}
         files = {_key(path): path for path in sorted(found)}  # links to one file are one
         if len(files) > 1:
-            raise Refused("ambiguous", f"several files have this fingerprint: {', '.join(files.values())}")
+            raise PositionRefused("ambiguous", f"several files have this fingerprint: {', '.join(files.values())}")
         if files:
             return files.popitem()[1]
         self._refuse_unknown(position)
         if _status(position.source) is not None:
             words = "what is at the path now, and in its directory, has another fingerprint"
-            raise Refused("another file", words, gone=True)
-        raise Refused("file gone", gone=True)
+            raise PositionRefused("another file", words, gone=True)
+        raise PositionRefused("file gone", gone=True)
 
     def _refuse_unknown(self, position: Position) -> None:
         """The file was not found, and may be what could not be looked at."""
@@ -90,7 +90,7 @@ class Locator:
             *(each.problem for each in self._beside(position.source)),
         )
         if words := next(filter(None, problems), None):
-            raise Refused("unreadable", words)
+            raise PositionRefused("unreadable", words)
 
 
 def _key(path: str) -> FileKey:
@@ -104,25 +104,25 @@ def _is(position: Position, device: int, inode: int) -> bool:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """None where there is no file. Raises Refused."""
+    """None where there is no file. Raises PositionRefused."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise Refused("unreadable", str(error)) from error
+        raise PositionRefused("unreadable", str(error)) from error
 
 
 def _plain_entry(fd: int, path: str, position: Position) -> FileState:
     if is_gzip(fd):
-        raise Refused(
+        raise PositionRefused(
             "compressed", "Filebeat read the bytes of this .gz file as they are, which is no position in its text"
         )
     size, offset = os.fstat(fd).st_size, position.offset
     if size < offset:
-        raise Refused("shorter than the position", f"{size} bytes, the position is {offset}: it was truncated")
+        raise PositionRefused("shorter than the position", f"{size} bytes, the position is {offset}: it was truncated")
     if 0 < offset < size and os.pread(fd, 1, offset - 1) not in LINE_ENDS:
-        raise Refused("rewritten", f"no line ends at the position {offset}, so it is not what Filebeat read")
+        raise PositionRefused("rewritten", f"no line ends at the position {offset}, so it is not what Filebeat read")
     return _entry(fd, path, offset, size, fingerprint(fd), tail_hash(fd, offset))
 
 
@@ -133,10 +133,12 @@ def _zipped_entry(fd: int, path: str, position: Position) -> FileState:
         while reader.next() or reader.busy:
             pass
     except ShipperError as error:
-        raise Refused("unreadable", str(error)) from error
+        raise PositionRefused("unreadable", str(error)) from error
     size = reader.offset
     if size < position.offset:
-        raise Refused("shorter than the position", f"{size} decompressed bytes, the position is {position.offset}")
+        raise PositionRefused(
+            "shorter than the position", f"{size} decompressed bytes, the position is {position.offset}"
+        )
     content = content_of(fd, "gzip")
     compressed = os.fstat(fd).st_size if reader.complete and size == position.offset else 0
     return _entry(

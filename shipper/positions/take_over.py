@@ -19,13 +19,13 @@ from registry.store import Store
 from shipper.errors import StartError
 from shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
 from shipper.positions.forget import open_alone
-from shipper.positions.heads import Fingerprinting, Refused, opened
+from shipper.positions.heads import Fingerprinting, PositionRefused, opened
 from shipper.positions.locate import Locator
 from shipper.record import readable_path
 from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
 from shipper.source.identity.content import content_of, part_of
 from shipper.source.identity.fingerprint import name_of_file
-from shipper.visible import visible
+from shipper.text import visible
 
 ALL_TAKEN = 0
 NOTHING_READ = 1
@@ -40,7 +40,7 @@ class Report:
     skipped: Counter[str] = field(default_factory=Counter)
     left: int = 0  # skipped although the file is there
 
-    def skip(self, name: str, refusal: Refused) -> None:
+    def skip(self, name: str, refusal: PositionRefused) -> None:
         print(visible(f"skipped {name}: {refusal}"))  # noqa: T201
         self.skipped[refusal.reason] += 1
         self.left += not refusal.gone
@@ -93,7 +93,7 @@ def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> It
             position = position_of(key, entry)
             name = f"{readable_path(position.source)} ({key})"
             yield position, locator.entry(position)
-        except Refused as refusal:
+        except PositionRefused as refusal:
             report.skip(name, refusal)
 
 
@@ -111,7 +111,9 @@ def _one_a_file(found: Iterable[tuple[Position, FileState]], report: Report) -> 
         for position, state in several[1:]:
             words = f"{state.position}, taken was {several[0][1].position}"
             same = state.position == several[0][1].position or position.unused
-            report.skip(f"{readable_path(state.path)} ({position.key})", Refused("one of several", words, gone=same))
+            report.skip(
+                f"{readable_path(state.path)} ({position.key})", PositionRefused("one of several", words, gone=same)
+            )
     return states
 
 
@@ -126,7 +128,7 @@ def _without_known(states: list[FileState], store: Store, report: Report, *, ove
             taken.append(replace(state, id=ours.id))  # what is sent again is then recognised as a repeat
         else:
             words = f"at {ours.position} (file id {ours.id}); --overwrite takes {state.position} instead"
-            report.skip(readable_path(state.path), Refused("here already", words, gone=True))
+            report.skip(readable_path(state.path), PositionRefused("here already", words, gone=True))
     return taken
 
 
@@ -142,7 +144,7 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
                     unit = padding_unit(config.encoding, config.line_terminator)
                     content = content_of(fd, config.compression, found.path, unit)
                     name = name_of_file(config, found, partial(part_of, content), content.ends_before)
-            except Refused:
+            except PositionRefused:
                 continue
             if isinstance(name, str):
                 keys[found.key] = name

@@ -14,7 +14,7 @@ from registry.state import FileState
 from shipper.errors import StartError
 from shipper.record import readable_path
 from shipper.source.identity.opened_file import opened_plain
-from shipper.visible import visible
+from shipper.text import visible
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))

@@ -139,14 +139,14 @@ class Events:
         """Change what all events of the batch share, as if it were one event; `owner` has the same outcome for the
         same constants, so it is asked once for a file."""
         before = self.batch.constants
-        if owner not in before.became:
+        if owner not in before.derived:
             alone = Messages(0, 0, [""], [0], [0], docs=[copied(before.members)])
             event = Events(Batch(_nowhere(self.batch.source), alone, self.batch.time, _resolve))
             change(event)
             after = {name: value for name, value in alone.documents()[0].items() if value is not GONE}
-            before.became[owner] = Constants(after)
-            before.became[owner].flags = alone.flags.get(0, ())
-        self.batch.constants = before.became[owner]
+            before.derived[owner] = Constants(after)
+            before.derived[owner].flags = alone.flags.get(0, ())
+        self.batch.constants = before.derived[owner]
         self.constants = self.batch.constants.members
         for name in self.batch.constants.flags:
             for index in range(len(self.texts)):

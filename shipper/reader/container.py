@@ -16,8 +16,8 @@ from shipper.clock import Clock
 from shipper.event import TRUNCATED, Doc, Messages, add_flag
 from shipper.metrics import Metrics
 from shipper.reader.base import Reader
-from shipper.reader.container_line import ContainerLine, NoContainerLineError, parsers
-from shipper.reader.limit import cut_text
+from shipper.reader.container_line import ContainerLine, ContainerLineError, parsers
+from shipper.text import cut_text
 
 # Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. A line of theirs is never cut
 # before it was taken apart, or nothing could be read of it.
@@ -117,7 +117,7 @@ class ContainerReader:
         message = None
         try:
             line = self._parse(lines.texts[index])
-        except NoContainerLineError as error:
+        except ContainerLineError as error:
             line = _as_it_is(lines.texts[index], error)
         else:
             if self._stream not in ("all", line.stream):
@@ -159,7 +159,7 @@ class ContainerReader:
         self._last_part = None
 
 
-def _as_it_is(text: str, error: NoContainerLineError) -> ContainerLine:
+def _as_it_is(text: str, error: ContainerLineError) -> ContainerLine:
     doc: Doc = {"error": {"message": f"Not a line of a container's log: {error}", "type": "container"}}
     return ContainerLine(text, "", doc, whole=True)
 

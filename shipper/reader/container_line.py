@@ -25,7 +25,7 @@ from shipper.times import rfc3339, rfc3339_column
 STREAMS = frozenset({"stdout", "stderr"})
 
 
-class NoContainerLineError(ShipperError):
+class ContainerLineError(ShipperError):
     """Why a line is none of a container runtime's."""
 
 
@@ -47,7 +47,7 @@ class Columns:
     docs: list[Doc]
 
 
-ParseLine = Callable[[str], ContainerLine]  # Raises NoContainerLineError.
+ParseLine = Callable[[str], ContainerLine]  # Raises ContainerLineError.
 ParseLines = Callable[[list[str]], Columns | None]  # None: look at each.
 
 
@@ -67,10 +67,10 @@ def parsers(format: ContainerFormat) -> tuple[ParseLine, ParseLines]:
 def cri(text: str) -> ContainerLine:
     words = text.split(" ", 3)
     if len(words) < 4 or words[1] not in STREAMS:
-        raise NoContainerLineError("it is not written as '<time> stdout|stderr <tag> <text>'")
+        raise ContainerLineError("it is not written as '<time> stdout|stderr <tag> <text>'")
     tag = words[2].split(":", 1)[0]
     if tag not in ("F", "P"):
-        raise NoContainerLineError(f"its tag is {tag[:20]!r}, neither F(ull) nor P(artial)")
+        raise ContainerLineError(f"its tag is {tag[:20]!r}, neither F(ull) nor P(artial)")
     return ContainerLine(words[3], words[1], _doc(words[0], words[1]), tag == "F")
 
 
@@ -92,12 +92,12 @@ def docker(text: str) -> ContainerLine:
     try:
         row = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise NoContainerLineError(f"it is no JSON: {error}") from error
+        raise ContainerLineError(f"it is no JSON: {error}") from error
     if not isinstance(row, dict):
-        raise NoContainerLineError("it is no JSON object")
+        raise ContainerLineError("it is no JSON object")
     log, stream, time, attrs = row.get("log"), row.get("stream", ""), row.get("time"), row.get("attrs")
     if not (isinstance(log, str) and isinstance(stream, str) and isinstance(time, str)):
-        raise NoContainerLineError("log, stream and time must be texts")
+        raise ContainerLineError("log, stream and time must be texts")
     doc = _doc(time, stream)
     if isinstance(attrs, dict) and attrs:
         doc["docker"] = {"attrs": attrs}
@@ -129,5 +129,5 @@ def _without_newline(log: str) -> str:
 def _doc(time: str, stream: str) -> Doc:
     stamp = rfc3339(time)
     if stamp is None:
-        raise NoContainerLineError(f"its time is {time[:40]!r}, not one of RFC 3339")
+        raise ContainerLineError(f"its time is {time[:40]!r}, not one of RFC 3339")
     return {"stream": stream, "@timestamp": stamp} if stream else {"@timestamp": stamp}

@@ -2,6 +2,7 @@
 
 from shipper.event import TRUNCATED, Messages, add_flag
 from shipper.reader.base import Reader
+from shipper.text import cut_text
 
 
 class LimitReader:
@@ -30,11 +31,3 @@ class LimitReader:
                     messages.texts[index] = cut
                     messages.flags[index] = add_flag(messages.flags.get(index, ()), TRUNCATED)
         return messages
-
-
-def cut_text(text: str, max_bytes: int) -> str:
-    """The longest prefix of `text` that takes at most `max_bytes` bytes of UTF-8; `text` itself where it fits."""
-    if len(text) * 4 <= max_bytes:
-        return text
-    raw = text.encode()
-    return text if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore")

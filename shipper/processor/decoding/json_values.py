@@ -4,6 +4,7 @@ with the parser `ndjson` (shipper/json_fields.py)."""
 from typing import Any
 
 from config.shipper.processors.decoding import DecodeJsonFieldsConfig
+from shipper.errors import ShipperError
 from shipper.event import Doc
 from shipper.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, settle, take
 from shipper.metrics import Metrics
@@ -13,7 +14,7 @@ from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path
 _ID: Path = ("@metadata", "_id")
 
 
-class _SkippedError(ValueError):
+class _SkippedError(ShipperError):
     """An array where arrays are not asked for."""
 
 

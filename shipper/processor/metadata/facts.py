@@ -38,7 +38,7 @@ class Sharing:
             self.each(events, at, apply)
             return
         before = events.batch.constants
-        if facts not in before.became:
+        if facts not in before.derived:
             _forget(before, facts.step)
         events.share(facts, lambda alone: self.each(alone, (0,), apply))
 
@@ -59,8 +59,8 @@ def all_lack(events: Events, at: Sequence[int], paths: Sequence[Path]) -> bool:
 
 def _forget(constants: Constants, step: object) -> None:
     """What the step had made of these before: a file may stay open for months, and facts change."""
-    for old in [owner for owner in constants.became if isinstance(owner, Facts) and owner.step is step]:
-        del constants.became[old]
+    for old in [owner for owner in constants.derived if isinstance(owner, Facts) and owner.step is step]:
+        del constants.derived[old]
 
 
 def leaves(members: Doc, above: Path = ()) -> list[tuple[Path, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shipper.event import GONE, MULTILINE, TRUNCATED, Batch, Doc, Messages
-from shipper.output.encode import Encoder, pieces_of
+from shipper.output.encode import Encoder
 from shipper.record import Agent, static_members, timestamp
 from tests.builders import batch, encoder, nothing, source
 
@@ -129,8 +129,9 @@ def test_timestamps_have_milliseconds_and_are_in_utc(seconds: float, text: str) 
 
 def test_what_is_constant_for_a_file_is_encoded_once() -> None:
     first = batch(["a"])
-    encoder().encode(first)
-    assert pieces_of(first.constants) is pieces_of(first.constants)
+    used = encoder()
+    used.encode(first)
+    assert used.pieces_of(first.constants) is used.pieces_of(first.constants)
 
 
 def deep(levels: int) -> Any:

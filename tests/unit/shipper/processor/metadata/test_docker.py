@@ -118,7 +118,7 @@ def test_a_change_is_seen_after_a_few_seconds(docker: Docker) -> None:
     assert names(docker, made) == "web"
     docker.bench.clock.advance(2)
     assert names(docker, made) == "renamed"
-    assert len(docker.bench.source.constants.became) == 1
+    assert len(docker.bench.source.constants.derived) == 1
 
 
 def test_a_file_that_has_not_changed_is_not_read_again(docker: Docker) -> None:

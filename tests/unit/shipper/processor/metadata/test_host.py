@@ -163,7 +163,7 @@ def test_a_file_keeps_only_what_its_facts_are_now(bench: MetadataBench, root: Pa
         write(root / "etc/machine-id", f"{number}\n")
         bench.records(made)
         bench.records(made)
-    assert len(bench.source.constants.became) == 1
+    assert len(bench.source.constants.derived) == 1
 
 
 def test_facts_that_are_the_same_change_nothing(bench: MetadataBench, root: Path) -> None:

@@ -4,7 +4,7 @@ import unicodedata
 import orjson
 import pytest
 
-from shipper.visible import visible
+from shipper.text import cut_text, visible
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,11 @@ def test_what_is_to_be_kept_is_kept() -> None:
 def test_a_json_document_stays_what_it_is() -> None:
     document = {"path": "".join(map(chr, range(0x2100)))}
     assert orjson.loads(visible(orjson.dumps(document).decode())) == document
+
+
+@pytest.mark.parametrize(
+    ("text", "max_bytes", "cut"),
+    [("abc", 3, "abc"), ("abcd", 3, "abc"), ("aöö", 3, "aö"), ("aöö", 4, "aö"), ("€", 2, ""), ("a\U0001f600", 4, "a")],
+)
+def test_a_text_is_cut_at_a_characters_boundary(text: str, max_bytes: int, cut: str) -> None:
+    assert cut_text(text, max_bytes) == cut

@@ -155,6 +155,7 @@ class Disk:
         life.unknown = life.unknown or not seen
 
     def _copy(self, path: Path, to: Path) -> int:
+        to.unlink(missing_ok=True)  # a file may have come back there, beside a .gz of that generation
         shutil.copyfile(path, to)
         inode = self._keep(to)
         self._copies.add(inode)

@@ -185,4 +185,13 @@ FAILED_ONCE = [
         ],
         "while",
     ),
+    Program(
+        "compressed as an older generation while the agent was away",
+        LINES,
+        [
+            *[("write", "a.log", (0,)), ("settle",), ("write", "a.log", (6,)), ("rotate", "a.log"), ("hold", True)],
+            *[("write_much", "a.log", 20), ("run", (3,)), ("kill",), ("copytruncate", "a.log"), ("gzip", "a.log", 2)],
+        ],
+        "not included",
+    ),
 ]

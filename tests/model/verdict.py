@@ -112,9 +112,6 @@ class Verdict:
     def _is_named(self, life: Life) -> bool:
         return any(told.life is life for told in self.ids.values())
 
-    def _is_taken(self, life: Life) -> tuple[bool, bool]:
-        return self._is_named(life), life.owed is not None
-
     def _equal_to(self, told: Told, inode: int) -> list[Life]:
         """Lives at that inode that hold all that came under this id too: it could have been theirs until now."""
         return [
@@ -192,9 +189,13 @@ class Verdict:
             return min(offset + length, len(content))
         for end in (len(content), *reversed(life.sizes)):
             own, beyond = content[offset:end], offset + length - end
-            # Of those that begin alike, one that is there and has nothing of its own yet.
-            for following in sorted(self._lives.all, key=self._is_taken) if own and beyond > 0 else ():
-                if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text:
-                    self._joined[following] = beyond, life
-                    return end
+            joined = [
+                following
+                for following in (self._lives.all if own and beyond > 0 else ())
+                if len(following.content) >= beyond and self._reading.text(own + following.content[:beyond]) == text
+            ]
+            for following in joined:  # which one of those that begin alike, nobody can tell
+                self._joined[following] = beyond, life
+            if joined:
+                return end
         return None

@@ -10,7 +10,8 @@ is skipped is not.
 |-----------------------------------------------------------|--------------------------|-----------|
 | the same inode, born at the same time                     | goes on                  | new       |
 | the same inode, and the file system tells no birth        | goes on                  | new       |
-| a .gz whose name begins with its, or that has its time    | goes on                  | new       |
+| a .gz whose name begins with its, or is that of an older  |                          |           |
+| generation of that log, or that has its time              | goes on                  | new       |
 | modified when it was: restored, or moved to another disk  | goes on                  | new       |
 | named after it, and there before it was truncated         | new                      | goes on   |
 | held as its copy before it was truncated (copies.py)      | new                      | goes on   |
@@ -25,7 +26,7 @@ from enum import Enum, auto
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.opened_file import Opened
-from shipper.source.identity.rotated_names import is_named_after, name_of
+from shipper.source.identity.rotated_names import is_named_after, is_shifted, name_of
 
 SECOND = 10**9
 
@@ -67,8 +68,9 @@ def relation(state: FileState, opened: Opened, original: FileKey | None) -> Rela
     if state.inode == opened.found.key[1] and (len(births) == 1 or 0 in births):
         return Relation.SAME_INODE if 0 in births else Relation.SAME
     if opened.content.compressed and not state.compressed:
-        is_from = name_of(opened.found.path).startswith(name_of(state.path)) or _same_time(state, opened)
-        return Relation.ZIPPED if is_from else Relation.NONE
+        path = opened.found.path
+        is_from = name_of(path).startswith(name_of(state.path)) or is_shifted(path, state.path)
+        return Relation.ZIPPED if is_from or _same_time(state, opened) else Relation.NONE
     is_whole = opened.content.compressed or opened.size >= state.size_seen
     return Relation.SAME_TIME if is_whole and _same_time(state, opened) else Relation.NONE
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 NUMBER = re.compile(r"(?P<base>.+)\.(?P<number>\d+)(?:\.gz)?")
+MOST_GENERATIONS = 1000  # a larger number is a date
 NUMBERS_BEHIND = re.compile(r"(?:[._-]\d+)+$")
 DATE_BEFORE_ENDING = re.compile(r"[._-]\d{4,}(?:[._-]?\d+)*$")
 
@@ -13,6 +14,20 @@ def is_named_after(path: str, original: str) -> bool:
     """As tools name rotated files: something behind the name (app.log.1, app.log-20261121, app.log.2.gz, of app.log or
     app.log.1), or a date before its ending (app-20261121.log). The directory may be another."""
     return name_of(path).startswith(name_of(original)) or family_of(path) == family_of(original)
+
+
+def is_shifted(path: str, original: str) -> bool:
+    """True if the path is that of an older generation of the same log: rotation has moved app.log.1 to app.log.2.gz."""
+    older, younger = generation_of(path), generation_of(original)
+    if older is None or younger is None or older[0] != younger[0]:
+        return False
+    return younger[1] < older[1] < MOST_GENERATIONS
+
+
+def generation_of(path: str) -> tuple[str, int] | None:
+    """Return the name of the log and the number that rotation has put behind it; None if there is no number."""
+    numbered = NUMBER.fullmatch(name_of(path))
+    return None if numbered is None else (numbered["base"], int(numbered["number"]))
 
 
 def name_of(path: str) -> str:

@@ -7,7 +7,7 @@ from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.opened_file import Opened
 from shipper.source.identity.relation import SECOND, Relation, may_go_on, relation
-from shipper.source.identity.rotated_names import family_of, name_of, possible_names
+from shipper.source.identity.rotated_names import family_of, generation_of, name_of, possible_names
 
 LOOKED_AT = 16  # of the entries that a file may belong to: who truncates a file every second leaves many
 
@@ -80,6 +80,8 @@ def _keys(state: FileState) -> Iterator[Hashable]:
         yield state.inode
         yield "modified", state.modified
         yield "second", state.modified // SECOND
+        if generation := generation_of(state.path):
+            yield "generations", generation[0]
 
 
 def _seen(opened: Opened, original: FileKey | None) -> Iterator[Hashable]:
@@ -87,6 +89,8 @@ def _seen(opened: Opened, original: FileKey | None) -> Iterator[Hashable]:
         yield original
     yield from (("name", name) for name in possible_names(opened.found.path))
     yield "family", family_of(opened.found.path)
+    if generation := generation_of(opened.found.path):
+        yield "generations", generation[0]
     yield opened.key[1]
     if opened.modified % SECOND:
         yield "modified", opened.modified

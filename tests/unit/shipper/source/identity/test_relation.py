@@ -71,6 +71,12 @@ ROWS: dict[str, tuple[Opened, FileState, FileKey | None, bool, bool]] = {
     "a .gz is smaller than what it was made of": (
         new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED, size=2), entry(), None, True, False,
     ),
+    "a .gz of an older generation of that log": (
+        new_file("/l/app.log.3.gz", content=ZIPPED), entry(path="/l/app.log.1"), None, True, False,
+    ),
+    "a .gz of a younger generation": (
+        new_file("/l/app.log.1.gz", content=ZIPPED), entry(path="/l/app.log.2"), None, False, False,
+    ),
     "a .gz of another name and time": (
         new_file("/l/my-app.log.gz", content=ZIPPED), entry(), None, False, False,
     ),

@@ -1,6 +1,6 @@
 import pytest
 
-from shipper.source.identity.rotated_names import is_named_after, possible_originals
+from shipper.source.identity.rotated_names import is_named_after, is_shifted, possible_originals
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,22 @@ def test_a_copy_may_have_been_made_of_these(path: str, original: str) -> None:
 )
 def test_a_file_is_no_copy_of_itself_of_an_older_one_or_of_one_elsewhere(path: str, original: str) -> None:
     assert original not in set(possible_originals(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "original", "expected"),
+    [
+        ("/l/app.log.2.gz", "/l/app.log.1", True),
+        ("/l/app.log.10.gz", "/l/app.log.9", True),
+        ("/l/app.log.1.gz", "/l/app.log.1", False),
+        ("/l/app.log.1.gz", "/l/app.log.2", False),
+        ("/l/web.log.2.gz", "/l/app.log.1", False),
+        ("/l/app.log.20261122.gz", "/l/app.log.20261121", False),
+        ("/l/app.log.2.gz", "/l/app.log", False),
+    ],
+)
+def test_a_generation_becomes_an_older_one(path: str, original: str, expected: bool) -> None:
+    assert is_shifted(path, original) is expected
 
 
 def test_a_number_as_long_as_a_date_costs_no_more_than_a_short_one() -> None:

@@ -19,6 +19,7 @@ from watchdog.observers.inotify_c import InotifyFD
 from config.shipper.model import ConsoleOutput as ConsoleConfig
 from config.shipper.model import KafkaOutput as KafkaConfig
 from config.shipper.model import ShipperConfig
+from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.store import Store
@@ -37,7 +38,7 @@ from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.processor.base import Surroundings
-from shipper.progress import Progress, TerminalHandler
+from shipper.progress import Progress
 from shipper.record import Agent
 from shipper.reload import Reading, Reloader, ReplaceInputs
 from shipper.source.base import BatchSource, SourceContext

@@ -15,6 +15,7 @@ from config.text.units import parse_duration
 from config.yaml.errors import ConfigError
 from config.yaml.files import check_permissions
 from config.yaml.load import load
+from logs.visible import visible
 from registry.errors import RegistryError
 from shipper import app, logs
 from shipper.config_commands import ConfigCommands
@@ -23,7 +24,6 @@ from shipper.output_check import check_output
 from shipper.positions.commands import add_registry_commands
 from shipper.reload import Reading
 from shipper.signals import Signals
-from shipper.text import visible
 from shipper.wake import Wake
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from config.shipper.parsers import PARSERS
 from config.shipper.processors import AnyProcessor, Branch
 from config.text.units import Duration, readable_duration
 from config.yaml.schema import Option, options
+from logs.visible import visible
 from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
-from shipper.text import visible
 
 COLUMN = 12
 

@@ -20,6 +20,7 @@ import orjson
 from config.shipper.model import InputConfig, ShipperConfig
 from config.shipper.processors import AnyProcessor, Branch
 from config.text.globs import matches, parse
+from logs.visible import visible
 from registry.state import FileState
 from shipper.errors import StartError
 from shipper.event import Batch, Messages
@@ -34,7 +35,6 @@ from shipper.reader import line
 from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Plain
 from shipper.source.reading.factory import Input
-from shipper.text import visible
 
 # What is the same for every event of the file, and says nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")

@@ -1,24 +1,18 @@
-"""The line at the bottom of a terminal that shows how far a run with `--once` has come, and log lines above it.
+"""The line at the bottom of a terminal that shows how far a run with `--once` has come.
 
-    41 %  1.2 of 2.9 GiB  312,000 events/s  12 of 40 files  0:17 left
-
-Both go to the same handler, because only who writes the log lines can clear the way for them.
+41 %  1.2 of 2.9 GiB  312,000 events/s  12 of 40 files  0:17 left
 """
 
-import logging
-import os
 from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TextIO
 
+from logs.terminal import TerminalHandler
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.base import BatchSource
 
 INTERVAL = 0.2  # seconds between two drawings
 MEMORY = 5.0  # seconds over which rates are taken
-WIDTH = 80  # columns, where the terminal does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,47 +55,6 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-class TerminalHandler(logging.StreamHandler[TextIO]):
-    """Writes log lines as ever, and below them a line that is drawn over again and again."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self._shown = ""
-
-    @property
-    def width(self) -> int:
-        try:
-            return os.get_terminal_size(self.stream.fileno()).columns or WIDTH
-        except OSError:  # the terminal was closed
-            return WIDTH
-
-    def emit(self, record: logging.LogRecord) -> None:
-        # Any thread may log; `handle` holds the lock of the handler, as `show` does.
-        shown = self._shown
-        self._draw("")
-        super().emit(record)
-        self._draw(shown)
-
-    def show(self, line: str) -> None:
-        """Draw this instead of what was there; nothing, to clear it."""
-        self.acquire()
-        try:
-            self._draw(line)
-        finally:
-            self.release()
-
-    def _draw(self, line: str) -> None:
-        if line == self._shown:
-            return
-        # Blanks instead of an escape sequence: every terminal knows them. Blanks of a line that was wider than the
-        # terminal is now would push it up.
-        blanks = " " * (min(len(self._shown), self.width - 1) - len(line))
-        with suppress(OSError):  # the terminal was closed: no reason to end the run
-            self.stream.write(f"\r{line}{blanks}" if line else f"\r{blanks}\r")
-            self.stream.flush()
-        self._shown = line
 
 
 class Progress:

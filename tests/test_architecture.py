@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PRODUCT = ["config", "durable", "registry", "shipper", "spark_sink", "demo", "bench"]
+PRODUCT = ["config", "durable", "logs", "registry", "shipper", "spark_sink", "demo", "bench"]
 
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
@@ -21,9 +21,10 @@ LONGEST_FUNCTION = 50
 MAY_IMPORT = {
     "config": set(),
     "durable": set(),
-    "registry": {"durable"},
-    "shipper": {"config", "durable", "registry"},
-    "spark_sink": {"config"},
+    "logs": set(),
+    "registry": {"durable", "logs"},
+    "shipper": {"config", "durable", "logs", "registry"},
+    "spark_sink": {"config", "logs"},
 }
 
 # The same within the shipper, for the packages of the pipeline: the data goes to the right, and nobody looks back.

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from logs.visible import visible
 from registry.errors import RegistryLocked
 from registry.files import DiskFiles
 from registry.load import read
@@ -12,7 +13,6 @@ from registry.store import Store
 from shipper.errors import StartError
 from shipper.positions.view import entries_of
 from shipper.record import readable_path
-from shipper.text import visible
 
 Confirm = Callable[[str], bool]
 

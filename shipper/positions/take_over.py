@@ -13,6 +13,7 @@ from pathlib import Path
 from config.shipper.model import InputConfig
 from config.text.encodings import padding_unit
 from durable.locking import FileInUse, lock_exclusively
+from logs.visible import visible
 from registry.files import DiskFiles
 from registry.state import FileState
 from registry.store import Store
@@ -25,7 +26,6 @@ from shipper.record import readable_path
 from shipper.source.discovery.scanner import FileKey, Scanner, ScanOptions
 from shipper.source.identity.content import content_of, part_of
 from shipper.source.identity.fingerprint import name_of_file
-from shipper.text import visible
 
 ALL_TAKEN = 0
 NOTHING_READ = 1

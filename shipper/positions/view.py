@@ -9,12 +9,12 @@ from pathlib import Path
 
 import orjson
 
+from logs.visible import visible
 from registry.load import read
 from registry.state import FileState
 from shipper.errors import StartError
 from shipper.record import readable_path
 from shipper.source.identity.opened_file import opened_plain
-from shipper.text import visible
 
 HEADER = ("POSITION", "SIZE", "BEHIND", "AGE", "FILE ID", "PATH")
 UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))

@@ -8,8 +8,9 @@ from typing import TextIO, cast
 
 import pytest
 
+from logs.terminal import TerminalHandler
 from shipper.metrics import Metrics
-from shipper.progress import INTERVAL, MEMORY, Progress, Standing, TerminalHandler, describe, duration, percent, size
+from shipper.progress import INTERVAL, MEMORY, Progress, Standing, describe, duration, percent, size
 from shipper.source.base import BatchSource, SourceStatus
 from shipper.testing import ManualClock
 

@@ -1,0 +1,56 @@
+"""A log record as one line of JSON, or as text."""
+
+import json
+import logging
+import time
+from typing import Any
+
+from ecs_logging import StdlibFormatter
+
+from logs.visible import visible
+
+# An attribute of a record that is a status line (terminal.py): the text that is shown instead of the message.
+STATUS_LINE = "status_line"
+# What the library adds and nobody has asked for: each line would be twice as long.
+_EXCLUDED = ("log.origin", "log.original", "process", STATUS_LINE)
+
+
+class JsonFormatter(StdlibFormatter):
+    """One object a line, with the names of ECS in their dotted form; `extra` of a call adds fields of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(exclude_fields=_EXCLUDED)
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = _dotted(self.format_to_ecs(record))
+        if record.exc_info and record.exc_info[0] is not None:
+            fields["error.stack_trace"] = self.formatException(record.exc_info)  # the library leaves out the last line
+        first = {name: fields.pop(name) for name in ("@timestamp", "log.level", "message")}
+        text = json.dumps({**first, **fields}, ensure_ascii=False, separators=(",", ":"), default=str)
+        # A path in the message may hold bytes that are not UTF-8, and what JSON does not escape and terminals obey.
+        return visible(text.encode("utf-8", "replace").decode())
+
+
+def _dotted(members: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return `{"log": {"level": …}}` as `{"log.level": …}`: what reads the lines finds the same names at any depth."""
+    fields: dict[str, Any] = {}
+    for name, value in members.items():
+        fields |= _dotted(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return fields
+
+
+class TextFormatter(logging.Formatter):
+    """Time in UTC, level and message; text from outside cannot forge a line or make a terminal do anything."""
+
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return visible(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return visible(super().formatException(ei), keep="\n")

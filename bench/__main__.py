@@ -1,4 +1,4 @@
-"""`script/bench`: everything side by side in one run, the contenders taking turns, so that noise meets all of them.
+"""`script/bench`: everything side by side in one run; the contenders take turns, so that noise affects all of them.
 
 script/bench           one file: how fast, how late, for how much; --svg FILE draws a picture of that
 script/bench --shapes  what readers and processors cost, beside the plain path
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import chart, scale, shapes, sink, speed
 from bench.contenders import available
-from bench.runs import Runs, broker, say
+from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
 
 LINES = 1_000_000
@@ -27,7 +27,7 @@ def main() -> None:
         runs = Runs(running, Path(name))
         tables = _of_the_sink(options, runs) if options.sink is not None else _of_the_shipper(options, runs)
     text = "\n\n".join(tables)
-    say(text)
+    report(text)
     if options.svg:
         options.svg.write_text(chart.picture(text), encoding="utf-8")
 
@@ -38,10 +38,14 @@ def _of_the_sink(options: argparse.Namespace, runs: Runs) -> list[str]:
 
 def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
     contenders = available()
-    say("measured: " + ", ".join(each.name for each in contenders) + " (of Debian's packages: rsyslog-kafka, kcat)")
-    runs.warm_up(next(each for each in contenders if each.name == "floor"), options.lines)
+    report(
+        "measured: "
+        + ", ".join(contender.name for contender in contenders)
+        + " (of Debian's packages: rsyslog-kafka, kcat)"
+    )
+    runs.warm_up(next(contender for contender in contenders if contender.name == "floor"), options.lines)
     if options.shapes is not None:
-        shipper = next(each for each in contenders if each.name == "shipper --once")
+        shipper = next(contender for contender in contenders if contender.name == "shipper --once")
         return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
     if options.scale:
         sizes = scale.Sizes(options.files, options.inactive, options.idle, options.entries, options.big)
@@ -56,13 +60,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=10.0, help="of following, for each rate")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the figures of one file")
     parser.add_argument(
-        "--shapes", nargs="*", metavar="WORD", help="messages of other shapes; those with a word in their name"
+        "--shapes", nargs="*", metavar="WORD", help="messages of other shapes: those with a word in their name, or all"
     )
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")
     sizes.add_argument("--files", type=int, default=10_000)
-    sizes.add_argument("--idle", type=float, default=60.0, metavar="SECONDS", help="that nothing is written")
+    sizes.add_argument("--idle", type=float, default=60.0, metavar="SECONDS", help="how long nothing is written")
     sizes.add_argument(
         "--inactive", type=parse_duration, default=20.0, help="close.on_state_change.inactive where files get closed"
     )
@@ -71,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     landing = parser.add_argument_group("--sink")
     landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
     landing.add_argument("--records", type=int, default=3_000_000)
-    landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="of which delays are measured")
+    landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="how long delays are measured")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""How late single lines are readable that are appended to files, from the write to the consumer."""
+"""The delay of single lines that are appended to files, from the write to the consumer."""
 
 import re
 import threading
@@ -43,22 +43,22 @@ def append(path: Path) -> None:
 
 
 def stamp_of(value: bytes) -> float | None:
-    """When a record's line was written, where it is a stamped one."""
-    found = STAMP.search(value)
-    return float(found[1]) if found else None
+    """Return when a record's line was written, or None if it is not a stamped one."""
+    match = STAMP.search(value)
+    return float(match[1]) if match else None
 
 
 def appended(job: Job, check: Callable[[], None], paths: Sequence[Path], pause: float) -> Delays:
-    """Append a line to each of `paths`, `pause` seconds apart. Raises RuntimeError when some never come."""
+    """Append a line to each of `paths`, `pause` seconds apart. Raises RuntimeError when some do not arrive."""
     ready = threading.Event()
     writer = threading.Thread(target=_write, args=(ready, paths, pause), daemon=True)
     writer.start()
     deadline = time.monotonic() + len(paths) * pause + GIVE_UP
     delays: list[float] = []
-    for value, at in follow(job.bootstrap, job.topic, ready.set):
+    for value, arrived in follow(job.bootstrap, job.topic, ready.set):
         written = stamp_of(value)
         if written is not None:
-            delays.append(at - written)
+            delays.append(arrived - written)
         if len(delays) == len(paths):
             break
         if time.monotonic() > deadline:
@@ -70,7 +70,7 @@ def appended(job: Job, check: Callable[[], None], paths: Sequence[Path], pause: 
 
 def _write(ready: threading.Event, paths: Sequence[Path], pause: float) -> None:
     ready.wait()
-    time.sleep(0.5)  # the consumer's first fetch is under way
+    time.sleep(0.5)  # the consumer's first fetch is in flight
     for path in paths:
         append(path)
         time.sleep(pause)

@@ -1,7 +1,7 @@
-"""A small file that gets a line every 100 ms while a big one is read: how late are the lines?
+"""The delay of a small file's lines, one every 100 ms, while a big file is read.
 
-The delay ends when the broker appends the record (its own stamp), so that the consumer, which would take a core for
-the big file's records, can look afterwards. A record's stamp is in whole milliseconds.
+The delay ends when the broker appends the record, by the broker's stamp in whole milliseconds. So the consumer, which
+would take a core for the big file's records, can read them afterwards.
 """
 
 import os
@@ -30,7 +30,7 @@ class Big:
 
 
 def write_big(path: Path, size: int) -> Big:
-    """A file of about `size` bytes, one block again and again."""
+    """Write a file of about `size` bytes by repeating one block."""
     write_lines(path, BLOCK_LINES)
     block = path.read_bytes()
     count = max(size // len(block), 1)
@@ -41,7 +41,7 @@ def write_big(path: Path, size: int) -> Big:
 
 
 def measure(contender: Contender, runs: Runs, big: Big | None, partitions: int, seconds: float) -> Delays:
-    """While the big file is read, or for so many seconds without one. With one partition, both files share it."""
+    """Measure while the big file is read, or for `seconds` without one. With one partition, both files share it."""
     directory = runs.fresh("beside")
     directory.mkdir()
     small = directory / "small.log"
@@ -54,9 +54,9 @@ def measure(contender: Contender, runs: Runs, big: Big | None, partitions: int, 
         if big is not None:
             os.link(big.path, directory / "big.tmp")
             (directory / "big.tmp").rename(directory / "big.log")  # rsyslog overlooks a link that is made in place
-        until = time.monotonic() + (LONGEST if big else seconds)
+        deadline = time.monotonic() + (LONGEST if big else seconds)
         written = 0
-        while time.monotonic() < until and (not big or readable(consumer, job.topic, partitions) < job.count):
+        while time.monotonic() < deadline and (not big or readable(consumer, job.topic, partitions) < job.count):
             append(small)
             written += 1
             time.sleep(PAUSE)
@@ -68,9 +68,9 @@ def measure(contender: Contender, runs: Runs, big: Big | None, partitions: int, 
 
 
 def _delays(consumer: Consumer, topic: str, partitions: int, count: int) -> list[float]:
-    """From a line's stamp to its record's; the first line's is that of the shipper's start."""
+    """Return the times from a line's stamp to its record's. The first is that of the shipper's start."""
     consumer.assign([TopicPartition(topic, part, 0) for part in range(partitions)])
-    found: list[tuple[float, float]] = []
+    stamps: list[tuple[float, float]] = []
     while count > 0:
         messages = consumer.consume(10_000, timeout=10.0)
         if not messages:
@@ -78,6 +78,6 @@ def _delays(consumer: Consumer, topic: str, partitions: int, count: int) -> list
         for message in messages:
             written = stamp_of(message.value() or b"")
             if written is not None:
-                found.append((written, message.timestamp()[1] / 1000))
+                stamps.append((written, message.timestamp()[1] / 1000))
         count -= len(messages)
-    return [arrived - written for written, arrived in sorted(found)]
+    return [arrived - written for written, arrived in sorted(stamps)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from bench.table import Table, parse
+from bench.table import PrintedTable, parse
 
 PANELS = 3  # in a row of the picture, from as many columns of the table
 PANEL_WIDTH = 330
@@ -76,7 +76,7 @@ def picture(text: str) -> str:
     )
 
 
-def _row(table: Table, top: int) -> Iterator[str]:
+def _row(table: PrintedTable, top: int) -> Iterator[str]:
     yield _text(MARGIN, top + 16, table.title, weight="bold")
     for number, column in enumerate(table.columns[:PANELS]):
         cells = [(row[0], figure(row[number + 1])) for row in table.rows]

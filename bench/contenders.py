@@ -1,4 +1,4 @@
-"""What is measured side by side. Each is a command that ships one file to one topic with acks=all and lz4."""
+"""The programs that are measured side by side: each ships one file to one topic with acks=all and lz4."""
 
 import shutil
 import sys
@@ -86,18 +86,18 @@ def kcat(job: Job) -> list[str]:
 
 
 def available() -> list[Contender]:
-    """Those that this machine has; the shipper and the floor always."""
-    found = [
+    """Return those that this machine has; the shipper and the floor always."""
+    contenders = [
         Contender("shipper --once", shipper_once, exits=True, follows=False),
         Contender("shipper", shipper, exits=False, follows=True, closes=True),
         Contender("floor", floor, exits=True, follows=False),
     ]
     omkafka = any(Path("/usr/lib").glob("*/rsyslog/omkafka.so"))
     if shutil.which("rsyslogd", path="/usr/sbin") and omkafka:
-        found.append(Contender("rsyslog", rsyslog, exits=False, follows=True))
+        contenders.append(Contender("rsyslog", rsyslog, exits=False, follows=True))
     if shutil.which("kcat"):
-        found.append(Contender("kcat -P -l", kcat, exits=True, follows=False))
-    return found
+        contenders.append(Contender("kcat -P -l", kcat, exits=True, follows=False))
+    return contenders
 
 
 def _write(job: Job, name: str, template: str) -> str:

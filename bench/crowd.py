@@ -1,4 +1,4 @@
-"""Very many small files: how soon they are shipped, what they cost while nothing happens, how late a line is."""
+"""Very many small files: how soon they are shipped, what they cost while idle, how late a line is."""
 
 import random
 import time
@@ -16,14 +16,14 @@ from bench.topics import wait_for
 FILES_A_DIRECTORY = 100
 APPENDS = 100
 PAUSE = 0.05  # seconds between two appends
-SETTLE = 15.0  # a scan, a flush of the registry and the client's own timers lie within it
+SETTLE = 15.0  # long enough for a scan, a flush of the registry and the client's own timers
 STILL_OPEN = 40  # descriptors that a shipper has without any log file
-CLOSING = 120.0  # seconds that it gets beyond `inactive`
+CLOSING = 120.0  # seconds beyond `inactive` until all files must be closed
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """While nothing is written: share of one core, resident memory, threads."""
+    """The cost while nothing is written: share of one core, resident memory, threads."""
 
     core: float
     memory_mb: float
@@ -32,7 +32,7 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """From the start until the last line is readable (or, where all is shipped already, until it has settled)."""
+    """The cost from the start until the last line is readable."""
 
     seconds: float
     cpu_seconds: float
@@ -46,7 +46,7 @@ class Crowd:
 
 
 def write_files(directory: Path, count: int, lines: int) -> list[Path]:
-    """`count` files of so many lines, a hundred to a directory; `pattern` matches all of them."""
+    """Write `count` files of `lines` lines, a hundred to a directory; `pattern` matches all of them."""
     paths = []
     for number in range(count):
         path = directory / f"{number // FILES_A_DIRECTORY:04d}" / f"{number:06d}.log"
@@ -61,7 +61,7 @@ def pattern(directory: Path) -> Path:
 
 
 def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds: float) -> tuple[Job, Crowd]:
-    """Everything is new; then idle, then appended to. The job can be given to `closed_files`."""
+    """Measure new files, then idle ones, then appends. The job can be passed to `closed_files`."""
     directory = runs.fresh("crowd")
     paths = write_files(directory, count, lines)
     job = runs.job(pattern(directory), count * lines)
@@ -76,13 +76,13 @@ def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds
 
 
 def closed_files(contender: Contender, job: Job, inactive: float, seconds: float) -> Crowd:
-    """Started again on files that are shipped already, and left alone until they are closed for inactivity."""
+    """Measure a start on files that are shipped already, once they are closed for inactivity."""
     paths = sorted(job.log.parent.parent.glob("*/*.log"))
     job = replace(job, inactive=inactive)
     started = time.monotonic()
     child = Child(contender.command(job), job.directory / "again.log")
     try:
-        # Files without news are not even opened: that it has found all of them, a line tells that arrives.
+        # Files without new data are not even opened. A line that arrives shows that all of them were scanned.
         with paths[0].open("a") as file:
             file.write("started again\n")
         wait_for(job.bootstrap, job.topic, job.count + APPENDS + 1, child.check)
@@ -103,7 +103,7 @@ def _idle(child: Child, seconds: float) -> Idle:
 
 
 def _delays(job: Job, child: Child, paths: list[Path]) -> Delays:
-    """Of a line each in files taken at random; the same ones for every contender."""
+    """Append a line to files chosen at random, the same ones for every contender."""
     pick = random.Random(len(paths))
     chosen = [*pick.sample(paths, min(len(paths), APPENDS))]
     chosen += pick.choices(paths, k=APPENDS - len(chosen))

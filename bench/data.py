@@ -6,7 +6,7 @@ PADDING = "path=/api/v1/orders trace=7f3a9c51e2"
 
 
 def line(number: int) -> str:
-    """One log line without its terminator; `number` makes it unique."""
+    """Return one log line without its terminator; `number` makes it unique."""
     time = f"{number // 60 % 60:02d}:{number % 60:02d}.{number % 1000:03d}"
     return (
         f"2026-11-21T09:{time}Z INFO [worker-{number % 16:02d}] "

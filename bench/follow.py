@@ -1,4 +1,4 @@
-"""One file, written line by line while it is followed: what it costs, and how late each line is readable."""
+"""One file, written line by line while it is followed: what following costs, and how late each line is readable."""
 
 import threading
 import time
@@ -10,14 +10,14 @@ from bench.contenders import Contender, Job
 from bench.measure import Child
 from bench.topics import follow
 
-SETTLE = 3.0  # seconds that a follower gets to start and to find the file
+SETTLE = 3.0  # seconds for a follower to start and to find the file
 GIVE_UP = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """`core`: share of one core while the file grew. Delays in seconds, from the write to the consumer; `last`: of
-    the last line of all."""
+    """`core`: share of one core while the file grew. Delays in seconds, from the write to the consumer; `last` is that
+    of the last line."""
 
     core: float
     p50: float
@@ -26,7 +26,7 @@ class Followed:
 
 
 def measure(contender: Contender, job: Job, rate: float, seconds: float) -> Followed:
-    """Write `rate` lines a second for so many seconds. Raises RuntimeError when lines are missing in the end."""
+    """Write `rate` lines a second for `seconds`. Raises RuntimeError when lines are missing in the end."""
     job.log.write_text("")
     child = Child(contender.command(job), job.directory / "output.log")
     try:
@@ -47,22 +47,22 @@ def _run(child: Child, job: Job, rate: float, seconds: float) -> tuple[list[floa
     delays: list[float] = []
     cpu = child.cpu_seconds()
     started = time.monotonic()
-    for value, at in consumed:
+    for value, arrived in consumed:
         if ready.is_set() and not writer.is_alive() and not writer.ended:
             writer.start()
         written = stamp_of(value)
         if written is not None:
-            delays.append(at - written)
+            delays.append(arrived - written)
         if len(delays) >= count:
             break
         if writer.ended and time.time() - writer.ended > GIVE_UP:
             raise RuntimeError(f"only {len(delays)} of {count} lines came")
     core = (child.cpu_seconds() - cpu) / (time.monotonic() - started)
-    return delays, core, at - writer.ended
+    return delays, core, arrived - writer.ended
 
 
 class _Writer(threading.Thread):
-    """One write a line, as a program that logs does; in small bursts where the rate is too high to sleep in between."""
+    """One write for each line, as programs log; in small bursts where the rate is too high to sleep in between."""
 
     def __init__(self, path: Path, rate: float, count: int) -> None:
         super().__init__(daemon=True)

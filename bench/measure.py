@@ -1,4 +1,4 @@
-"""What a process costs."""
+"""The CPU time and the memory of a process."""
 
 import os
 import signal
@@ -16,12 +16,12 @@ class Cost:
 
 
 def resident_mb(pid: int | None = None) -> float:
-    """Memory of a process, or of this one, in MB."""
+    """Return the resident memory of a process, or of this one, in MB."""
     return _memory_mb("VmRSS", pid)
 
 
 def peak_mb(pid: int | None = None) -> float:
-    """The largest that it ever was. (The kernel's ru_maxrss would count what the parent had when it forked.)"""
+    """Return the peak resident memory in MB. (The kernel's ru_maxrss would count the parent's memory at the fork.)"""
     return _memory_mb("VmHWM", pid)
 
 
@@ -31,7 +31,7 @@ def _memory_mb(name: str, pid: int | None) -> float:
 
 
 class Child:
-    """A process that is measured, output to a file; `end` waits for it, after a SIGTERM unless it ends by itself."""
+    """A measured process, its output in a file; `end` waits for it, after a SIGTERM unless it ends by itself."""
 
     def __init__(self, command: list[str], log: Path, *, exits: bool = False) -> None:
         with log.open("wb") as output:
@@ -40,13 +40,13 @@ class Child:
         self._exits = exits
 
     def check(self) -> None:
-        """Raises RuntimeError with what it said if it has failed."""
+        """Raises RuntimeError with the end of its output if it has failed."""
         done = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if done is not None and done.si_status != 0:
             raise RuntimeError(f"{self._process.args!r} failed:\n{self._log.read_text(errors='replace')[-2000:]}")
 
     def cpu_seconds(self) -> float:
-        """Used so far by all of its threads."""
+        """Return the CPU time of all of its threads so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -55,15 +55,15 @@ class Child:
         return self._process.pid
 
     def memory_mb(self) -> float:
-        """Resident now."""
+        """Return the resident memory now."""
         return resident_mb(self._process.pid)
 
     def threads(self) -> int:
-        """Those that it has now."""
+        """Return how many threads it has now."""
         return len(os.listdir(f"/proc/{self._process.pid}/task"))
 
     def open_files(self) -> int:
-        """Descriptors of every kind."""
+        """Return how many descriptors of any kind it has open."""
         return len(os.listdir(f"/proc/{self._process.pid}/fd"))
 
     def end(self) -> Cost:

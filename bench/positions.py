@@ -29,8 +29,8 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Changing:
-    """One changed entry: median seconds until it is on disk, and CPU seconds of it; the longest took the checkpoint
-    along, as one of as many changes as there are entries does. `peak_mb`: largest memory, the checkpoint's."""
+    """One changed entry: median seconds until it is on disk, and its CPU seconds. The longest includes a checkpoint,
+    due once in as many changes as there are entries. `peak_mb`: the largest memory, during that checkpoint."""
 
     seconds: float
     cpu_seconds: float
@@ -39,12 +39,19 @@ class Changing:
 
 
 def entry(number: int) -> FileState:
-    """Like one that a file in a container's log directory has."""
+    """Return an entry like that of a file in a container's log directory."""
     return FileState(
-        id=f"{number:032x}", path=f"/var/log/pods/shop_web-{number:08d}/web/0.log", device=65024, inode=number + 1,
-        fingerprint=(1024, f"{number:024x}"), tail_hash=f"{number:024x}", position=123_456_789, size_seen=123_456_789,
-        updated=1_763_000_000.123456, input="bench",
-    )  # fmt: skip
+        id=f"{number:032x}",
+        path=f"/var/log/pods/shop_web-{number:08d}/web/0.log",
+        device=65024,
+        inode=number + 1,
+        fingerprint=(1024, f"{number:024x}"),
+        tail_hash=f"{number:024x}",
+        position=123_456_789,
+        size_seen=123_456_789,
+        updated=1_763_000_000.123456,
+        input="bench",
+    )
 
 
 def write_registry(directory: Path, count: int) -> None:
@@ -65,7 +72,7 @@ def change(directory: Path) -> Changing:
 
 
 def _apart(what: str, directory: Path) -> dict[str, float]:
-    """Measured in a process that has nothing else in memory."""
+    """Measure in a process that has nothing else in memory."""
     command = [sys.executable, "-m", "bench.positions", what, str(directory)]
     figures: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     return figures

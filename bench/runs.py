@@ -1,4 +1,4 @@
-"""One broker and one directory for all runs; a fresh topic and a fresh directory for each."""
+"""One broker and one directory for all runs; a new topic and a new directory for each."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from bench.contenders import Contender, Job
 from bench.topics import PARTITIONS
 from demo.broker import Broker
 
-# The broker says when each record was appended, so that its delay can be told however late it is consumed.
+# The broker stamps each record when it is appended, so its delay is known however late it is consumed.
 STAMPED = {"log.message.timestamp.type": "LogAppendTime"}
 
 
@@ -26,20 +26,20 @@ class Runs:
         return Job(self._broker.bootstrap, topic, log, directory, count)
 
     def fresh(self, name: str) -> Path:
-        """A path that no earlier run has used."""
+        """Return a path that no earlier run has used."""
         return self.directory / f"{name}-{self._runs}"
 
     def warm_up(self, floor: Contender, lines: int) -> None:
-        """The JVM compiles the broker while it works: nobody's run should pay for that."""
-        say("warming the broker up")
+        """Ship something first: the JVM compiles the broker while it works, and no contender should pay for that."""
+        report("warming up the broker")
         for _ in range(2):
             throughput.measure(floor, self.job(self.directory, lines))
 
 
 def broker(directory: Path) -> Broker:
-    """With the compiler that servers run with, not the one that starts soonest."""
+    """Return a broker with the compiler that servers run with, not the one that starts soonest."""
     return Broker(directory / "broker", heap="1g", properties=STAMPED, jvm_options=())
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     print(text, flush=True)  # noqa: T201

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from bench import beside, crowd, positions
 from bench.appends import Delays
 from bench.contenders import Contender
-from bench.runs import Runs, say
+from bench.runs import Runs, report
 from bench.table import Sheet
 
 PARTS = ("files", "registry", "big")
 LINES = 20  # of each of the many files
 FEW_ENTRIES = 10
-ALONE = 20.0  # seconds that the small file is written without a big one
-APART = 32  # partitions: enough that two files hardly ever share one
+ALONE = 20.0  # seconds for which the small file is written without a big one
+APART = 32  # partitions: enough that two files rarely share one
 
 AIMS = {
     "catch-up: s": "< 5",
@@ -44,29 +44,29 @@ class Sizes:
 
 def table(runs: Runs, contenders: list[Contender], rounds: int, sizes: Sizes, parts: Sequence[str]) -> str:
     scale = _Scale(runs, sizes)
-    daemons = [each for each in contenders if each.follows]
+    daemons = [contender for contender in contenders if contender.follows]
     for number in range(rounds):
-        say(f"round {number + 1}")
+        report(f"round {number + 1}")
         for contender in daemons if "files" in parts else ():
-            with _said_of(contender):
+            with _reported_failures(contender):
                 scale.files(contender)
         if "registry" in parts:
             scale.registry(runs)
         for contender in daemons if "big" in parts else ():
-            with _said_of(contender):
+            with _reported_failures(contender):
                 scale.big(contender)
     return scale.sheet.show(f"{sizes.files} files, {sizes.entries} entries, {sizes.big / 1024**3:.1f} GiB")
 
 
 @contextmanager
-def _said_of(contender: Contender) -> Iterator[None]:
-    """A contender that loses lines must not cost the figures of the others; of the shipper it is a failure."""
+def _reported_failures(contender: Contender) -> Iterator[None]:
+    """Report a contender that loses lines, and keep the others' figures; a failure of the shipper ends the run."""
     try:
         yield
     except RuntimeError as error:
         if contender.name == "shipper":
             raise
-        say(f"{contender.name}: no figures: {error}")
+        report(f"{contender.name}: no figures: {error}")
 
 
 class _Scale:
@@ -123,21 +123,21 @@ class _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """Takes a figure to the sheet, and says it: a run takes many minutes."""
+    """Adds a figure to the sheet, and reports it at once, because a run takes many minutes."""
 
     sheet: Sheet
     contender: str
 
     def __call__(self, row: str, value: float, form: str) -> None:
-        say(f"{self.contender}, {row}: {value:{form}}")
+        report(f"{self.contender}, {row}: {value:{form}}")
         self.sheet.add(row, self.contender, value, form)
 
 
-def _note_crowd(note: _Note, name: str, found: crowd.Crowd) -> None:
-    note(f"{name}: % of a core", found.idle.core * 100, ".2f")
-    note(f"{name}: memory MB", found.idle.memory_mb, ".0f")
-    note(f"{name}: threads", found.idle.threads, ".0f")
-    _note_delays(note, name, found.delays)
+def _note_crowd(note: _Note, name: str, figures: crowd.Crowd) -> None:
+    note(f"{name}: % of a core", figures.idle.core * 100, ".2f")
+    note(f"{name}: memory MB", figures.idle.memory_mb, ".0f")
+    note(f"{name}: threads", figures.idle.threads, ".0f")
+    _note_delays(note, name, figures.delays)
 
 
 def _note_delays(note: _Note, name: str, delays: Delays) -> None:

@@ -1,4 +1,4 @@
-"""What readers and processors cost: the same million lines in other shapes, each beside the plain path."""
+"""What readers and processors cost: a million lines in other shapes, beside the plain path."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -11,10 +11,10 @@ import orjson
 from bench import throughput
 from bench.contenders import Contender
 from bench.data import line
-from bench.runs import Runs, say
+from bench.runs import Runs, report
 from bench.table import show, spread
 
-Writer = Callable[[int], Iterator[str]]  # a number of lines -> them, without terminators
+LineSource = Callable[[int], Iterator[str]]  # a count -> as many lines, without terminators
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Shape:
 
     name: str
     aim: str
-    write: Writer
+    write: LineSource
     options: str = ""
     processors: str = ""
     lines_a_message: int = 1
@@ -35,7 +35,7 @@ def plain(count: int) -> Iterator[str]:
 
 
 def stack_traces(count: int) -> Iterator[str]:
-    """Ten lines each, as Java prints them."""
+    """Stack traces of ten lines, as Java prints them."""
     for number in range(count // 10):
         yield f"{line(number)[:24]} ERROR [worker-{number % 16:02d}] orders.Service - order {number:08d} failed"
         yield f"java.lang.IllegalStateException: order {number:08d} is in state CLOSED"
@@ -44,20 +44,26 @@ def stack_traces(count: int) -> Iterator[str]:
 
 
 def objects(count: int) -> Iterator[str]:
-    """JSON of some 220 bytes."""
+    """JSON objects of some 220 bytes."""
     for number in range(count):
         yield orjson.dumps(
             {
                 "time": f"2026-11-21T09:{number // 60 % 60:02d}:{number % 60:02d}.{number % 1000:03d}Z",
-                "level": "INFO", "logger": "orders.Service", "thread": f"worker-{number % 16:02d}",
-                "message": "processed order", "order": {"id": number, "user": f"u{number % 9973:04d}"},
-                "status": 200, "ms": number % 500, "trace": "7f3a9c51e2d44b0a", "path": "/api/v1/orders",
+                "level": "INFO",
+                "logger": "orders.Service",
+                "thread": f"worker-{number % 16:02d}",
+                "message": "processed order",
+                "order": {"id": number, "user": f"u{number % 9973:04d}"},
+                "status": 200,
+                "ms": number % 500,
+                "trace": "7f3a9c51e2d44b0a",
+                "path": "/api/v1/orders",
             }
-        ).decode()  # fmt: skip
+        ).decode()
 
 
 def container_lines(count: int) -> Iterator[str]:
-    """As containerd writes them, a thousand in a second."""
+    """Lines as containerd writes them, a thousand a second."""
     for number in range(count):
         second = number // 1000
         time = f"09:{second // 60 % 60:02d}:{second % 60:02d}.{number % 1000:03d}123456"
@@ -65,7 +71,7 @@ def container_lines(count: int) -> Iterator[str]:
 
 
 def access_lines(count: int) -> Iterator[str]:
-    """The combined format of web servers."""
+    """Lines in the combined format of web servers."""
     for number in range(count):
         yield (
             f"10.1.{number % 256}.{number // 256 % 256} - u{number % 97} [21/Nov/2026:09:30:{number % 60:02d} +0000] "
@@ -79,28 +85,33 @@ TOKENIZER = "%{time} %{level} [%{thread}] %{logger} - %{text} id=%{order} user=%
 SHAPES = (
     Shape("plain", "", plain),
     Shape(
-        "stack traces, 10 lines a message", "400 k/s, 2 us", stack_traces,
-        r"parsers: [{multiline: {pattern: '^[0-9]{4}-', negate: true, match: after}}]", lines_a_message=10,
+        "stack traces, 10 lines a message",
+        "400 k/s, 2 us",
+        stack_traces,
+        r"parsers: [{multiline: {pattern: '^[0-9]{4}-', negate: true, match: after}}]",
+        lines_a_message=10,
     ),
     Shape("ndjson, 220 bytes", "180 k/s, 6 us", objects, "parsers: [{ndjson: {target: ''}}]"),
     Shape("container (CRI)", "180 k/s", container_lines, "parsers: [{container: {format: cri}}]"),
     Shape("utf-16", "1.5 x plain", plain, "encoding: utf-16le", encoding="utf-16-le"),
     Shape(
-        "three add_fields, one drop_event", "1.3 x plain", plain,
+        "three add_fields, one drop_event",
+        "1.3 x plain",
+        plain,
         processors=", ".join(
             (*(FIELDS.format(name) for name in "abc"), "{drop_event.when.contains.message: 'status=FAILED'}")
         ),
     ),
     Shape("dissect", "150 k/s", plain, processors="{dissect: {tokenizer: '" + TOKENIZER + "'}}"),
     Shape("grok", "100 k/s", access_lines, processors="{grok: {patterns: ['%{COMBINEDAPACHELOG}']}}"),
-)  # fmt: skip
+)
 
 
 def write_shape(shape: Shape, path: Path, count: int) -> None:
     lines = shape.write(count)
     with path.open("w", encoding=shape.encoding, newline="\n") as file:
-        while some := list(islice(lines, 10_000)):
-            file.write("".join(f"{each}\n" for each in some))
+        while block := list(islice(lines, 10_000)):
+            file.write("".join(f"{text}\n" for text in block))
 
 
 def table(runs: Runs, contender: Contender, rounds: int, lines: int, only: list[str]) -> str:
@@ -115,7 +126,7 @@ def table(runs: Runs, contender: Contender, rounds: int, lines: int, only: list[
             result = throughput.measure(contender, job)
             results[shape.name].append(result)
             rate = result.events_per_second * shape.lines_a_message / 1000
-            say(f"round {number + 1}, {shape.name}: {rate:.0f} k lines/s, {_cost(shape, result):.2f} us")
+            report(f"round {number + 1}, {shape.name}: {rate:.0f} k lines/s, {_cost(shape, result):.2f} us")
     rows = [
         (
             shape.name,

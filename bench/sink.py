@@ -10,7 +10,7 @@ from statistics import median
 from bench import sink_delay
 from bench.contenders import shipper_once
 from bench.data import write_lines
-from bench.runs import Runs, say
+from bench.runs import Runs, report
 from bench.sink_process import Landing, measure
 from bench.table import show, spread
 
@@ -30,15 +30,15 @@ logging.format: json
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class FilledTopic:
     bootstrap: str
     name: str
     records: int
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
-    """`part` of `bench.sink_bare`, or the sink itself with some of its options. `topic`: the kind of records."""
+class LandingContender:
+    """A `part` of `bench.sink_bare`, or the sink itself with some of its options. `topic`: the kind of records."""
 
     name: str
     part: str = ""
@@ -46,100 +46,113 @@ class Contender:
     topic: str = "good"
 
 
-BARE = Contender("barest: a string to Delta", "bare")
-SINK = Contender("the sink")
+BARE = LandingContender("barest: a string to Delta", "bare")
+SINK = LandingContender("the sink")
 LADDER = (
     BARE,
-    Contender("typed columns", "typed"),
-    Contender("checked, VARIANT", "variant"),
-    Contender("the sink, dedupe off", options=("-E", "dedupe.enabled=false")),
+    LandingContender("typed columns", "typed"),
+    LandingContender("checked, VARIANT", "variant"),
+    LandingContender("the sink, dedupe off", options=("-E", "dedupe.enabled=false")),
     SINK,
-    Contender("the sink, 1 % bad", topic="bad"),
+    LandingContender("the sink, 1 % bad", topic="bad"),
 )
 
 
 def tables(runs: Runs, rounds: int, records: int, parts: Sequence[str], seconds: float) -> list[str]:
-    found = []
+    printed = []
     if "speed" in parts:
         topics = {"good": produced(runs, records), "bad": produced(runs, records, BAD_EVERY)}
-        found.append(ladder(runs, rounds, topics, LADDER, f"{records} records of 216 bytes"))
+        printed.append(ladder(runs, rounds, topics, LADDER, f"{records} records of 216 bytes"))
     if "shipped" in parts:
         topics = {"good": shipped(runs, records)}
-        found.append(ladder(runs, rounds, topics, (BARE, SINK), f"{records} records of the shipper"))
+        printed.append(ladder(runs, rounds, topics, (BARE, SINK), f"{records} records of the shipper"))
     if "delay" in parts:
-        found.append(delays(runs, rounds, RATE, seconds))
-    return found
+        printed.append(delays(runs, rounds, RATE, seconds))
+    return printed
 
 
-def ladder(runs: Runs, rounds: int, topics: dict[str, Topic], contenders: Sequence[Contender], title: str) -> str:
-    """In each round everybody has a turn."""
-    found: dict[str, list[Landing]] = {each.name: [] for each in contenders}
+def ladder(
+    runs: Runs, rounds: int, topics: dict[str, FilledTopic], contenders: Sequence[LandingContender], title: str
+) -> str:
+    """Measure all contenders, each once a round."""
+    measured: dict[str, list[Landing]] = {contender.name: [] for contender in contenders}
     for number in range(rounds):
         for contender in contenders:
             directory = runs.fresh(f"sink-{number}-{contenders.index(contender)}")
             landing = measure(command(contender, topics[contender.topic], directory), directory)
-            found[contender.name].append(landing)
-            say(
+            measured[contender.name].append(landing)
+            report(
                 f"round {number + 1}, {contender.name}: {landing.rows_per_second / 1000:.0f} k rows/s, "
                 f"{landing.cpu_us:.1f} us, {landing.memory_mb:.0f} MB, heap {landing.heap_mb:.0f} MB"
             )
     return show(
-        (title, "k rows/s", "of the barest", "CPU us a row", "more", "memory MB", "heap MB", "live MB"), rows(found)
+        (title, "k rows/s", "of the barest", "CPU us a row", "more", "memory MB", "heap MB", "live MB"), rows(measured)
     )
 
 
-def rows(found: dict[str, list[Landing]]) -> list[tuple[str, ...]]:
-    """The first is what the others are held against, round by round; `more` is on top of the line before."""
-    barest = next(iter(found.values()))
+def rows(measured: dict[str, list[Landing]]) -> list[tuple[str, ...]]:
+    """Return a row for each contender, beside the first one round by round; `more` is the CPU beyond the row before."""
+    barest = next(iter(measured.values()))
     lines: list[tuple[str, ...]] = []
     before = 0.0
-    for name, runs in found.items():
+    for name, runs in measured.items():
         shares = [run.rows_per_second / bare.rows_per_second for run, bare in zip(runs, barest, strict=True)]
         cpu = median(run.cpu_us for run in runs)
-        lines.append((
-            name, spread([run.rows_per_second for run in runs], ".0f", 1e-3), spread(shares, ".2f"),
-            spread([run.cpu_us for run in runs], ".1f"), f"{cpu - before:+.1f}",
-            spread([run.memory_mb for run in runs], ".0f"), spread([run.heap_mb for run in runs], ".0f"),
-            spread([run.live_mb for run in runs], ".0f"),
-        ))  # fmt: skip
+        lines.append(
+            (
+                name,
+                spread([run.rows_per_second for run in runs], ".0f", 1e-3),
+                spread(shares, ".2f"),
+                spread([run.cpu_us for run in runs], ".1f"),
+                f"{cpu - before:+.1f}",
+                spread([run.memory_mb for run in runs], ".0f"),
+                spread([run.heap_mb for run in runs], ".0f"),
+                spread([run.live_mb for run in runs], ".0f"),
+            )
+        )
         before = cpu
     return lines
 
 
 def delays(runs: Runs, rounds: int, rate: float, seconds: float) -> str:
-    found = []
+    measured = []
     for number in range(rounds):
         job, directory = runs.job(runs.directory, 0), runs.fresh(f"delay-{number}")
-        config = configured(Topic(job.bootstrap, job.topic, 0), directory, "")
+        config = configured(FilledTopic(job.bootstrap, job.topic, 0), directory, "")
         delay = sink_delay.measure(sink(config), directory, job.bootstrap, job.topic, rate, seconds)
-        say(f"round {number + 1}: p50 {delay.p50:.2f} s, p99 {delay.p99:.2f} s, longest {delay.longest:.2f} s")
-        found.append(delay)
-    columns = (("p50 s", [run.p50 for run in found]), ("p99 s", [run.p99 for run in found]),
-               ("longest s", [run.longest for run in found]))  # fmt: skip
+        report(f"round {number + 1}: p50 {delay.p50:.2f} s, p99 {delay.p99:.2f} s, longest {delay.longest:.2f} s")
+        measured.append(delay)
+    columns = (
+        ("p50 s", [run.p50 for run in measured]),
+        ("p99 s", [run.p99 for run in measured]),
+        ("longest s", [run.longest for run in measured]),
+    )
     title = f"produced to visible, {rate:.0f} rows/s"
-    return show((title, *(name for name, _ in columns)), [("the sink", *(spread(each, ".2f") for _, each in columns))])
+    return show(
+        (title, *(name for name, _ in columns)), [("the sink", *(spread(seconds, ".2f") for _, seconds in columns))]
+    )
 
 
-def produced(runs: Runs, records: int, bad_every: int = 0) -> Topic:
+def produced(runs: Runs, records: int, bad_every: int = 0) -> FilledTopic:
     job = runs.job(runs.directory, records)
-    say(f"producing {records} records" + (f", every {bad_every}th bad" if bad_every else ""))
+    report(f"producing {records} records" + (f", every {bad_every}th bad" if bad_every else ""))
     arguments = [job.bootstrap, job.topic, str(records), "--bad-every", str(bad_every)]
     subprocess.run([sys.executable, "-m", "bench.sink_records", *arguments], check=True)
-    return Topic(job.bootstrap, job.topic, records)
+    return FilledTopic(job.bootstrap, job.topic, records)
 
 
-def shipped(runs: Runs, records: int) -> Topic:
-    """What the shipper itself makes of lines; of more files than partitions."""
+def shipped(runs: Runs, records: int) -> FilledTopic:
+    """Fill a topic with the shipper's own records, from more files than partitions."""
     parts = 16
     for part in range(parts):
         write_lines(runs.directory / f"shipped-{part}.log", records // parts)
     job = runs.job(runs.directory / "shipped-*.log", records)
-    say(f"shipping {records} records")
+    report(f"shipping {records} records")
     subprocess.run(shipper_once(job), check=True)
-    return Topic(job.bootstrap, job.topic, records)
+    return FilledTopic(job.bootstrap, job.topic, records)
 
 
-def command(contender: Contender, topic: Topic, directory: Path) -> list[str]:
+def command(contender: LandingContender, topic: FilledTopic, directory: Path) -> list[str]:
     options = f'max_offsets_per_trigger: {max(1, topic.records // BATCHES)}\nspark: {{master: "{MASTER}"}}'
     config = configured(topic, directory, options)
     if contender.part:
@@ -151,7 +164,7 @@ def sink(config: Path) -> list[str]:
     return [sys.executable, "-m", "spark_sink", "run", "-c", str(config)]
 
 
-def configured(topic: Topic, directory: Path, options: str) -> Path:
+def configured(topic: FilledTopic, directory: Path, options: str) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "sink.yml"
     path.write_text(CONFIG.format(bootstrap=topic.bootstrap, topic=topic.name, directory=directory, options=options))

@@ -1,8 +1,8 @@
-"""What the sink is held against: the barest job from Kafka to Delta, and two that do a part of the sink's work.
+"""The yardsticks of the sink: the barest job from Kafka to Delta, and two that do a part of the sink's work.
 
     python -m bench.sink_bare bare|typed|variant CONFIG
 
-Source, session and settings are the sink's, and so are the lines that it says of its batches.
+Source, session and settings are the sink's, and so is the form of the line that is logged for each batch.
 """
 
 import json
@@ -28,17 +28,27 @@ from spark_sink.records.transform import Transform, fenced
 from spark_sink.storage.layout import of_lines, prepare
 from spark_sink.storage.tables import Table
 
-# The typed columns as anybody would write them: no VARIANT, no look at whether all of it fits.
+# The typed columns in the simplest form: no VARIANT, no check that every value fits.
 RECORD = (
     "`@timestamp` STRING, message STRING, host STRUCT<name: STRING>, tags ARRAY<STRING>, "
     "log STRUCT<offset: BIGINT, length: BIGINT, flags: ARRAY<STRING>, file: STRUCT<path: STRING, id: STRING>>"
 )
 TYPED = (
-    "CAST(r.`@timestamp` AS TIMESTAMP) AS ts", "CAST(r.`@timestamp` AS DATE) AS date", "r.message",
-    "r.host.name AS host", "r.log.file.path AS path", "r.log.file.id AS file_id", "r.log.offset AS offset",
-    "r.log.length AS length", "r.log.flags AS flags", "r.tags AS tags",
-    "topic", "partition", "kafka_offset", "kafka_ts",
-)  # fmt: skip
+    "CAST(r.`@timestamp` AS TIMESTAMP) AS ts",
+    "CAST(r.`@timestamp` AS DATE) AS date",
+    "r.message",
+    "r.host.name AS host",
+    "r.log.file.path AS path",
+    "r.log.file.id AS file_id",
+    "r.log.offset AS offset",
+    "r.log.length AS length",
+    "r.log.flags AS flags",
+    "r.tags AS tags",
+    "topic",
+    "partition",
+    "kafka_offset",
+    "kafka_ts",
+)
 
 
 def bare(_: Transform, records: DataFrame) -> DataFrame:
@@ -47,22 +57,25 @@ def bare(_: Transform, records: DataFrame) -> DataFrame:
 
 def typed(_: Transform, records: DataFrame) -> DataFrame:
     parsed = records.selectExpr(
-        f"from_json(CAST(value AS STRING), '{RECORD}') AS r", "topic", "partition",
-        "offset AS kafka_offset", "timestamp AS kafka_ts",
-    )  # fmt: skip
+        f"from_json(CAST(value AS STRING), '{RECORD}') AS r",
+        "topic",
+        "partition",
+        "offset AS kafka_offset",
+        "timestamp AS kafka_ts",
+    )
     return parsed.selectExpr(*TYPED)
 
 
 def variant(transform: Transform, records: DataFrame) -> DataFrame:
-    """The sink's own parsing, good rows only, without anything that makes them land once."""
+    """Return the good rows of the sink's own parsing, without anything that makes them land exactly once."""
     return transform.good(fenced(transform.parse(records)))
 
 
 SHAPES: dict[str, Callable[[Transform, DataFrame], DataFrame]] = {"bare": bare, "typed": typed, "variant": variant}
 
 
-class Told(StreamingQueryListener):
-    """Says each batch on stderr."""
+class BatchLog(StreamingQueryListener):
+    """Logs each batch on stderr."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,8 +97,8 @@ class Told(StreamingQueryListener):
 def main() -> None:
     shape, file = sys.argv[1:]
     config = load([Path(file)], SinkConfig)
-    spark, transform, told = open_session(config), Transform(config), Told()
-    spark.streams.addListener(told)
+    spark, transform, batch_log = open_session(config), Transform(config), BatchLog()
+    spark.streams.addListener(batch_log)
     if shape == "variant":
         prepare(Table(spark, config.table.path), of_lines(config, transform.columns))
 
@@ -95,7 +108,7 @@ def main() -> None:
 
     query = source.stream(spark, config).writeStream.foreachBatch(land)
     query.option("checkpointLocation", config.checkpoint.path).trigger(availableNow=True).start().awaitTermination()
-    told.ended.wait(10)
+    batch_log.ended.wait(10)
     spark.stop()
 
 

@@ -1,6 +1,6 @@
-"""How late a record is visible in the table: from its producing to the commit that names its file.
+"""How late a record is visible in the table: from its production to the commit that names its file.
 
-Nobody queries the table meanwhile. A file's statistics tell which Kafka offsets of which partition it holds, and the
+The table is not queried meanwhile. A file's statistics give the Kafka offsets and the partition that it holds, and the
 records of a partition land in order.
 """
 
@@ -39,44 +39,44 @@ class Commits:
 
 
 def highest(commit: str) -> dict[int, int]:
-    """By partition the highest Kafka offset that the files of this commit hold. `commit`: of a table of lines.
+    """Return by partition the highest Kafka offset in the files of this commit to a table of lines.
 
-    Raises RuntimeError where a file has rows of several partitions.
+    Raises RuntimeError if a file has rows of several partitions.
     """
-    found: dict[int, int] = {}
+    offsets: dict[int, int] = {}
     for line in commit.splitlines():
         if (added := json.loads(line).get("add")) is None:
             continue
         least, most = (json.loads(added["stats"])[name] for name in ("minValues", "maxValues"))
         if least["partition"] != most["partition"]:
-            raise RuntimeError(f"{added['path']} has rows of several partitions: its offsets tell nothing")
-        found[most["partition"]] = max(found.get(most["partition"], 0), most["kafka_offset"])
-    return found
+            raise RuntimeError(f"{added['path']} has rows of several partitions, so its offsets are ambiguous")
+        offsets[most["partition"]] = max(offsets.get(most["partition"], 0), most["kafka_offset"])
+    return offsets
 
 
 @dataclass(slots=True)
 class Stamps:
-    """When each record was produced, until it is seen; by partition and offset. Two threads use it."""
+    """When each record was produced, by partition and offset, until it is visible. Used by two threads."""
 
     delays: list[float] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _produced: dict[tuple[int, int], float] = field(default_factory=dict)
     _visible: dict[int, tuple[int, float]] = field(default_factory=dict)
 
-    def produced(self, partition: int, offset: int, at: float) -> None:
-        """Told when Kafka has acknowledged it, which may be after it is visible."""
+    def produced(self, partition: int, offset: int, moment: float) -> None:
+        """Called when Kafka has acknowledged the record, which may be after it is visible."""
         with self._lock:
             last, seen = self._visible.get(partition, (-1, 0.0))
             if offset <= last:
-                self.delays.append(seen - at)
+                self.delays.append(seen - moment)
             else:
-                self._produced[partition, offset] = at
+                self._produced[partition, offset] = moment
 
-    def visible(self, ends: dict[int, int], at: float) -> None:
+    def visible(self, ends: dict[int, int], moment: float) -> None:
         with self._lock:
-            self._visible |= {partition: (offset, at) for partition, offset in ends.items()}
+            self._visible |= {partition: (offset, moment) for partition, offset in ends.items()}
             seen = [key for key in self._produced if key[1] <= ends.get(key[0], -1)]
-            self.delays += [at - self._produced.pop(key) for key in seen]
+            self.delays += [moment - self._produced.pop(key) for key in seen]
 
     @property
     def waiting(self) -> int:
@@ -85,7 +85,7 @@ class Stamps:
 
 
 def measure(command: Sequence[str], directory: Path, bootstrap: str, topic: str, rate: float, seconds: float) -> Delays:
-    """Of the records of so many seconds, after some that nobody counts. Raises RuntimeError when they do not land."""
+    """Measure the records of `seconds`, after a warm-up. Raises RuntimeError when they do not land."""
     commits, stamps = Commits(directory / "lines" / "_delta_log"), Stamps()
     producer = _Producing(bootstrap, topic, rate, stamps)
     with running(command, directory) as job:
@@ -132,11 +132,11 @@ class _Producing(threading.Thread):
         self._producer.flush(30)
 
     def _send(self, number: int) -> None:
-        at = time.time()
+        produced = time.time()
 
         def acknowledged(error: Any, message: Any) -> None:
             if error is None:
-                self._stamps.produced(message.partition(), message.offset(), at)
+                self._stamps.produced(message.partition(), message.offset(), produced)
 
         file_id, value = record(number, datetime.now(UTC))
         self._producer.produce(

@@ -1,20 +1,20 @@
-"""What is looked at once a minute while the sink is soaked, and whether it stayed flat. Nothing is run here."""
+"""The figures of each minute of a soak of the sink, and whether they stayed flat. Nothing is run here."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-COLD_MINUTES = 15  # Java compiles, and takes its memory: measured, 1.0 GiB after two minutes and 1.4 after these
-JAVA_MB = 1536  # what an operator is told to have for it
-SECONDS_BEHIND = 5.0  # of the rate: a lag that a batch or two take in
+COLD_MINUTES = 15  # Java compiles, and takes its memory: measured, 1.0 GiB after two minutes and 1.4 after 15
+JAVA_MB = 1536  # the memory that the documentation asks for
+SECONDS_BEHIND = 5.0  # of the rate: a lag that one or two batches catch up with
 
 
 @dataclass(slots=True)
 class Files:
     """A table's files, by the commits of its log."""
 
-    added: int = 0  # by batches, whatever became of them
+    added: int = 0  # by batches, also those that were compacted or deleted since
     rows: int = 0
     _dates: dict[str, str] = field(default_factory=dict)
 
@@ -23,7 +23,7 @@ class Files:
             action = json.loads(line)
             if (add := action.get("add")) is not None:
                 self._dates[add["path"]] = add["partitionValues"]["date"]
-                if add["dataChange"]:  # files that are joined bring no rows
+                if add["dataChange"]:  # compacted files bring no new rows
                     self.added += 1
                     self.rows += json.loads(add["stats"])["numRecords"]
             elif (remove := action.get("remove")) is not None:
@@ -35,15 +35,15 @@ class Files:
 
     @property
     def today(self) -> int:
-        """Files of the last date there is."""
+        """Return how many files the last date has."""
         last = max(self._dates.values(), default="")
         return sum(date == last for date in self._dates.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """`lag`: records that were produced and not landed. `files_added`: by the minute's batches. The other numbers of
-    files are what there is at its end: `files_today` and `files` in the table, `log_files` in its log's directory.
+    """`lag`: records that were produced and have not landed. `files_added`: by the minute's batches. The other counts
+    of files are those at its end: `files_today` and `files` in the table, `log_files` in its log's directory.
     `rows`: landed since the start."""
 
     number: int
@@ -73,7 +73,7 @@ class Minute:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The median of the last third may be so many times that of the first."""
+    """The median of the last third may be at most `times` that of the first."""
 
     name: str
     value: Callable[[Minute], float]
@@ -101,8 +101,8 @@ class Finding:
 
 
 def findings(minutes: Sequence[Minute], rate: float) -> list[Finding]:
-    """Of the minutes without `maintain`: beside it all is slower on a small machine, and it runs in some thirds longer
-    than in others. Raises RuntimeError where there are too few for two thirds."""
+    """Compare the minutes without `maintain`: beside it everything is slower on a small machine, and it runs longer in
+    some thirds than in others. Raises RuntimeError if there are too few minutes for two thirds."""
     warm = [minute for minute in minutes if minute.number > COLD_MINUTES and not minute.maintained]
     third = len(warm) // 3
     if not third:
@@ -111,15 +111,15 @@ def findings(minutes: Sequence[Minute], rate: float) -> list[Finding]:
             "in which maintain ran"
         )
     first, last = warm[:third], warm[-third:]
-    found = [_compared(limit, first, last) for limit in LIMITS]
+    compared = [_compared(limit, first, last) for limit in LIMITS]
     lag = median(minute.lag for minute in last)
     behind = f"lag: {lag:,.0f} records in the last third, {lag / rate:.1f} s of the rate (limit {SECONDS_BEHIND:.0f} s)"
     most = max(minute.java_mb for minute in minutes)
     memory = f"memory of Java, at most: {most:.0f} MB (limit {JAVA_MB} MB)"
-    return [*found, Finding(behind, lag <= rate * SECONDS_BEHIND), Finding(memory, most <= JAVA_MB)]
+    return [*compared, Finding(behind, lag <= rate * SECONDS_BEHIND), Finding(memory, most <= JAVA_MB)]
 
 
 def _compared(limit: Limit, first: Sequence[Minute], last: Sequence[Minute]) -> Finding:
-    before, after = (median(limit.value(minute) for minute in some) for some in (first, last))
+    before, after = (median(limit.value(minute) for minute in third) for third in (first, last))
     text = f"{limit.name}: {before:{limit.form}} in the first third, {after:{limit.form}} in the last"
     return Finding(f"{text} (limit {limit.times} times)", after <= before * limit.times)

@@ -1,4 +1,4 @@
-"""A job that lands records, as a process: what it says of its batches, and what its Java costs meanwhile."""
+"""A job that lands records, as a process: the batches that it logs, and the CPU and memory of its JVM."""
 
 import json
 import re
@@ -19,18 +19,19 @@ PAUSE = re.compile(r"Pause.* (\d+)M->(\d+)M\((\d+)M\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """`at` and `cpu_seconds`: the monotonic clock, and what Java had used, when the batch was told."""
+class TimedBatch:
+    """`logged`: the monotonic time at which the batch was seen in the log; `cpu_seconds`: used by Java until then."""
 
     rows: int
     seconds: float
-    at: float
+    logged: float
     cpu_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Of warm batches. Memory is that of Java: resident at most; of the heap, at most before and after a collection."""
+    """The figures of warm batches. Memory is that of Java: the largest resident size, and the largest use of the heap
+    before and after a garbage collection."""
 
     rows_per_second: float
     cpu_us: float
@@ -39,8 +40,8 @@ class Landing:
     live_mb: float
 
 
-class Job:
-    """Runs from its making on. `command` must say a line of JSON for each batch, as `spark-sink run` does."""
+class MeasuredJob:
+    """A job that runs from its construction on. `command` logs a line of JSON for each batch, as `spark-sink run`."""
 
     def __init__(self, command: Sequence[str], directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -48,30 +49,30 @@ class Job:
         self._log = directory / "output.log"
         options = f"JAVA_TOOL_OPTIONS=-Xlog:gc:file={self._collections}"
         self.child = Child(["env", options, *command], self._log)
-        self._told = 0  # bytes of the log that were read
+        self._log_position = 0  # bytes of the log that were read
         self._java: psutil.Process | None = None
         self._used = 0.0  # seconds of CPU, of Java
         self.peak_mb = 0.0
 
-    def batches(self) -> list[Batch]:
-        """Those that were told since the last call. Raises RuntimeError when the job has failed."""
+    def batches(self) -> list[TimedBatch]:
+        """Return the batches that were logged since the last call. Raises RuntimeError when the job has failed."""
         self.child.check()
         if (java := self.java()) is not None:
             self.peak_mb = max(self.peak_mb, peak_mb(java.pid))
             self._used = sum(java.cpu_times()[:2])
         with self._log.open("rb") as log:
-            log.seek(self._told)
+            log.seek(self._log_position)
             text = log.read()
         whole = text[: text.rfind(b"\n") + 1]
-        self._told += len(whole)
+        self._log_position += len(whole)
         return batches_of(whole.decode(errors="replace"), time.monotonic(), self._used)
 
     def java(self) -> psutil.Process | None:
-        """None before it has started, and when it has ended."""
+        """Return the process of Java; None before it has started, and when it has ended."""
         try:
             if self._java is None:
                 children = psutil.Process(self.child.pid).children(recursive=True)
-                self._java = next((each for each in children if _is_spark(each.cmdline())), None)
+                self._java = next((child for child in children if _is_spark(child.cmdline())), None)
             return self._java if self._java is not None and self._java.status() != psutil.STATUS_ZOMBIE else None
         except psutil.NoSuchProcess:
             return None
@@ -81,14 +82,14 @@ class Job:
         return psutil.Process(self.child.pid).status() == psutil.STATUS_ZOMBIE
 
     def heap_mb(self) -> tuple[float, float]:
-        """The largest before a collection, and after one."""
+        """Return the largest use of the heap before a collection, and after one."""
         return heap_of(self._collections.read_text())
 
 
 @contextmanager
-def running(command: Sequence[str], directory: Path) -> Iterator[Job]:
-    """Ended in order when that is left."""
-    job = Job(command, directory)
+def running(command: Sequence[str], directory: Path) -> Iterator[MeasuredJob]:
+    """Run a job; SIGTERM ends it when the context is left."""
+    job = MeasuredJob(command, directory)
     try:
         yield job
     finally:
@@ -96,38 +97,38 @@ def running(command: Sequence[str], directory: Path) -> Iterator[Job]:
 
 
 def measure(command: Sequence[str], directory: Path, timeout: float = 1800.0) -> Landing:
-    """A job that ends by itself. Raises RuntimeError with its own words when it fails."""
+    """Measure a job that ends by itself. Raises RuntimeError with the end of its output when it fails."""
     deadline = time.monotonic() + timeout
-    found: list[Batch] = []
+    batches: list[TimedBatch] = []
     with running(command, directory) as job:
         while not job.ended():
-            found += job.batches()
+            batches += job.batches()
             if time.monotonic() > deadline:
-                raise RuntimeError(f"not at its end after {timeout:.0f} s: {command}")
+                raise RuntimeError(f"the job did not end within {timeout:.0f} s: {command}")
             time.sleep(LOOK)
-        found += job.batches()
-    rate, cpu_us = warm(found)
+        batches += job.batches()
+    rate, cpu_us = warm(batches)
     return Landing(rate, cpu_us, job.peak_mb, *job.heap_mb())
 
 
 def _is_spark(command: list[str]) -> bool:
-    """Another Java comes first, whose work is to say how this one is to be started."""
+    """True for Spark's JVM; a launcher comes first, another JVM, which prints how this one is to be started."""
     return MAIN in command and LAUNCHER not in command
 
 
-def batches_of(log: str, at: float, cpu_seconds: float) -> list[Batch]:
+def batches_of(log: str, logged: float, cpu_seconds: float) -> list[TimedBatch]:
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     return [
-        Batch(line["rows_in"], line["seconds"], at, cpu_seconds)
+        TimedBatch(line["rows_in"], line["seconds"], logged, cpu_seconds)
         for line in lines
         if line["message"] == "batch" and line["rows_in"]
     ]
 
 
-def warm(batches: Sequence[Batch]) -> tuple[float, float]:
-    """Rows a second, and CPU microseconds a row, without the first batches and the small last one.
+def warm(batches: Sequence[TimedBatch]) -> tuple[float, float]:
+    """Return rows a second, and CPU microseconds a row, without the first batches and the small last one.
 
-    Raises RuntimeError when there are too few.
+    Raises RuntimeError when there are too few batches.
     """
     largest = max((batch.rows for batch in batches), default=0)
     whole = [batch for batch in batches if batch.rows > largest / 2]
@@ -141,6 +142,6 @@ def warm(batches: Sequence[Batch]) -> tuple[float, float]:
 
 
 def heap_of(collections: str) -> tuple[float, float]:
-    """Of a log of Java's (-Xlog:gc): the largest use before a collection, and after one; zeros when there was none."""
-    found = [(int(before), int(after)) for before, after, _ in PAUSE.findall(collections)]
-    return max((each[0] for each in found), default=0), max((each[1] for each in found), default=0)
+    """Return the largest use before a collection, and after one, from a log of -Xlog:gc; zeros when there was none."""
+    pauses = [(int(before), int(after)) for before, after, _ in PAUSE.findall(collections)]
+    return max((before for before, _ in pauses), default=0), max((after for _, after in pauses), default=0)

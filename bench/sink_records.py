@@ -1,4 +1,4 @@
-"""A producer as a process of its own: records of 216 bytes, as many as asked for, or at a steady rate.
+"""A producer as a process of its own: a given number of records of 216 bytes, at full speed or at a steady rate.
 
 python -m bench.sink_records BOOTSTRAP TOPIC COUNT [--bad-every 100] [--rate 20000]
 """
@@ -18,11 +18,11 @@ RUN = 100  # records of one file in a row, as a shipper sends them
 SIZE = 216
 LENGTH = 87  # of the line in its file
 PADDING = "the quick brown fox jumps over the lazy dog and runs away from " * 2
-BAD = b"a line that is no JSON, as a program writes it that knows nothing of records"
+BAD = b"a line that is not JSON, from a program that writes to the topic without a shipper"
 
 
 def record(number: int, now: datetime) -> tuple[str, bytes]:
-    """File id and value of the record with this number: line after line of each file."""
+    """Return file id and value of the record with this number: line after line of each file."""
     turn, place = divmod(number, FILES * RUN)
     file, line = place // RUN, turn * RUN + place % RUN
     file_id = f"{file:016x}"
@@ -40,18 +40,23 @@ def partition_of(file_id: str) -> int:
     return int(file_id, 16) % PARTITIONS
 
 
-def hastened(begin: datetime, factor: float) -> Callable[[], datetime]:
-    """A clock that is at `begin` now, and goes so many times as fast as others."""
+def hastened(start: datetime, factor: float) -> Callable[[], datetime]:
+    """Return a clock that is at `start` now, and runs `factor` times as fast as others."""
     started = time.monotonic()
-    return lambda: begin + timedelta(seconds=(time.monotonic() - started) * factor)
+    return lambda: start + timedelta(seconds=(time.monotonic() - started) * factor)
 
 
 def produce(bootstrap: str, topic: str, count: int, bad_every: int, rate: float, clock: Callable[[], datetime]) -> None:
-    """All of a file's records go to one partition. `rate` a second; 0 is as fast as it goes. `clock`: the records'."""
-    producer = Producer({
-        "bootstrap.servers": bootstrap, "linger.ms": 20, "compression.type": "lz4", "enable.idempotence": True,
-        "queue.buffering.max.messages": 200_000,
-    })  # fmt: skip
+    """Send each file's records to one partition, `rate` a second; 0 is full speed. `clock`: the records' time."""
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "linger.ms": 20,
+            "compression.type": "lz4",
+            "enable.idempotence": True,
+            "queue.buffering.max.messages": 200_000,
+        }
+    )
     began, now = time.monotonic(), clock()
     for number in range(count):
         if number % RUN == 0:

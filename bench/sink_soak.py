@@ -1,7 +1,7 @@
 """A steady rate for an hour, to see whether anything grows: `script/soak-sink`.
 
 A day of the records' time passes in `--day` minutes, so that dates come and go, and `spark-sink maintain`, which runs
-beside it, has something to join. A line a minute; at the end the last third of the minutes is held against the first.
+beside it, has files to compact. It prints a line a minute, and compares the last third of the minutes with the first.
 """
 
 import argparse
@@ -21,70 +21,79 @@ from typing import Any
 import psutil
 
 from bench.measure import Child, resident_mb
-from bench.runs import say
-from bench.sink import Topic, configured, sink
+from bench.runs import report
+from bench.sink import FilledTopic, configured, sink
 from bench.sink_delay import Commits
 from bench.sink_flat import Files, Minute, findings
-from bench.sink_process import Batch, Job, running
+from bench.sink_process import MeasuredJob, TimedBatch, running
 from bench.topics import PARTITIONS
 from demo.broker import Broker
 
 TOPIC = "soak"
-# What was landed need not stay: an hour of it is many gigabytes.
+# Records that have landed need not stay: an hour of them is many gigabytes.
 KEPT = {"log.retention.minutes": "15", "log.segment.bytes": "67108864", "log.retention.check.interval.ms": "60000"}
 LOOK = 0.2
 GIVE_UP = 300.0  # seconds, for what was produced last
 
 
 class Soak:
-    """A sink in `directory`, whose topic is being written to."""
+    """A sink in `directory`, while records are produced to its topic."""
 
-    def __init__(self, directory: Path, job: Job, maintaining: "Maintaining") -> None:
+    def __init__(self, directory: Path, job: MeasuredJob, maintaining: "MaintainRuns") -> None:
         self._job = job
         self._commits = Commits(directory / "lines" / "_delta_log")
         self.files = Files()
         self._maintaining = maintaining
 
-    def minute(self, number: int, until: float, produced: int) -> Minute | None:
-        """What was seen up to that moment (monotonic), by which so many records were produced; None where no batch
+    def minute(self, number: int, deadline: float, produced: int) -> Minute | None:
+        """Return the figures up to `deadline` (monotonic), by which `produced` records were produced; None if no batch
         ended."""
         added, before = self.files.added, psutil.cpu_times()
         maintained = self._maintaining.running
-        batches = self._watch(until)
+        batches = self._watch(deadline)
         java = self._job.java()
         if not batches or java is None:
             return None
         seconds = [batch.seconds for batch in batches]
         return Minute(
-            number=number, batches=len(batches), p50=median(seconds), longest=max(seconds),
-            lag=produced - self.files.rows, java_mb=resident_mb(java.pid), python_mb=resident_mb(self._job.child.pid),
-            files_added=self.files.added - added, files_today=self.files.today, files=self.files.count,
-            log_files=len(list(self._commits.log.iterdir())), rows=self.files.rows,
-            maintained=maintained or self._maintaining.running, stolen=_stolen(before, psutil.cpu_times()),
-        )  # fmt: skip
+            number=number,
+            batches=len(batches),
+            p50=median(seconds),
+            longest=max(seconds),
+            lag=produced - self.files.rows,
+            java_mb=resident_mb(java.pid),
+            python_mb=resident_mb(self._job.child.pid),
+            files_added=self.files.added - added,
+            files_today=self.files.today,
+            files=self.files.count,
+            log_files=len(list(self._commits.log.iterdir())),
+            rows=self.files.rows,
+            maintained=maintained or self._maintaining.running,
+            stolen=_stolen(before, psutil.cpu_times()),
+        )
 
     def await_rows(self, count: int) -> None:
-        """Raises RuntimeError when they do not come, or more of them."""
+        """Wait until `count` rows have landed. Raises RuntimeError when fewer or more do."""
         deadline = time.monotonic() + GIVE_UP
         while self.files.rows < count and time.monotonic() < deadline:
             self._watch(time.monotonic() + 1)
         if self.files.rows != count:
             raise RuntimeError(f"{self.files.rows:,} rows landed, {count:,} were produced")
 
-    def _watch(self, until: float) -> list[Batch]:
-        batches: list[Batch] = []
+    def _watch(self, deadline: float) -> list[TimedBatch]:
+        batches: list[TimedBatch] = []
         while True:
             batches += self._job.batches()
             for commit in self._commits.new():
                 self.files.take(commit)
             self._maintaining.step()
-            if (left := until - time.monotonic()) <= 0:
+            if (left := deadline - time.monotonic()) <= 0:
                 return batches
             time.sleep(min(LOOK, left))
 
 
-class Maintaining:
-    """`spark-sink maintain` every so many seconds, never two at a time; `close` awaits the last one."""
+class MaintainRuns:
+    """Runs `spark-sink maintain` every `every` seconds, never two at a time; `close` waits for the last one."""
 
     def __init__(self, config: Path, every: float) -> None:
         self._command = [sys.executable, "-m", "spark_sink", "maintain", "-c", str(config)]
@@ -101,7 +110,7 @@ class Maintaining:
         if self._process is not None:
             if (code := self._process.poll()) is not None:
                 self._process = None
-                self._tell(code)
+                self._report(code)
         elif time.monotonic() >= self._due:
             self._due += self._every
             with self._log.open("wb") as log:
@@ -109,14 +118,16 @@ class Maintaining:
 
     def close(self) -> None:
         if self._process is not None:
-            self._tell(self._process.wait())
+            self._report(self._process.wait())
             self._process = None
 
-    def _tell(self, code: int) -> None:
+    def _report(self, code: int) -> None:
         lines = [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
-        # Of each table what it was before and is now, what failed, and the summary.
-        told = [line["message"] for line in lines if {"files_before", "failures", "error.stack_trace"} & line.keys()]
-        say("\n".join(f"    maintain (code {code}): {text}" for text in told))
+        # The lines with files before and after for each table, failures, and the summary.
+        messages = [
+            line["message"] for line in lines if {"files_before", "failures", "error.stack_trace"} & line.keys()
+        ]
+        report("\n".join(f"    maintain (code {code}): {text}" for text in messages))
 
 
 def _stolen(before: Any, after: Any) -> float:
@@ -127,10 +138,12 @@ def _stolen(before: Any, after: Any) -> float:
 @contextmanager
 def producing(bootstrap: str, directory: Path, options: argparse.Namespace) -> Iterator[Child]:
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    begin = midnight - timedelta(days=3 + options.minutes // options.day)  # all of it is past, and its dates are closed
+    start = midnight - timedelta(
+        days=3 + options.minutes // options.day
+    )  # all of it is in the past, and its dates are closed
     count, hasten = options.minutes * 60 * options.rate, 24 * 60 / options.day
     command = [sys.executable, "-m", "bench.sink_records", bootstrap, TOPIC, str(count), "--rate", str(options.rate)]
-    more = ["--begin", begin.isoformat(), "--hasten", str(hasten)]
+    more = ["--begin", start.isoformat(), "--hasten", str(hasten)]
     child = Child([*command, *more], directory / "producer.log")
     try:
         yield child
@@ -140,11 +153,11 @@ def producing(bootstrap: str, directory: Path, options: argparse.Namespace) -> I
 
 def run(directory: Path, broker: Broker, options: argparse.Namespace) -> list[Minute]:
     broker.create_topic(TOPIC, PARTITIONS)
-    config = configured(Topic(broker.bootstrap, TOPIC, 0), directory / "sink", "")
+    config = configured(FilledTopic(broker.bootstrap, TOPIC, 0), directory / "sink", "")
     minutes = []
     with (
         running(sink(config), config.parent) as job,
-        closing(Maintaining(config, options.maintain * 60)) as maintaining,
+        closing(MaintainRuns(config, options.maintain * 60)) as maintaining,
     ):
         soak = Soak(config.parent, job, maintaining)
         with producing(broker.bootstrap, directory, options) as producer:
@@ -153,15 +166,17 @@ def run(directory: Path, broker: Broker, options: argparse.Namespace) -> list[Mi
                 seconds = number * 60
                 if (minute := soak.minute(number, began + seconds, seconds * options.rate)) is not None:
                     minutes.append(minute)
-                    say(str(minute))
+                    report(str(minute))
                 producer.check()
             soak.await_rows(options.minutes * 60 * options.rate)
-    say(f"{soak.files.rows:,} rows landed, as many as were produced")
+    report(f"{soak.files.rows:,} rows landed, as many as were produced")
     return minutes
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/soak-sink", description="Whether the sink stays as it began.")
+    parser = argparse.ArgumentParser(
+        prog="script/soak-sink", description="Runs the sink for an hour, and checks that nothing grows."
+    )
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--rate", type=int, default=20_000, help="records a second")
     parser.add_argument("--day", type=int, default=20, metavar="MINUTES", help="in which the records' day passes")
@@ -171,9 +186,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         directory = Path(name)
         with Broker(directory / "broker", heap="1g", properties=KEPT, jvm_options=()) as broker:
-            found = findings(run(directory, broker, options), options.rate)
-    say("\n".join(map(str, found)))
-    sys.exit(not all(each.flat for each in found))
+            results = findings(run(directory, broker, options), options.rate)
+    report("\n".join(map(str, results)))
+    sys.exit(not all(finding.flat for finding in results))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
-"""One file, all contenders: how fast it is read, and how late a line is that is written while it is followed."""
+"""One file, all contenders: how fast it is read, and how late a line is readable while the file is followed."""
 
 from collections import defaultdict
 
 from bench import follow, throughput
 from bench.contenders import Contender
 from bench.data import write_lines
-from bench.runs import Runs, say
+from bench.runs import Runs, report
 from bench.table import show, spread
 
 
 def tables(runs: Runs, contenders: list[Contender], rounds: int, lines: int, seconds: float) -> list[str]:
-    followers = [each for each in contenders if each.follows]
+    followers = [contender for contender in contenders if contender.follows]
     return [
-        reading(runs, [each for each in contenders if each.name != "shipper"], rounds, lines),
+        reading(runs, [contender for contender in contenders if contender.name != "shipper"], rounds, lines),
         following(runs, followers, rounds, 100, seconds),
         following(runs, followers, rounds, 20_000, seconds),
     ]
@@ -27,15 +27,15 @@ def reading(runs: Runs, contenders: list[Contender], rounds: int, lines: int) ->
             result = throughput.measure(contender, runs.job(log, lines))
             results[contender.name].append(result)
             rate = result.events_per_second / 1000
-            say(f"round {number + 1}, {contender.name}: {rate:.0f} k events/s, {result.cpu_us:.1f} us")
+            report(f"round {number + 1}, {contender.name}: {rate:.0f} k events/s, {result.cpu_us:.1f} us")
     rows = [
         (
             name,
-            spread([run.events_per_second for run in found], ".0f", 1e-3),
-            spread([run.cpu_us for run in found], ".2f"),
-            spread([run.memory_mb for run in found], ".0f"),
+            spread([run.events_per_second for run in measured], ".0f", 1e-3),
+            spread([run.cpu_us for run in measured], ".2f"),
+            spread([run.memory_mb for run in measured], ".0f"),
         )
-        for name, found in results.items()
+        for name, measured in results.items()
     ]
     return show((f"{lines} lines", "k events/s", "CPU µs an event", "memory MB"), rows)
 
@@ -47,15 +47,15 @@ def following(runs: Runs, contenders: list[Contender], rounds: int, rate: float,
             result = follow.measure(contender, runs.job(runs.fresh("live.log"), 0), rate, seconds)
             results[contender.name].append(result)
             cost = f"{result.core:.1%} of a core, p50 {result.p50 * 1000:.1f} ms, p99 {result.p99 * 1000:.1f} ms"
-            say(f"round {number + 1}, {contender.name}: {cost}")
+            report(f"round {number + 1}, {contender.name}: {cost}")
     rows = [
         (
             name,
-            spread([run.core for run in found], ".1f", 100),
-            spread([run.p50 for run in found], ".1f", 1000),
-            spread([run.p99 for run in found], ".1f", 1000),
-            spread([run.last for run in found], ".1f", 1000),
+            spread([run.core for run in measured], ".1f", 100),
+            spread([run.p50 for run in measured], ".1f", 1000),
+            spread([run.p99 for run in measured], ".1f", 1000),
+            spread([run.last for run in measured], ".1f", 1000),
         )
-        for name, found in results.items()
+        for name, measured in results.items()
     ]
     return show((f"followed at {rate:.0f} lines/s", "% of a core", "p50 ms", "p99 ms", "last line ms"), rows)

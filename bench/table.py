@@ -1,4 +1,4 @@
-"""Results as text: the median of the runs, and how far they lie apart."""
+"""Results as text: the median of the runs, and their spread."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from statistics import median
 
 
 def spread(values: Sequence[float], form: str, scale: float = 1.0) -> str:
-    """Median, and in brackets the smallest and the largest."""
+    """Return the median, with the smallest and the largest in brackets."""
     low, high = min(values) * scale, max(values) * scale
     return f"{median(values) * scale:{form}} ({low:{form}}-{high:{form}})"
 
 
 def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, its columns aligned for a terminal."""
+    """Return a table in Markdown, its columns aligned for a terminal."""
     table = [list(header), *map(list, rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
     table.insert(1, ["-" * width for width in widths])
@@ -23,7 +23,7 @@ def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PrintedTable:
     """A table that was shown: `title` is the head of the first column, `columns` are the heads of the others."""
 
     title: str
@@ -31,12 +31,12 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def parse(text: str) -> Iterator[Table]:
+def parse(text: str) -> Iterator[PrintedTable]:
     """The tables in a text of Markdown, as `show` writes them, in their order."""
     for is_table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
         if is_table:
             (title, *columns), _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
-            yield Table(title, tuple(columns), tuple(map(tuple, rows)))
+            yield PrintedTable(title, tuple(columns), tuple(map(tuple, rows)))
 
 
 class Sheet:
@@ -52,9 +52,9 @@ class Sheet:
         self._values.setdefault(row, {}).setdefault(contender, []).append(value)
 
     def show(self, title: str) -> str:
-        names = list(dict.fromkeys(name for found in self._values.values() for name in found))
+        names = list(dict.fromkeys(name for figures in self._values.values() for name in figures))
         rows = [
-            (row, self._aims.get(row, ""), *(spread(found[name], form) if name in found else "" for name in names))
-            for (row, found), form in zip(self._values.items(), self._forms.values(), strict=True)
+            (row, self._aims.get(row, ""), *(spread(figures[name], form) if name in figures else "" for name in names))
+            for (row, figures), form in zip(self._values.items(), self._forms.values(), strict=True)
         ]
         return show((title, "aim", *names), rows)

@@ -18,7 +18,7 @@ class Throughput:
 
 
 def measure(contender: Contender, job: Job) -> Throughput:
-    """Raises RuntimeError with the contender's own words when it fails."""
+    """Raises RuntimeError with the end of the contender's output when it fails."""
     started = time.monotonic()
     child = Child(contender.command(job), job.directory / "output.log", exits=contender.exits)
     try:

@@ -10,9 +10,13 @@ LOOK_EVERY = 0.02
 
 
 def wait_for(
-    bootstrap: str, topic: str, count: int, check: Callable[[], None], timeout: float = 300.0,
+    bootstrap: str,
+    topic: str,
+    count: int,
+    check: Callable[[], None],
+    timeout: float = 300.0,
     partitions: int = PARTITIONS,
-) -> float:  # fmt: skip
+) -> float:
     """The monotonic time at which `count` records were readable; `check` raises when there is no hope."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench-count", "enable.auto.commit": False})
     deadline = time.monotonic() + timeout

@@ -68,7 +68,7 @@ def main() -> int:
 def _run(site: Site, keep: bool) -> bool:
     story = Story(site, Screen(), keep)
     try:
-        return story.tell()
+        return story.run()
     finally:
         # From here on Ctrl-C is not heard: a second one must not leave processes behind.
         for number in SIGNALS:

@@ -5,20 +5,20 @@ from pathlib import Path
 
 from demo.screen import Screen
 from demo.site import Site
-from demo.table import Table
+from demo.table import TableReader
 
 
-def show(table: Table, screen: Screen, questions: tuple[str, ...]) -> None:
+def show(table: TableReader, screen: Screen, questions: tuple[str, ...]) -> None:
     """The rows and the aggregate, or the answers to the questions."""
-    for rows in [table.ask(question) for question in questions] or [table.rows(), table.aggregate()]:
-        screen.say()
+    for rows in [table.query(question) for question in questions] or [table.rows(), table.aggregate()]:
+        screen.write()
         if rows:
             screen.table(rows[0].__fields__, rows, width=100)
 
 
 def main() -> None:
     site = Site(Path(sys.argv[1]).absolute())
-    table = Table(site)
+    table = TableReader(site)
     try:
         show(table, Screen(), tuple(sys.argv[2:]))
     finally:

@@ -107,7 +107,7 @@ class Broker:
             self._process.wait()
             self._forget()
 
-    def leave(self) -> None:
+    def disown(self) -> None:
         """It is not ours any more: `stop` does nothing."""
         self._forget()
 

@@ -56,7 +56,7 @@ class Programs:
         while self._running:
             end(self._running.pop().process, HASTE)
 
-    def leave(self) -> None:
+    def disown(self) -> None:
         """They are not ours any more."""
         self._running.clear()
 

@@ -17,7 +17,7 @@ class Screen:
         self._open = False  # a progress line is on the screen, without its line end
         self._shown = float("-inf")
 
-    def say(self, text: str = "") -> None:
+    def write(self, text: str = "") -> None:
         if self._open:
             self._out.write("\n")
             self._open = False
@@ -34,7 +34,7 @@ class Screen:
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 60) -> None:
         for line in table(head, rows, width):
-            self.say(line)
+            self.write(line)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 60) -> list[str]:

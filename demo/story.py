@@ -1,4 +1,4 @@
-"""The demo from start to end, read top to bottom: `Story.tell`."""
+"""The demo from start to end, read top to bottom: `Story.run`."""
 
 import sys
 import time
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from demo.ask import show
 from demo.broker import Broker
+from demo.checkpoint import committed_offsets
 from demo.compare import Compared, lines_arrived, lines_on_disk
 from demo.files import Key, LogFiles
 from demo.keep import HOW, write_stop
-from demo.landed import landed
 from demo.programs import DemoFailed, Programs
 from demo.provoke import provocations, send
 from demo.screen import Screen
 from demo.site import PARTITIONS, TOPIC, Site
-from demo.table import Table
-from demo.topic import Topic
+from demo.table import TableReader
+from demo.topic import TopicReader
 from registry.store import read as read_registry
 
 LIVE = 20.0  # seconds the writers write
@@ -52,7 +52,7 @@ class Story:
         self._provocations = provocations()
         self._provoked = 0.0
 
-    def tell(self) -> bool:
+    def run(self) -> bool:
         """True when disk, topic and table agree. Raises DemoFailed, BrokerFailed, KafkaException."""
         self._start()
         self._live()
@@ -76,13 +76,15 @@ class Story:
         self._files.close()
 
     def _start(self) -> None:
-        self._screen.say(f"Starting Apache Kafka (one node, KRaft) in {self._site.folder}")
+        self._screen.write(f"Starting Apache Kafka (one node, KRaft) in {self._site.folder}")
         self._broker.start()
         self._broker.create_topic(TOPIC, PARTITIONS)
         self._site.make(self._broker.bootstrap)
-        self._topic = Topic(self._broker.bootstrap, TOPIC, PARTITIONS)
+        self._topic = TopicReader(self._broker.bootstrap, TOPIC, PARTITIONS)
         self._open.callback(self._topic.close)
-        self._screen.say(f"Kafka answers at {self._broker.bootstrap}; starting sink, shipper, and a program that logs")
+        self._screen.write(
+            f"Kafka answers at {self._broker.bootstrap}; starting sink, shipper, and a program that logs"
+        )
         self._programs.start("sink", self._site.sink_command())
         self._programs.start("shipper", self._site.shipper_command())
         self._programs.start("writer", self._site.writer_command(RATE, 2, ROTATE_EVERY))
@@ -98,7 +100,7 @@ class Story:
         self._files.look()
         self._topic.read(TICK)
         counts = self._files.counts(read_registry(self._site.registry))
-        landed_lines = self._topic.lines(landed(self._site.checkpoint, TOPIC))
+        landed_lines = self._topic.lines(committed_offsets(self._site.checkpoint, TOPIC))
         elapsed = time.monotonic() - self._times.started
         self._screen.progress(
             f"{elapsed:4.0f} s   lines written {counts.written:,}  read {counts.read:,}  "
@@ -132,7 +134,7 @@ class Story:
         return all(positions.get(key, 0) >= size for key, size in sizes.items())
 
     def _landed(self, ends: dict[int, int]) -> bool:
-        done = landed(self._site.checkpoint, TOPIC)
+        done = committed_offsets(self._site.checkpoint, TOPIC)
         return all(done.get(number, 0) >= end for number, end in ends.items())
 
     def _end_unless_kept(self, name: str) -> None:
@@ -140,8 +142,8 @@ class Story:
             self._programs.end(name)
 
     def _compare(self, sizes: dict[Key, int], ends: dict[int, int]) -> bool:
-        self._screen.say("All has landed; comparing line by line, and asking the table with Spark SQL")
-        table = Table(self._site)
+        self._screen.write("All has landed; comparing line by line, and asking the table with Spark SQL")
+        table = TableReader(self._site)
         self._open.callback(table.close)
         in_kafka = lines_arrived(self._topic.messages(ends), sizes)
         in_delta = lines_arrived(table.messages(ends), sizes)
@@ -166,17 +168,17 @@ class Story:
             )
             for each in compared
         ]
-        self._screen.say()
+        self._screen.write()
         self._screen.table(("file", "lines on disk", "in Kafka", "in Delta", "content"), rows)
         for each in compared:
             for difference in each.differences():
-                self._screen.say(difference)
+                self._screen.write(difference)
 
     def _rates(self, lines: int, messages: int) -> None:
         times = self._times
         wrote = times.stopped - times.started
-        self._screen.say()
-        self._screen.say(
+        self._screen.write()
+        self._screen.write(
             f"{lines:,} lines in {messages:,} messages; {lines / wrote:,.0f} lines/s for {wrote:.0f} s; "
             f"after the last line all was acknowledged within {times.acknowledged - times.stopped:.1f} s "
             f"and landed within {times.landed - times.stopped:.1f} s."
@@ -187,13 +189,13 @@ class Story:
         self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0))
         broker = [self._broker.pid] if self._broker.pid is not None else []
         write_stop(self._site.folder, [*reversed(self._programs.pids), *broker])
-        self._programs.leave()
-        self._broker.leave()
+        self._programs.disown()
+        self._broker.disown()
         how = {
             "folder": self._site.folder,
             "python": sys.executable,
             "bootstrap": self._broker.bootstrap,
             "topic": TOPIC,
         }
-        self._screen.say()
-        self._screen.say(HOW.format(**how))
+        self._screen.write()
+        self._screen.write(HOW.format(**how))

@@ -43,7 +43,7 @@ FROM lines GROUP BY 1 ORDER BY messages DESC
 """
 
 
-class Table:
+class TableReader:
     """Blocks some seconds while the JVM starts; `close` ends it."""
 
     def __init__(self, site: Site) -> None:
@@ -55,14 +55,14 @@ class Table:
             self._spark: SparkSession = open_session(config)
         signal.signal(signal.SIGINT, handler)  # Spark has set one of its own, which asks the JVM for something first
 
-    def ask(self, question: str) -> list[Any]:
+    def query(self, question: str) -> list[Any]:
         """Spark SQL, in which the table is named `lines`."""
         self._spark.read.format("delta").load(str(self._path)).createOrReplaceTempView("lines")
         return self._spark.sql(question).collect()
 
     def messages(self, upto: dict[int, int]) -> list[Arrived]:
         """Each row that came from before these offsets of the topic."""
-        rows = self.ask(MESSAGES)
+        rows = self.query(MESSAGES)
         return [
             Arrived((row.device, row.inode), row.offset, row.length, row.message)
             for row in rows
@@ -71,10 +71,10 @@ class Table:
 
     def rows(self) -> list[Any]:
         """Of each file one message of a line and one of several, an error where there is one."""
-        return self.ask(ROWS)
+        return self.query(ROWS)
 
     def aggregate(self) -> list[Any]:
-        return self.ask(AGGREGATE)
+        return self.query(AGGREGATE)
 
     def close(self) -> None:
         with suppress(Py4JError, OSError):  # Ctrl-C in the middle of a question may have ended the JVM already

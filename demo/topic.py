@@ -12,7 +12,7 @@ AT_ONCE = 10_000
 
 
 @dataclass(slots=True)
-class Partition:
+class PartitionMessages:
     """The messages of one partition, and how many lines they have up to each offset."""
 
     messages: list[Arrived] = field(default_factory=list)
@@ -23,12 +23,12 @@ class Partition:
         self.lines_upto.append(self.lines_upto[-1] + sum(map(bool, message.text.split("\n"))))
 
 
-class Topic:
+class TopicReader:
     """A consumer of all partitions from their first record on. Closes with `close`."""
 
     def __init__(self, bootstrap: str, name: str, partitions: int) -> None:
         self.name = name
-        self.partitions = {number: Partition() for number in range(partitions)}
+        self.partitions = {number: PartitionMessages() for number in range(partitions)}
         settings = {"bootstrap.servers": bootstrap, "group.id": "demo", "enable.auto.commit": False}
         self._consumer = Consumer(settings)
         self._consumer.assign([TopicPartition(name, number, 0) for number in self.partitions])

@@ -6,14 +6,14 @@ import pytest
 
 from bench.sink import rows
 from bench.sink_delay import Commits, Stamps, highest
-from bench.sink_process import Batch, Landing, batches_of, heap_of, warm
+from bench.sink_process import Landing, TimedBatch, batches_of, heap_of, warm
 from bench.sink_records import FILES, LENGTH, RUN, SIZE, record
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
 
-def batch(rows: int, seconds: float, cpu: float) -> Batch:
-    return Batch(rows, seconds, at=0.0, cpu_seconds=cpu)
+def batch(rows: int, seconds: float, cpu: float) -> TimedBatch:
+    return TimedBatch(rows, seconds, logged=0.0, cpu_seconds=cpu)
 
 
 def added(partition: int, last: int, other: int | None = None) -> str:
@@ -42,7 +42,7 @@ def test_of_one_batch_nothing_can_be_said() -> None:
 
 def test_a_job_tells_its_batches_among_other_things() -> None:
     log = 'Picked up JAVA_TOOL_OPTIONS\n{"message":"landing"}\n{"message":"batch","rows_in":5,"seconds":0.5}\n'
-    assert batches_of(log, 1.0, 2.0) == [Batch(5, 0.5, 1.0, 2.0)]
+    assert batches_of(log, 1.0, 2.0) == [TimedBatch(5, 0.5, 1.0, 2.0)]
     assert batches_of('{"message":"batch","rows_in":0,"seconds":0.5}\n', 1.0, 2.0) == []
 
 
@@ -65,12 +65,12 @@ def test_contenders_are_held_against_the_first_one_of_the_same_round() -> None:
     assert found[1][:5] == ("sink", "90 (80-100)", "0.65 (0.50-0.80)", "9.0 (9.0-9.0)", "+5.0")
 
 
-def test_a_commit_tells_how_far_each_partition_is_visible() -> None:
+def test_a_commit_has_the_highest_visible_offset_of_each_partition() -> None:
     other = json.dumps({"commitInfo": {"operation": "WRITE"}})
     assert highest("\n".join([other, added(0, 7), added(1, 3), added(0, 5)])) == {0: 7, 1: 3}
 
 
-def test_a_file_of_several_partitions_tells_nothing() -> None:
+def test_a_file_of_several_partitions_is_ambiguous() -> None:
     with pytest.raises(RuntimeError, match="several partitions"):
         highest(added(2, 7, other=1))
 
@@ -84,13 +84,13 @@ def test_each_commit_is_read_once(tmp_path: Path) -> None:
     assert list(commits.new()) == []
 
 
-def test_a_delay_goes_from_the_producing_to_the_commit_whatever_is_told_first() -> None:
+def test_a_delay_is_from_the_production_to_the_commit_whichever_is_seen_first() -> None:
     stamps = Stamps()
-    stamps.produced(0, 0, at=10.0)
-    stamps.produced(0, 1, at=11.0)
-    stamps.produced(1, 0, at=11.0)
-    stamps.visible({0: 0}, at=12.0)
+    stamps.produced(0, 0, moment=10.0)
+    stamps.produced(0, 1, moment=11.0)
+    stamps.produced(1, 0, moment=11.0)
+    stamps.visible({0: 0}, moment=12.0)
     assert (stamps.delays, stamps.waiting) == ([2.0], 2)
-    stamps.visible({0: 2}, at=13.0)
-    stamps.produced(0, 2, at=12.5)  # Kafka's answer came after the commit was seen
+    stamps.visible({0: 2}, moment=13.0)
+    stamps.produced(0, 2, moment=12.5)  # Kafka's answer came after the commit was seen
     assert (stamps.delays, stamps.waiting) == ([2.0, 2.0, 0.5], 1)

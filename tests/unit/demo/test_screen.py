@@ -30,7 +30,7 @@ def test_progress_goes_over_itself_at_a_terminal_and_is_ended_before_anything_el
     screen = Screen(terminal)
     screen.progress("1")
     screen.progress("2")
-    screen.say("done")
+    screen.write("done")
     assert terminal.getvalue() == "\r\x1b[K1\r\x1b[K2\ndone\n"
 
 

@@ -1,5 +1,5 @@
 from demo.compare import Arrived
-from demo.topic import Partition, parse
+from demo.topic import PartitionMessages, parse
 
 RECORD = {
     "message": "one\ntwo",
@@ -12,7 +12,7 @@ def test_a_record_is_known_by_device_and_inode() -> None:
 
 
 def test_a_partition_knows_how_many_lines_lie_before_each_offset() -> None:
-    partition = Partition()
+    partition = PartitionMessages()
     for text in ("one", "two\n\nthree", "four"):
         partition.add(Arrived((1, 1), 0, 0, text))
     assert partition.lines_upto == [0, 1, 3, 4]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 
-def landed(checkpoint: Path, topic: str) -> dict[int, int]:
+def committed_offsets(checkpoint: Path, topic: str) -> dict[int, int]:
     """By partition the offset up to which batches are committed; empty before the first one.
 
     Spark writes `offsets/N` before batch N and `commits/N` after it; the last line of the first has the end offsets.

@@ -2,7 +2,7 @@
 
     script/demo [--keep]
 
-Exits with 0 when each line that was written is in the topic and in the table, as often as it was written; else with 1.
+Exits with 0 if every line that was written is in the topic and in the table, as often as it was written; else with 1.
 """
 
 import argparse
@@ -33,13 +33,15 @@ STOPPED = 130
 
 def main() -> int:
     parser = argparse.ArgumentParser("script/demo", description="The whole way, from log files to a Delta table.")
-    parser.add_argument("--keep", action="store_true", help="leave it running, and say how to look and how to stop")
+    parser.add_argument(
+        "--keep", action="store_true", help="leave everything running, and print how to look at it and how to stop it"
+    )
     logging.getLogger().addHandler(logging.NullHandler())  # py4j logs a stack trace of its own for Ctrl-C
     keep = parser.parse_args().keep
-    heard: list[int] = []
+    received: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
+        received.append(number)
         raise KeyboardInterrupt
 
     for number in SIGNALS:
@@ -50,13 +52,13 @@ def main() -> int:
         equal = _run(Site(folder), keep)
         kept = keep
     except (KeyboardInterrupt, Py4JError) as error:
-        # py4j makes the second of the first where it was waiting for the JVM.
-        if heard or isinstance(error, KeyboardInterrupt):
+        # While py4j waits for the JVM, it turns the first into the second.
+        if received or isinstance(error, KeyboardInterrupt):
             return STOPPED
         print(f"\nSpark has ended, or was interrupted: {error}", file=sys.stderr)  # noqa: T201 - as below
         return 1
     except EXPECTED as error:
-        print(f"\n{error}", file=sys.stderr)  # noqa: T201 - a command's last word
+        print(f"\n{error}", file=sys.stderr)  # noqa: T201 - the last line of a command
         return 1
     finally:
         if not kept:
@@ -70,7 +72,7 @@ def _run(site: Site, keep: bool) -> bool:
     try:
         return story.run()
     finally:
-        # From here on Ctrl-C is not heard: a second one must not leave processes behind.
+        # From here on Ctrl-C is ignored: a second one must not leave processes behind.
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         story.stop()

@@ -1,4 +1,4 @@
-"""Ask the table of a demo that was kept:  python -m demo.ask FOLDER ["SELECT ... FROM lines"]"""
+"""Query the table of a demo that was left running:  python -m demo.ask FOLDER ["SELECT ... FROM lines"]"""
 
 import sys
 from pathlib import Path
@@ -8,9 +8,9 @@ from demo.site import Site
 from demo.table import TableReader
 
 
-def show(table: TableReader, screen: Screen, questions: tuple[str, ...]) -> None:
-    """The rows and the aggregate, or the answers to the questions."""
-    for rows in [table.query(question) for question in questions] or [table.rows(), table.aggregate()]:
+def show(table: TableReader, screen: Screen, queries: tuple[str, ...]) -> None:
+    """Show the results of the queries, or, without any, the sample rows and the aggregate."""
+    for rows in [table.query(text) for text in queries] or [table.rows(), table.aggregate()]:
         screen.write()
         if rows:
             screen.table(rows[0].__fields__, rows, width=100)

@@ -33,10 +33,10 @@ class BrokerFailed(Exception):
 
 
 class Broker:
-    """Start, stop, kill, freeze: its port and its data stay the same until the object goes away.
+    """A broker to start, stop, kill and freeze; it keeps its port and its data as long as the object exists.
 
-    With `outlives` it goes on when this process ends (the demo's `--keep`). Not for several threads.
-    Raises JarsMissing or NoJava (spark_sink) where the machine lacks what it needs.
+    With `outlives` it keeps running when this process ends (the demo's `--keep`). Not for several threads.
+    Raises JarsMissing or NoJava (spark_sink) if the machine lacks what it needs.
     """
 
     def __init__(
@@ -84,31 +84,31 @@ class Broker:
         self.stop()
 
     def start(self, timeout: float = 60) -> None:
-        """Start it, and return when it answers. Raises BrokerFailed; then nothing is left running."""
+        """Start the broker, and return when it answers. Raises BrokerFailed; then nothing is left running."""
         self._format()
         if not self._outlives:
             atexit.register(self.kill)
         self._process = spawn(self._jvm("kafka.Kafka", self._settings), self._output, outlives=self._outlives)
-        with ExitStack() as undo:  # whatever ends the waiting, Ctrl-C too, must not leave it running
+        with ExitStack() as undo:  # whatever ends the wait, Ctrl-C too, must not leave it running
             undo.callback(self.kill)
             self._await_answer(time.monotonic() + timeout)
             undo.pop_all()
 
     def stop(self, timeout: float = 20) -> None:
-        """SIGTERM: it closes its log files in order; killed when that takes longer than `timeout`."""
+        """SIGTERM, on which it closes its log files in order; SIGKILL if that takes longer than `timeout` seconds."""
         if self._process is not None:
             end(self._process, timeout)
             self._forget()
 
     def kill(self) -> None:
-        """SIGKILL, as a power cut does it."""
+        """SIGKILL, as in a power cut."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._forget()
 
     def disown(self) -> None:
-        """It is not ours any more: `stop` does nothing."""
+        """Leave the process running: `stop` does nothing from now on."""
         self._forget()
 
     def restart(self) -> None:
@@ -116,7 +116,7 @@ class Broker:
         self.start()
 
     def freeze(self) -> None:
-        """SIGSTOP: connections stay open, and nothing answers."""
+        """SIGSTOP: connections stay open, and the broker does not answer."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
@@ -125,14 +125,14 @@ class Broker:
             self._process.send_signal(signal.SIGCONT)
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Returns when the topic can be written to. Raises KafkaException, also when there is such a topic."""
+        """Create a topic, and return when it can be written to. Raises KafkaException, also if the topic exists."""
         admin = self.admin()
         admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
         while len(admin.list_topics(name, timeout=10).topics[name].partitions) < partitions:
             time.sleep(0.02)
 
     def admin(self) -> AdminClient:
-        """A new client, quiet about a broker that is not there (yet)."""
+        """Return a new client, which does not log that the broker is down (or not up yet)."""
         settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "reconnect.backoff.max.ms": 200}
         return AdminClient(settings | {"log_level": 0, "error_cb": lambda error: None})
 

@@ -1,11 +1,11 @@
-"""How far the sink is, read from its query's checkpoint: the way that needs no word from the sink."""
+"""The progress of the sink, read from its query's checkpoint: independent of what the sink itself reports."""
 
 import json
 from pathlib import Path
 
 
 def committed_offsets(checkpoint: Path, topic: str) -> dict[int, int]:
-    """By partition the offset up to which batches are committed; empty before the first one.
+    """Return by partition the offset up to which batches are committed; empty before the first one.
 
     Spark writes `offsets/N` before batch N and `commits/N` after it; the last line of the first has the end offsets.
     """

@@ -8,12 +8,12 @@ from pathlib import Path
 from registry.state import FileState
 
 CHUNK = 1 << 20
-Key = tuple[int, int]  # device, inode: a file's name while it is renamed
+Key = tuple[int, int]  # device, inode: identifies a file across renames
 
 
 @dataclass(slots=True)
 class LineCount:
-    """Counts line ends up to a position that only grows: each byte is looked at once."""
+    """Counts line ends up to a position that only grows: each byte is read once."""
 
     position: int = 0
     lines: int = 0
@@ -30,9 +30,9 @@ class LineCount:
 
 @dataclass(slots=True)
 class LogFile:
-    """One file that the shipper reads, held open so that renaming does not matter."""
+    """One file that the shipper reads, kept open so that renaming does not matter."""
 
-    path: Path  # its name when last looked at
+    path: Path  # at the last scan
     handle: int
     written: LineCount = field(default_factory=LineCount)
     read: LineCount = field(default_factory=LineCount)
@@ -43,13 +43,13 @@ class LogFile:
         return os.fstat(self.handle).st_size
 
     def whole_lines(self) -> int:
-        """The bytes up to and with the last line end: a size at which no line is half written."""
+        """Return the number of bytes up to and including the last line end: a size at which no line is half written."""
         end = self.size
         while end > 0:
             start = max(end - CHUNK, 0)
-            found = os.pread(self.handle, end - start, start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
+            index = os.pread(self.handle, end - start, start).rfind(b"\n")
+            if index >= 0:
+                return start + index + 1
             end = start
         return 0
 
@@ -67,20 +67,20 @@ class Counts:
 
 
 class LogFiles:
-    """All files that are found at some paths, by device and inode; one that was seen once is kept."""
+    """All files that match some patterns, by device and inode; a file that was seen once is kept."""
 
     def __init__(self, patterns: Iterable[Path]) -> None:
         self._patterns = tuple(patterns)
         self.by_key: dict[Key, LogFile] = {}
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Find new files, and new names of known ones."""
         for pattern in self._patterns:
             for path in sorted(pattern.parent.glob(pattern.name)):
-                self._meet(path)
+                self._add(path)
 
     def counts(self, registry: Mapping[str, FileState]) -> Counts:
-        """`registry` is the shipper's own word: how far it has looked, and what it has saved as acknowledged."""
+        """Count lines; `registry` has how far the shipper has read, and which position it has saved as acknowledged."""
         states = {(state.device, state.inode): state for state in registry.values()}
         written = read = acknowledged = 0
         for key, file in self.by_key.items():
@@ -95,10 +95,10 @@ class LogFiles:
             os.close(file.handle)
         self.by_key.clear()
 
-    def _meet(self, path: Path) -> None:
+    def _add(self, path: Path) -> None:
         try:
             handle = os.open(path, os.O_RDONLY)
-        except FileNotFoundError:  # renamed since it was listed: it will be met under its new name
+        except FileNotFoundError:  # renamed since it was listed: the next scan finds it under its new name
             return
         status = os.fstat(handle)
         key = (status.st_dev, status.st_ino)

@@ -1,4 +1,4 @@
-"""What `--keep` leaves behind: running programs, and a script that stops them."""
+"""What `--keep` leaves: running programs, and a script that stops them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ STOP = """\
 #!/bin/sh
 # Stops what script/demo --keep left running, in order, and removes the folder.
 for process in {processes}; do
-    # A number may be another program's by now: only one of this folder is ended.
+    # The process id may have been reused: only a program of this folder is ended.
     grep -q "{folder}" "/proc/$process/cmdline" 2>/dev/null || continue
     kill -TERM "$process"
     for _ in $(seq 200); do
@@ -20,14 +20,14 @@ rm -rf "{folder}"
 """
 
 HOW = """\
-Left running in {folder}. To look:
+Everything is left running in {folder}. To look at it:
 
   tail -f {folder}/app/app.log
   {python} -m shipper registry list -c {folder}/shipper.yml --path.data {folder}/shipper
   {python} -m shipper test output -c {folder}/shipper.yml
   {python} -m demo.ask {folder}                    # Spark SQL on the table: rows and an aggregate
   {python} -m demo.ask {folder} "SELECT max(ts) FROM lines"
-  tail -f {folder}/shipper.out {folder}/sink.out    # what the two say
+  tail -f {folder}/shipper.out {folder}/sink.out    # the logs of the two
 
 Kafka is at {bootstrap}, topic {topic}. To stop all of it and remove the folder:
 

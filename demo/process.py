@@ -1,9 +1,9 @@
 """Child processes that never outlive this one, unless they are meant to.
 
 Each child is a session of its own, so that Ctrl-C at the terminal reaches only the parent, which then stops the
-children in order. Should the parent be killed and never get to that, the kernel kills them (`setpriv --pdeathsig`, part
-of Debian's base system). It does so when the starting *thread* ends: start children from the main thread. One that is
-still on its way through `setpriv` when its parent is killed gets away.
+children in order. If the parent is killed before it can do that, the kernel kills them (`setpriv --pdeathsig`, part
+of Debian's base system). It does so when the starting *thread* ends: start children from the main thread. A
+child that is still in `setpriv` when its parent is killed survives.
 """
 
 import os
@@ -18,12 +18,12 @@ from pathlib import Path
 def spawn(
     command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None, outlives: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start `command` with both outputs appended to the file `log`. Raises OSError when it cannot be started.
+    """Start `command` with both outputs appended to the file `log`. Raises OSError if it cannot be started.
 
-    With `outlives` it is one to be left running, and the kernel does nothing.
+    With `outlives` it keeps running when this process ends.
     """
     setpriv = None if outlives else shutil.which("setpriv")
-    guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []  # it execs the command, and the process id stays
+    guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []  # it execs the command under the same process id
     with log.open("ab") as output:
         return subprocess.Popen(
             [*guard, *map(str, command)],
@@ -36,8 +36,8 @@ def spawn(
 
 
 def end(process: subprocess.Popen[bytes], timeout: float) -> int:
-    """Ask with SIGTERM, after `timeout` seconds kill; returns the exit status. Also for one that has ended already."""
-    process.send_signal(signal.SIGCONT)  # a frozen process would not hear SIGTERM
+    """SIGTERM, and SIGKILL after `timeout` seconds. Returns the exit status, also if it has ended already."""
+    process.send_signal(signal.SIGCONT)  # a frozen process would not handle SIGTERM
     process.terminate()
     try:
         return process.wait(timeout)
@@ -46,11 +46,11 @@ def end(process: subprocess.Popen[bytes], timeout: float) -> int:
         return process.wait()
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # what it started and did not end: its group has its number
+            os.killpg(process.pid, signal.SIGKILL)  # its own children that it did not end: the group has its process id
 
 
 def kill_children() -> None:
-    """SIGKILL to every child that is left: Spark tells nobody of its JVM when it is interrupted while that starts."""
+    """SIGKILL to every child that is left: Spark interrupted while its JVM starts leaves no handle to that JVM."""
     for children in Path("/proc/self/task").glob("*/children"):
         for child in map(int, children.read_text().split()):
             os.kill(child, signal.SIGKILL)
@@ -59,7 +59,7 @@ def kill_children() -> None:
 
 
 def last_lines(log: Path, count: int = 15) -> str:
-    """The end of a log file, to show why a process failed; empty when there is no such file."""
+    """Return the end of a log file, to show why a process failed; empty if the file does not exist."""
     if not log.is_file():
         return ""
     return "\n".join(log.read_text(errors="replace").splitlines()[-count:])

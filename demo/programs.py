@@ -11,7 +11,7 @@ HASTE = 2.0
 
 
 class DemoFailed(Exception):
-    """Something that should run or happen did not; the text says what, with the end of its output."""
+    """Raised when something that should run or happen did not; the text names it, with the end of its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Program:
 
 
 class Programs:
-    """Our own processes by name. Ends all of them, the last started first, with `end_all`."""
+    """Our own processes by name. `end_all` ends them, the last started first."""
 
     def __init__(self, site: Site, outlive: bool) -> None:
         self._site = site
@@ -38,29 +38,29 @@ class Programs:
         self._running.append(Program(name, process))
 
     def check(self) -> None:
-        """Raises DemoFailed when one has ended by itself."""
+        """Raises DemoFailed if one has ended by itself."""
         for program in self._running:
             if (status := program.process.poll()) is not None:
                 raise self._failed(program, f"ended by itself with status {status}")
 
     def end(self, name: str) -> None:
-        """SIGTERM, and wait. Raises DemoFailed when it does not end as it should."""
-        program = next(each for each in self._running if each.name == name)
+        """SIGTERM, and wait. Raises DemoFailed if the exit status is not 0."""
+        program = next(program for program in self._running if program.name == name)
         status = end(program.process, PATIENCE)
         self._running.remove(program)
         if status != 0:
-            raise self._failed(program, f"was told to stop and ended with status {status}")
+            raise self._failed(program, f"ended with status {status} after SIGTERM")
 
     def end_all(self) -> None:
-        """Quickly: what they have in hand is not wanted any more."""
+        """End all quickly: what is in flight is not needed any more."""
         while self._running:
             end(self._running.pop().process, HASTE)
 
     def disown(self) -> None:
-        """They are not ours any more."""
+        """Leave the processes running: `end_all` does nothing from now on."""
         self._running.clear()
 
     def _failed(self, program: Program, what: str) -> DemoFailed:
         return DemoFailed(
-            f"the {program.name} {what}; the end of what it said:\n{last_lines(self._site.log_of(program.name))}"
+            f"the {program.name} {what}; the end of its output:\n{last_lines(self._site.log_of(program.name))}"
         )

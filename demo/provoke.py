@@ -25,12 +25,12 @@ REQUESTS = (
 
 
 def provocations() -> Iterator[bytes]:
-    """The requests in turn, for ever."""
+    """Return the requests in turn, endlessly."""
     return itertools.cycle(REQUESTS)
 
 
 def send(address: str, malformed: bytes, timeout: float = 2) -> None:
-    """Returns when the broker has hung up, which it does after it has logged. Raises OSError where nobody listens."""
+    """Return when the broker has closed the connection, after it has logged. Raises OSError if nothing listens."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout) as connection:
         connection.sendall(malformed)

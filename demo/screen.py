@@ -1,4 +1,4 @@
-"""What the demo shows: one line of progress, and tables."""
+"""What the demo prints: one line of progress, and tables."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ EVERY = 5.0  # seconds between progress lines where they cannot overwrite each o
 
 
 class Screen:
-    """Progress goes over itself at a terminal; elsewhere it is a line now and then."""
+    """At a terminal a line of progress overwrites the last one; elsewhere it is printed now and then."""
 
     def __init__(self, out: TextIO = sys.stdout) -> None:
         self._out = out
@@ -38,11 +38,11 @@ class Screen:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 60) -> list[str]:
-    """Lines of a plain table: numbers to the right, texts cut to `width`, nothing for None."""
+    """Return the lines of a plain table: numbers to the right, texts cut to `width`, nothing for None."""
     cells = [list(head), *([_cell(value, width) for value in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     right = [all(isinstance(row[column], int | float) for row in rows) for column in range(len(head))]
-    cells.insert(1, ["-" * each for each in widths])
+    cells.insert(1, ["-" * size for size in widths])
     return [
         "  ".join(
             cell.rjust(size) if to_right else cell.ljust(size)

@@ -87,16 +87,16 @@ class Site:
 
     @property
     def logs(self) -> list[Path]:
-        """What the shipper reads, as patterns."""
+        """Return what the shipper reads, as patterns."""
         packages = [PACKAGE_LOG] if has_package_log() else []
         return [self.app_log.with_name("app.log*"), *packages, self.broker_log]
 
     def log_of(self, name: str) -> Path:
-        """Where the output of one of our programs goes."""
+        """Return the file with the output of one of our programs."""
         return self.folder / f"{name}.out"
 
     def make(self, bootstrap: str) -> None:
-        """Folders and configurations."""
+        """Write folders and configurations."""
         for folder in (self.app_log.parent, self.data, self.temporary):
             folder.mkdir(parents=True, exist_ok=True)
         values = {"bootstrap": bootstrap, "topic": TOPIC, "table": self.table, "checkpoint": self.checkpoint}
@@ -116,7 +116,7 @@ class Site:
         return [*_python("demo.writer"), str(self.app_log), *numbers]
 
     def environment(self, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """Keeps what Spark and Java put aside in the folder, so that it goes away with it, whatever happens to them."""
+        """Return variables that keep the temporary files of Spark and Java in the folder, to be removed with it."""
         java = f"-Djava.io.tmpdir={self.temporary} -XX:-UsePerfData"
         here = str(self.temporary)
         return {**base, "TMPDIR": here, "SPARK_LOCAL_DIRS": here, "SPARK_SUBMIT_OPTS": java}

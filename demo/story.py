@@ -1,4 +1,4 @@
-"""The demo from start to end, read top to bottom: `Story.run`."""
+"""The demo from start to end, to be read top to bottom: `Story.run`."""
 
 import sys
 import time
@@ -20,10 +20,10 @@ from demo.table import TableReader
 from demo.topic import TopicReader
 from registry.store import read as read_registry
 
-LIVE = 20.0  # seconds the writers write
+LIVE = 20.0  # seconds for which the writers write
 RATE = 5_000.0  # lines a second
 ROTATE_EVERY = 6.0
-LATEST = 90.0  # seconds until all has landed
+LATEST = 90.0  # seconds until everything must have landed
 TICK = 0.2
 
 
@@ -38,7 +38,7 @@ class Times:
 
 
 class Story:
-    """One run. `stop` ends whatever runs, at any moment, and may be called twice."""
+    """One run. `stop` ends all processes, at any moment, and may be called twice."""
 
     def __init__(self, site: Site, screen: Screen, keep: bool) -> None:
         self._site = site
@@ -57,16 +57,16 @@ class Story:
         self._start()
         self._live()
         sizes = self._stop_writers()
-        self._until(lambda: self._acknowledged(sizes), "the shipper has not acknowledged all")
+        self._until(lambda: self._acknowledged(sizes), "not every line was acknowledged")
         self._times.acknowledged = time.monotonic()
         self._end_unless_kept("shipper")
         ends = self._topic.read_to_end()
-        self._until(lambda: self._landed(ends), "the sink has not landed all")
+        self._until(lambda: self._landed(ends), "the sink has not landed every line")
         self._times.landed = time.monotonic()
         self._end_unless_kept("sink")
         equal = self._compare(sizes, ends)
         if self._keep:
-            self._leave()
+            self._keep_running()
         return equal
 
     def stop(self) -> None:
@@ -97,7 +97,7 @@ class Story:
 
     def _step(self) -> None:
         self._programs.check()
-        self._files.look()
+        self._files.scan()
         self._topic.read(TICK)
         counts = self._files.counts(read_registry(self._site.registry))
         landed_lines = self._topic.lines(committed_offsets(self._site.checkpoint, TOPIC))
@@ -108,17 +108,17 @@ class Story:
         )
 
     def _provoke(self) -> None:
-        """Once a second the broker has something to complain about."""
+        """Send the broker a malformed request once a second, so that it logs a stack trace."""
         if time.monotonic() - self._provoked >= 1:
             self._provoked = time.monotonic()
             with suppress(TimeoutError):
                 send(self._broker.bootstrap, next(self._provocations))
 
     def _stop_writers(self) -> dict[Key, int]:
-        """The sizes that count from here on: the broker goes on logging."""
+        """Stop the writers, and return the sizes to compare: the broker keeps logging beyond them."""
         self._programs.end("writer")
         self._times.stopped = time.monotonic()
-        self._files.look()
+        self._files.scan()
         return {key: file.whole_lines() for key, file in self._files.by_key.items()}
 
     def _until(self, reached: Callable[[], bool], otherwise: str) -> None:
@@ -142,7 +142,7 @@ class Story:
             self._programs.end(name)
 
     def _compare(self, sizes: dict[Key, int], ends: dict[int, int]) -> bool:
-        self._screen.write("All has landed; comparing line by line, and asking the table with Spark SQL")
+        self._screen.write("Everything has landed; comparing line by line, and querying the table with Spark SQL")
         table = TableReader(self._site)
         self._open.callback(table.close)
         in_kafka = lines_arrived(self._topic.messages(ends), sizes)
@@ -154,24 +154,24 @@ class Story:
         ]
         self._show(compared)
         show(table, self._screen, ())
-        self._rates(sum(each.on_disk.total() for each in compared), sum(ends.values()))
-        return all(each.equal for each in compared)
+        self._rates(sum(file.on_disk.total() for file in compared), sum(ends.values()))
+        return all(file.equal for file in compared)
 
     def _show(self, compared: list[Compared]) -> None:
         rows = [
             (
-                each.name,
-                each.on_disk.total(),
-                each.in_kafka.total(),
-                each.in_delta.total(),
-                "equal" if each.equal else "DIFFERS",
+                file.name,
+                file.on_disk.total(),
+                file.in_kafka.total(),
+                file.in_delta.total(),
+                "equal" if file.equal else "DIFFERS",
             )
-            for each in compared
+            for file in compared
         ]
         self._screen.write()
         self._screen.table(("file", "lines on disk", "in Kafka", "in Delta", "content"), rows)
-        for each in compared:
-            for difference in each.differences():
+        for file in compared:
+            for difference in file.differences():
                 self._screen.write(difference)
 
     def _rates(self, lines: int, messages: int) -> None:
@@ -180,12 +180,12 @@ class Story:
         self._screen.write()
         self._screen.write(
             f"{lines:,} lines in {messages:,} messages; {lines / wrote:,.0f} lines/s for {wrote:.0f} s; "
-            f"after the last line all was acknowledged within {times.acknowledged - times.stopped:.1f} s "
+            f"after the last line everything was acknowledged within {times.acknowledged - times.stopped:.1f} s "
             f"and landed within {times.landed - times.stopped:.1f} s."
         )
 
-    def _leave(self) -> None:
-        """Something to look at goes on, slowly, and a script that ends it all is left."""
+    def _keep_running(self) -> None:
+        """Start a slow writer, so that there is something to look at, and write a script that ends everything."""
         self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0))
         broker = [self._broker.pid] if self._broker.pid is not None else []
         write_stop(self._site.folder, [*reversed(self._programs.pids), *broker])

@@ -1,4 +1,4 @@
-"""The Delta table, asked with Spark SQL in one session."""
+"""The Delta table, queried with Spark SQL in one session."""
 
 import os
 import signal
@@ -44,7 +44,7 @@ FROM lines GROUP BY 1 ORDER BY messages DESC
 
 
 class TableReader:
-    """Blocks some seconds while the JVM starts; `close` ends it."""
+    """A session of its own on the table. Blocks for some seconds while the JVM starts; `close` ends it."""
 
     def __init__(self, site: Site) -> None:
         os.environ.update(site.environment())
@@ -53,15 +53,15 @@ class TableReader:
         handler = signal.getsignal(signal.SIGINT)
         with _stderr_to(site.log_of("table")):
             self._spark: SparkSession = open_session(config)
-        signal.signal(signal.SIGINT, handler)  # Spark has set one of its own, which asks the JVM for something first
+        signal.signal(signal.SIGINT, handler)  # Spark has set one of its own, which calls the JVM first
 
-    def query(self, question: str) -> list[Any]:
-        """Spark SQL, in which the table is named `lines`."""
+    def query(self, text: str) -> list[Any]:
+        """Return the rows of a query in Spark SQL, in which the table is named `lines`."""
         self._spark.read.format("delta").load(str(self._path)).createOrReplaceTempView("lines")
-        return self._spark.sql(question).collect()
+        return self._spark.sql(text).collect()
 
     def messages(self, upto: dict[int, int]) -> list[Arrived]:
-        """Each row that came from before these offsets of the topic."""
+        """Return each row from before these offsets of the topic."""
         rows = self.query(MESSAGES)
         return [
             Arrived((row.device, row.inode), row.offset, row.length, row.message)
@@ -70,20 +70,20 @@ class TableReader:
         ]
 
     def rows(self) -> list[Any]:
-        """Of each file one message of a line and one of several, an error where there is one."""
+        """Return for each file one message of one line and one of several, an error if possible."""
         return self.query(ROWS)
 
     def aggregate(self) -> list[Any]:
         return self.query(AGGREGATE)
 
     def close(self) -> None:
-        with suppress(Py4JError, OSError):  # Ctrl-C in the middle of a question may have ended the JVM already
+        with suppress(Py4JError, OSError):  # Ctrl-C in the middle of a query may have ended the JVM already
             self._spark.stop()
 
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """What is started inside keeps writing its stderr to `log`: a JVM has much to say that nobody asked for."""
+    """Redirect the stderr of processes that are started inside to `log`: a JVM prints much of no interest here."""
     saved = os.dup(2)
     with log.open("ab") as file:
         os.dup2(file.fileno(), 2)

@@ -1,4 +1,4 @@
-"""What is in the topic, read along while the demo runs."""
+"""The content of the topic, read while the demo runs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ AT_ONCE = 10_000
 
 @dataclass(slots=True)
 class PartitionMessages:
-    """The messages of one partition, and how many lines they have up to each offset."""
+    """The messages of one partition, and the number of lines up to each offset."""
 
     messages: list[Arrived] = field(default_factory=list)
     lines_upto: list[int] = field(default_factory=lambda: [0])
@@ -24,7 +24,7 @@ class PartitionMessages:
 
 
 class TopicReader:
-    """A consumer of all partitions from their first record on. Closes with `close`."""
+    """A consumer of all partitions from their first record on. To be closed."""
 
     def __init__(self, bootstrap: str, name: str, partitions: int) -> None:
         self.name = name
@@ -34,22 +34,22 @@ class TopicReader:
         self._consumer.assign([TopicPartition(name, number, 0) for number in self.partitions])
 
     def read(self, timeout: float = 0.0) -> int:
-        """Take what has come since; returns how many records. Raises KafkaException."""
+        """Read new records, and return how many. Raises KafkaException."""
         records = self._consumer.consume(AT_ONCE, timeout)
         for record in records:
             if (error := record.error()) is not None:
                 raise KafkaException(error)
             number, value = record.partition(), record.value()
-            assert number is not None  # only a message that is yet to be sent has none
+            assert number is not None  # only a message that was not sent yet has none
             assert value is not None
             partition = self.partitions[number]
-            # Numbered without gaps: a producer without transactions writes nothing else into the partition.
+            # Offsets have no gaps: a producer without transactions writes nothing else into the partition.
             assert record.offset() == len(partition.messages)
             partition.add(parse(orjson.loads(value)))
         return len(records)
 
     def read_to_end(self) -> dict[int, int]:
-        """Read up to what is there now; returns that end by partition."""
+        """Read up to the current end, and return that end by partition."""
         ends = self.ends()
         while any(len(self.partitions[number].messages) < end for number, end in ends.items()):
             self.read(0.5)
@@ -62,21 +62,25 @@ class TopicReader:
         }
 
     def lines(self, upto: dict[int, int]) -> int:
-        """How many lines lie before these offsets, as far as they were read here."""
+        """Return how many lines lie before these offsets, as far as they were read here."""
         return sum(
             partition.lines_upto[min(upto.get(number, 0), len(partition.messages))]
             for number, partition in self.partitions.items()
         )
 
     def messages(self, upto: dict[int, int]) -> list[Arrived]:
-        return [each for number, one in self.partitions.items() for each in one.messages[: upto.get(number, 0)]]
+        return [
+            message
+            for number, partition in self.partitions.items()
+            for message in partition.messages[: upto.get(number, 0)]
+        ]
 
     def close(self) -> None:
         self._consumer.close()
 
 
 def parse(record: dict[str, Any]) -> Arrived:
-    """From the record's contract (ARCHITECTURE.md)."""
+    """Parse a record by its contract (ARCHITECTURE.md)."""
     log = record["log"]
     key = (int(log["file"]["device_id"]), int(log["file"]["inode"]))
     return Arrived(key, log["offset"], log["length"], record["message"])

@@ -1,8 +1,8 @@
-"""A program that writes a log, as the demo's live source: it rotates its own file by renaming, as logrotate does.
+"""A program that writes a log, the demo's live source: it rotates its own file by renaming, as logrotate does.
 
     python -m demo.writer FILE --rate 5000 --rotations 2 --every 6
 
-Ends on SIGTERM after it has written out what it holds. Run as a process of its own, because that is what loggers are.
+Ends on SIGTERM after it has flushed its buffer. A process of its own, as programs that log are.
 """
 
 import argparse
@@ -13,21 +13,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-# A program goes on writing to the renamed file until it is told to open the new one.
+# A program keeps writing to the renamed file until it is signalled to open the new one.
 LATE = 0.2
 TICK = 0.02
 CUSTOMERS = ("Zoë Müller", "Ana Souza", "王小明", "O'Brien", "Łukasz Żak")
 
 
 def line(number: int, now: datetime, dice: random.Random) -> str:
-    """Of about 130 bytes; now and then an empty one, or one that ends as on Windows."""
+    """Return a line of about 130 bytes; now and then an empty one, or one that ends as on Windows."""
     if number % 997 == 0:
         return "\n"
     level = "ERROR" if dice.random() < 0.01 else "WARN" if dice.random() < 0.05 else "INFO"
-    at = now.isoformat(timespec="milliseconds")
+    timestamp = now.isoformat(timespec="milliseconds")
     customer = dice.choice(CUSTOMERS)
     text = (
-        f"{at} {level:5} [worker-{dice.randrange(16)}] checkout.OrderService - "
+        f"{timestamp} {level:5} [worker-{dice.randrange(16)}] checkout.OrderService - "
         f"order={number} {customer=} amount={dice.random() * 500:.2f} took={dice.randrange(900)}ms"
     )
     return text + ("\r\n" if number % 499 == 0 else "\n")
@@ -42,7 +42,7 @@ def rotate(path: Path) -> None:
 
 
 class Writer:
-    """One open log; `write` catches up with the clock, `rotate` renames and goes on in the old file for a moment."""
+    """One open log: `write` catches up with the clock; after `rename`, lines go to the old file until `reopen`."""
 
     def __init__(self, path: Path, rate: float, dice: random.Random) -> None:
         self._path = path
@@ -76,11 +76,11 @@ def run(path: Path, rate: float, rotations: int, every: float) -> None:
     """Write until SIGTERM."""
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
-    begin = time.monotonic()
+    started = time.monotonic()
     writer = Writer(path, rate, random.Random(1))
     moments = [(every * (n + 1) + late, n, late) for n in range(rotations) for late in (0.0, LATE)]
     while not stopped:
-        elapsed = time.monotonic() - begin
+        elapsed = time.monotonic() - started
         writer.write(elapsed)
         while moments and elapsed >= moments[0][0]:
             _, _, late = moments.pop(0)

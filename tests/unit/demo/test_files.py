@@ -26,32 +26,32 @@ def state(file: Path, position: int, size_seen: int) -> FileState:
 
 def test_a_renamed_file_is_the_same_file_under_its_new_name(files: LogFiles, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text("one\n")
-    files.look()
+    files.scan()
     (tmp_path / "app.log").rename(tmp_path / "app.log.1")
-    files.look()
+    files.scan()
     assert only(files).path == tmp_path / "app.log.1"
 
 
 def test_a_new_file_at_the_old_name_is_another_one(files: LogFiles, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text("one\n")
-    files.look()
+    files.scan()
     (tmp_path / "app.log").rename(tmp_path / "app.log.1")
     (tmp_path / "app.log").write_text("two\n")
-    files.look()
+    files.scan()
     assert sorted(file.path.name for file in files.by_key.values()) == ["app.log", "app.log.1"]
 
 
 def test_a_deleted_file_is_still_counted(files: LogFiles, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text("one\ntwo\n")
-    files.look()
+    files.scan()
     (tmp_path / "app.log").unlink()
-    files.look()
+    files.scan()
     assert files.counts({}).written == 2
 
 
 def test_lines_are_counted_up_to_what_the_registry_says(files: LogFiles, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text("one\ntwo\nthree\n")
-    files.look()
+    files.scan()
     counts = files.counts({"id": state(tmp_path / "app.log", position=4, size_seen=8)})
     assert (counts.written, counts.read, counts.acknowledged) == (3, 2, 1)
 
@@ -59,7 +59,7 @@ def test_lines_are_counted_up_to_what_the_registry_says(files: LogFiles, tmp_pat
 def test_counting_goes_on_where_it_ended(files: LogFiles, tmp_path: Path) -> None:
     log = tmp_path / "app.log"
     log.write_text("one\ntw")
-    files.look()
+    files.scan()
     assert files.counts({}).written == 1
     with log.open("a") as more:
         more.write("o\nthree\n")
@@ -73,6 +73,6 @@ def test_counting_goes_on_where_it_ended(files: LogFiles, tmp_path: Path) -> Non
 )
 def test_whole_lines_end_behind_the_last_line_end(files: LogFiles, tmp_path: Path, content: str, size: int) -> None:
     (tmp_path / "app.log").write_text(content)
-    files.look()
+    files.scan()
     assert only(files).whole_lines() == size
     assert only(files).head(size) == content[:size].encode()

@@ -104,7 +104,7 @@ def test_a_program_that_ends_by_itself_is_noticed_with_what_it_said(tmp_path: Pa
 def test_a_program_that_does_not_stop_cleanly_is_a_failure(tmp_path: Path) -> None:
     programs = Programs(Site(tmp_path), outlive=False)
     programs.start("shipper", FOREVER)
-    with pytest.raises(DemoFailed, match="was told to stop and ended with status -15"):
+    with pytest.raises(DemoFailed, match="ended with status -15 after SIGTERM"):
         programs.end("shipper")
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from logs.throttle import Throttle
 from registry.errors import RegistryError
 from registry.pending import Pending, Saved, Taken
 from registry.state import FileState
@@ -17,7 +18,6 @@ __all__ = ["Registrar", "Saved"]
 
 _logger = logging.getLogger(__name__)
 
-_LOG_EVERY = 60.0  # seconds between two lines about a disk that refuses
 LOOK_EVERY = 10.0  # seconds between two looks whether the registry is still there, while there is nothing to write
 
 _ADVICE = {
@@ -52,16 +52,14 @@ class Registrar:
     ) -> None:
         """`on_saved` is called from the registrar's thread, after tickets were resolved."""
         self.states = dict(store.states)  # as loaded: the store's own belongs to the thread
-        self.flushes = 0
-        self.errors = 0
-        self.entries = 0  # written, removals included
         self.failure: Exception | None = None  # the thread has ended: nothing will be saved any more
         self._store = store
         self._on_saved = on_saved
         self._clock = clock
         self._pending = Pending(flush_interval, retry_interval)
         self._changed = threading.Condition()  # guards _pending
-        self._logged_at: float | None = None  # set while the disk refuses
+        self._throttle = Throttle(clock)
+        self._refusing = False  # the disk, since the last write that it took
         self._thread = threading.Thread(target=self._run, name="registrar", daemon=True)
 
     def start(self) -> None:
@@ -132,7 +130,7 @@ class Registrar:
         try:
             self._store.keep_place()
         except OSError as error:
-            self._tell(error)
+            self._report(error)
 
     def step(self) -> bool:
         """Writes all that waits if it is due; False when nothing is. Never waits for time to pass. Raises
@@ -146,7 +144,7 @@ class Registrar:
         except OSError as error:
             with self._changed:
                 self._pending.failed(taken, self._clock())
-            self._tell(error)
+            self._report(error)
             return True
         self._confirm(taken)
         with self._changed:
@@ -160,22 +158,19 @@ class Registrar:
         self._store.write(changed, [file_id for file_id, state in taken.entries.items() if state is None])
 
     def _confirm(self, taken: Taken) -> None:
-        self.flushes += 1
-        self.entries += len(taken.entries)
-        if self._logged_at is not None:
-            self._logged_at = None
+        if self._refusing:
+            self._refusing = False
+            self._throttle.reset()
             _logger.info("registry %s: saved again", self._store.directory)
         for ticket in taken.tickets:
             ticket.resolve()
         if taken.tickets:
             self._on_saved()
 
-    def _tell(self, error: OSError) -> None:
-        self.errors += 1
-        now = self._clock()
-        if self._logged_at is not None and now - self._logged_at < _LOG_EVERY:
+    def _report(self, error: OSError) -> None:
+        self._refusing = True
+        if not self._throttle.is_due():
             return
-        self._logged_at = now
         _logger.error(
             "registry %s: positions cannot be saved: %s (%s); %s; retried until it works. Until then files newly met"
             " wait, because their id must be saved before a line of theirs is sent; the others go on, and a restart"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from durable.locking import FileInUse, Lock, flock
+from logs.throttle import Throttle
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
 from shipper.errors import StartError
@@ -19,14 +20,13 @@ SYNC_BYTES = 4 * 1024 * 1024
 RETRY_INTERVAL = 1.0
 # While nothing is written: a file that was removed keeps its disk space until it is closed.
 LOOK_INTERVAL = 1.0
-LOG_EVERY = 60.0
 
 
 class FileOutput:
     """Batches are written as they come and synced together: once in `poll`, or when enough has gathered. Any number
     may be under way (the queue bounds them).
 
-    A disk that refuses (full, read-only) is tried again every second, and said in words once a minute. A record is
+    A disk that refuses (full, read-only) is tried again every second, and logged once a minute. A record is
     in the file as a whole or not at all. A file that was renamed, removed or truncated is followed without a signal;
     what was not acknowledged by then is written again.
     """
@@ -48,7 +48,7 @@ class FileOutput:
         self._written = 0  # so many of them are in the file
         self._retry_at = 0.0
         self._look_at = 0.0
-        self._said_at = -LOG_EVERY
+        self._throttle = Throttle(clock.monotonic)
 
     @property
     def in_flight(self) -> int:
@@ -108,10 +108,8 @@ class FileOutput:
             self._deliveries.delivered(batch, ())
 
     def _refused(self, error: OSError) -> None:
-        now = self._clock.monotonic()
-        self._retry_at = now + RETRY_INTERVAL
-        if now - self._said_at >= LOG_EVERY:
-            self._said_at = now
+        self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
+        if self._throttle.is_due():
             logger.error(
                 "cannot write to %s: %s. Events wait and nothing is lost; %s",
                 self._path,

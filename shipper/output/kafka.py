@@ -17,7 +17,7 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
-from shipper.output.kafka_errors import LIMITS, POISON, PURGED, Trouble
+from shipper.output.kafka_errors import LIMITS, POISON, PURGED, ErrorReporter
 from shipper.output.lane import Flight, Lane
 
 logger = logging.getLogger(__name__)
@@ -42,13 +42,13 @@ class KafkaOutput:
 
     def __init__(
         self, make_producer: Callable[[Callable[[KafkaError], None]], Producer], topic: str, encoder: Encoder,
-        deliveries: Deliveries, trouble: Trouble, backoff: Backoff, metrics: Metrics, clock: Clock,
+        deliveries: Deliveries, errors: ErrorReporter, backoff: Backoff, metrics: Metrics, clock: Clock,
     ) -> None:  # fmt: skip
         self._make_producer = make_producer
         self._topic = topic
         self._encoder = encoder
         self._deliveries = deliveries
-        self._trouble = trouble
+        self._errors = errors
         self._backoff = backoff
         self._metrics = metrics
         self._clock = clock
@@ -141,9 +141,9 @@ class KafkaOutput:
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
         if error.code() in LIMITS and not flight.lane.alone:
-            self._trouble.request_too_large(error.code())
+            self._errors.request_too_large(error.code())
         if error.code() not in POISON | PURGED:
-            self._trouble.say(error.code(), error.str())
+            self._errors.report(error.code(), error.str())
 
     def _hold(self, flight: Flight) -> None:
         self._held[flight.batch.source.file_id] = flight.lane
@@ -155,7 +155,7 @@ class KafkaOutput:
             lane.flights.remove(flight)
             lane.attempts = 0
             self.in_flight -= 1
-            self._trouble.over()
+            self._errors.recovered()
             self._deliveries.delivered(flight.batch, flight.rejected)
             if lane.idle and not lane.held:
                 del self._lanes[flight.batch.source.file_id]
@@ -200,7 +200,7 @@ class KafkaOutput:
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
-        self._trouble.say(error.code(), error.str())
+        self._errors.report(error.code(), error.str())
 
     def _replace_producer(self) -> None:
         """Purging makes every report come in as failed, so all lanes are held; they go on with the new producer."""

@@ -2,18 +2,17 @@
 
 poison      the broker will never take this record:   rejected where it was refused alone in its request
 fatal       the producer is beyond repair:            replaced, everything unacknowledged is sent again
-the rest    somebody can mend it, or time does:       held and retried for ever, said in words once a minute
+the rest    someone can mend it, or time does:       paused and retried until it works, logged once a minute
 """
 
 import logging
 
 from confluent_kafka import KafkaError
 
+from logs.throttle import Throttle
 from shipper.clock import Clock
 
 logger = logging.getLogger(__name__)
-
-LOG_EVERY = 60.0
 
 # Which limit of the topic a request exceeds. Both are on the whole request of a partition, as it is compressed.
 LIMITS = {
@@ -56,8 +55,8 @@ ADVICE = {
 }
 
 
-class Trouble:
-    """Says what keeps Kafka from taking events: at once when it is new, then once a minute, and when it is over.
+class ErrorReporter:
+    """Logs what keeps Kafka from taking events: at once when it is new, then once a minute, and when it is over.
 
     With one broker of several down, failures and deliveries alternate; that must not become a flood of lines.
     """
@@ -65,19 +64,19 @@ class Trouble:
     def __init__(self, hosts: str, topic: str, clock: Clock) -> None:
         self._where = f"topic {topic} at {hosts}"
         self._clock = clock
-        self._said_at: dict[int, float] = {}
+        self._throttles: dict[int, Throttle] = {}  # by code
         self._present: set[int] = set()
-        self._told = False
+        self._reported = False
 
-    def say(self, code: int, text: str) -> None:
+    def report(self, code: int, text: str) -> None:
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
-            return  # the library says so also of brokers that answer and refuse: the reason was said
+            return  # the library reports it also of brokers that answer and refuse: the reason was logged
         self._present.add(code)
         if self._is_due(code):
-            self._told = True
+            self._reported = True
             advice = ADVICE.get(code, "Kafka refuses for now")
             logger.warning(
-                "Kafka (%s): %s. Events are held and sent when it is mended; nothing is lost. (%s)",
+                "Kafka (%s): %s. Events are kept and sent when it works again; nothing is lost. (%s)",
                 self._where,
                 advice,
                 text,
@@ -92,16 +91,12 @@ class Trouble:
                 LIMITS[code],
             )
 
-    def over(self) -> None:
+    def recovered(self) -> None:
         """Something was delivered."""
         self._present.clear()
-        if self._told:
-            self._told = False
+        if self._reported:
+            self._reported = False
             logger.info("Kafka (%s): events are delivered again", self._where)
 
     def _is_due(self, code: int) -> bool:
-        now = self._clock.monotonic()
-        due = now - self._said_at.get(code, -LOG_EVERY) >= LOG_EVERY
-        if due:
-            self._said_at[code] = now
-        return due
+        return self._throttles.setdefault(code, Throttle(self._clock.monotonic)).is_due()

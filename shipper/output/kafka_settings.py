@@ -73,7 +73,7 @@ def new_client(kind: Callable[..., Any], made: dict[str, Any]) -> Any:
 
 
 def _log() -> logging.Logger:
-    """librdkafka's own lines: what matters of them is said in words by kafka_errors.Trouble."""
+    """librdkafka's own lines: what matters of them is said in words by kafka_errors.ErrorReporter."""
     log = logging.getLogger("librdkafka")
     log.setLevel(logging.CRITICAL)
     return log

@@ -10,6 +10,7 @@ import logging
 import orjson
 
 from config.shipper.ndjson import NdjsonConfig
+from logs.throttle import Throttle
 from shipper.clock import Clock
 from shipper.event import Doc, Messages
 from shipper.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
@@ -17,8 +18,6 @@ from shipper.reader.base import Reader
 from shipper.reader.json_members import JsonMembers
 
 logger = logging.getLogger(__name__)
-
-LOG_EVERY = 60.0  # seconds between two log lines about a file: one of another format has as many errors as lines
 
 
 class NdjsonReader:
@@ -30,9 +29,8 @@ class NdjsonReader:
         self._members = JsonMembers(config, shared, keep_null=keep_null)
         self._keep_null = keep_null
         self._path = shared.get("log", {}).get("file", {}).get("path", "")
-        self._clock = clock
-        self._told_at: float | None = None
-        self._untold = 0  # errors since then
+        # A file of another format has as many errors as lines.
+        self._throttle = Throttle(clock.monotonic)
 
     @property
     def pending_since(self) -> float | None:
@@ -92,20 +90,19 @@ class NdjsonReader:
             why = "it is no object"
         if self._config.add_error_key:
             add_error(doc, f"Error decoding JSON: {why}")
-        self._tell(messages.offsets[index], why)
+        self._warn(messages.offsets[index], why)
         return text, doc
 
-    def _tell(self, offset: int, why: str) -> None:
-        now = self._clock.monotonic()
-        if self._config.ignore_decoding_error:
+    def _warn(self, offset: int, why: str) -> None:
+        if self._config.ignore_decoding_error or not self._throttle.is_due():
             return
-        if self._told_at is not None and now - self._told_at < LOG_EVERY:
-            self._untold += 1
-            return
-        others = f", and so were {self._untold} others since the last report" if self._untold else ""
+        count = self._throttle.suppressed
+        others = f", and so were {count} others since the last report" if count else ""
         logger.warning(
-            "%s: the line at offset %d is no JSON object (%s); it is sent as the text that it is%s. Leave the file out "
+            "%s: the line at offset %d is not a JSON object (%s); it is sent as plain text%s. Leave the file out "
             "of inputs that decode JSON, or silence this by ignore_decoding_error: true (at most one a minute)",
-            self._path, offset, why, others,
-        )  # fmt: skip
-        self._told_at, self._untold = now, 0
+            self._path,
+            offset,
+            why,
+            others,
+        )

@@ -22,7 +22,7 @@ from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput
 from shipper.output.kafka import KafkaOutput, Producer
-from shipper.output.kafka_errors import Trouble
+from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
 from shipper.testing import MemoryKafka, MemoryOutput
 from tests.builders import Told, batch, encoder
@@ -85,7 +85,7 @@ def file(tmp_path: Path) -> Destination:
 def kafka_output(make: Callable[..., Producer], topic: str, told: Told) -> Output:
     clock = SystemClock()
     return KafkaOutput(
-        make, topic, encoder(), told, Trouble("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock
+        make, topic, encoder(), told, ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock
     )
 
 

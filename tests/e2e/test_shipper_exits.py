@@ -166,7 +166,7 @@ def test_credentials_that_the_broker_does_not_take_are_said_in_words_within_seco
     agent.append("held")
     agent.start("-E", "output.kafka.username=us", "-E", "output.kafka.password=wrong")
 
-    agent.await_log("Events are held and sent when it is mended; nothing is lost", timeout=10)
+    agent.await_log("Events are kept and sent when it works again; nothing is lost", timeout=10)
 
     assert topic.name in agent.log
     assert agent.stop() == 0

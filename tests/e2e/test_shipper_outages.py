@@ -61,7 +61,7 @@ def test_a_broker_that_is_stopped_for_20_s_costs_nothing_but_time(
             time.sleep(20)
         finally:
             kafka_broker.start()
-        assert "Events are held and sent when it is mended; nothing is lost" in agent.log
+        assert "Events are kept and sent when it works again; nothing is lost" in agent.log
 
     topic.expect(agent.path)
     agent.await_log("events are delivered again")

@@ -12,7 +12,7 @@ from shipper.backoff import Backoff
 from shipper.event import Batch, Rejection
 from shipper.metrics import Metrics
 from shipper.output.kafka import KafkaOutput
-from shipper.output.kafka_errors import Trouble
+from shipper.output.kafka_errors import ErrorReporter
 from shipper.testing import ManualClock, MemoryKafka, Sent
 from tests.builders import batch, encoder
 from tests.model.seeds import seeds
@@ -112,7 +112,7 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
     dice = random.Random(seed)
     clock, cluster = ManualClock(), Cluster(dice)
     pipeline = Pipeline(cluster.kafka)
-    trouble = Trouble("fake:9092", "logs", clock)
+    trouble = ErrorReporter("fake:9092", "logs", clock)
     backoff = Backoff(1.0, 8.0)
     output = KafkaOutput(cluster.kafka.connect, "logs", encoder(), pipeline, trouble, backoff, Metrics(), clock)
     positions: dict[str, int] = defaultdict(int)

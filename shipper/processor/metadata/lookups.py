@@ -8,12 +8,11 @@ from queue import SimpleQueue
 
 from config.shipper.processors.dns import DnsConfig
 from config.text.units import readable_duration
+from logs.throttle import Throttle
 from shipper.clock import Clock
 from shipper.processor.metadata.resolver import FAILURE, Answer
 
 logger = logging.getLogger(__name__)
-
-TOLD_EVERY = 60.0  # seconds between two warnings of the same kind
 
 
 class Lookup:
@@ -36,7 +35,7 @@ class Lookups:
     ) -> None:  # fmt: skip
         self.patience = config.timeout * servers
         self._servers = ", ".join(config.nameservers) or "/etc/resolv.conf"
-        self._told_at = float("-inf")
+        self._throttle = Throttle(clock.monotonic)
         self._success, self._failure = config.success_cache, config.failure_cache
         self._resolve = resolve
         self._start = start
@@ -62,7 +61,7 @@ class Lookups:
         while not self._news.empty():
             lookup, answer = self._news.get()
             if answer.silence:
-                self._tell(lookup, answer.silence)
+                self._warn(lookup, answer.silence)
             else:
                 self.heard_at = self._clock.monotonic()
             if lookup.answer is None:
@@ -71,17 +70,18 @@ class Lookups:
     def give_up(self, lookup: Lookup) -> None:
         """It takes too long. Remembered as a failure, or each event with this name would wait as long again."""
         if lookup.answer is None:
-            self._tell(lookup, f"none of them has answered anything for {readable_duration(self.patience)}")
+            self._warn(lookup, f"none of them has answered anything for {readable_duration(self.patience)}")
             self._settle(lookup, FAILURE)
 
-    def _tell(self, lookup: Lookup, why: str) -> None:
-        if self._clock.monotonic() - self._told_at >= TOLD_EVERY:
-            self._told_at = self._clock.monotonic()
+    def _warn(self, lookup: Lookup, why: str) -> None:
+        if self._throttle.is_due():
             logger.warning(
                 "dns: no answer for %r from the name servers (%s): %s. Events go on without it, with the tags of "
                 "tag_on_failure; see that the name servers can be reached",
-                lookup.name, self._servers, why,
-            )  # fmt: skip
+                lookup.name,
+                self._servers,
+                why,
+            )
 
     def _find_out(self, lookup: Lookup) -> None:
         if lookup.answer is None:  # else nobody waits for it any more

@@ -51,7 +51,6 @@ class Deletions:
         self._clock = clock
         self._due: list[tuple[float, int, _Doomed]] = []
         self._number = count()
-        self.removed = 0
 
     def closed(self, harvester: Harvester, why: str) -> None:
         """`why`: the option that closed it."""
@@ -94,7 +93,6 @@ class Deletions:
             )  # fmt: skip
             self._put(doomed, RETRY_AFTER)
             return
-        self.removed += 1
         logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
         if not _is_read(file, state):
             self._rescue(file.fd, state)

@@ -7,6 +7,7 @@ it was read to, and its rest is a message of its own: nothing is lost, and no fi
 import logging
 from collections.abc import Callable, Collection
 
+from logs.throttle import Throttle
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.reading.harvester import Harvester
@@ -14,7 +15,6 @@ from shipper.source.reading.harvester import Harvester
 logger = logging.getLogger(__name__)
 
 CHECKED_TIMES = 8  # while as many bytes are read as the bound has
-TOLD_EVERY = 60.0
 
 
 class PendingBytes:
@@ -23,9 +23,8 @@ class PendingBytes:
     def __init__(self, most: int, metrics: Metrics, clock: Clock) -> None:
         self._most = most
         self._metrics = metrics
-        self._clock = clock
         self._unchecked = 0
-        self._told_at = -TOLD_EVERY
+        self._throttle = Throttle(clock.monotonic)
 
     def grew(self, size: int, running: Callable[[], Collection[Harvester]]) -> list[Harvester]:
         """By at most as many bytes as were read just now. Those that are cut short now: their next read frees what they
@@ -53,12 +52,11 @@ class PendingBytes:
         return cut
 
     def _tell(self, harvester: Harvester, size: int) -> None:
-        if self._clock.monotonic() - self._told_at >= TOLD_EVERY:
-            self._told_at = self._clock.monotonic()
+        if self._throttle.is_due():
             logger.warning(
                 "%s (file id %s): a message without an end, from offset %d on, is ended after %d bytes and flagged, "
                 "and its rest is a message of its own: such messages of all files take more than "
-                "queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes (told once a minute; "
+                "queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes (logged once a minute; "
                 "messages_cut_short counts them)",
                 harvester.state.path, harvester.state.id, harvester.offset, size, self._most,
             )  # fmt: skip

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from logs.throttle import INTERVAL
 from shipper.errors import StartError
-from shipper.output.file import LOG_EVERY, LOOK_INTERVAL, RETRY_INTERVAL, FileOutput
+from shipper.output.file import LOOK_INTERVAL, RETRY_INTERVAL, FileOutput
 from shipper.testing import ManualClock
 from tests.builders import Told, batch, encoder
 
@@ -219,7 +220,7 @@ def test_a_file_that_another_agent_took_after_a_rotation_is_waited_for(
     assert (site.told.texts, site.output.in_flight) == (["one"], 1)
     assert f"cannot write to {site.path}: it is in use by process {os.getpid()}" in caplog.text
     other.close()
-    clock.advance(LOG_EVERY)
+    clock.advance(INTERVAL)
     site.deliver("three")
     assert texts(site.path) == ["two", "three"]
     assert site.told.texts == ["one", "two", "three"]

@@ -9,7 +9,7 @@ from shipper.backoff import Backoff
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.kafka import KafkaOutput
-from shipper.output.kafka_errors import Trouble
+from shipper.output.kafka_errors import ErrorReporter
 from shipper.testing import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 from tests.builders import Told, batch, encoder
 
@@ -38,9 +38,9 @@ class Desk:
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
-        trouble = Trouble("fake:9092", "logs", self.clock)
+        errors = ErrorReporter("fake:9092", "logs", self.clock)
         self.output = KafkaOutput(
-            self.kafka.connect, "logs", encoder(), self.told, trouble, Backoff(1, 60), self.metrics, self.clock
+            self.kafka.connect, "logs", encoder(), self.told, errors, Backoff(1, 60), self.metrics, self.clock
         )
 
     @property
@@ -284,7 +284,7 @@ def test_a_producer_is_not_replaced_before_its_last_report(desk: Desk, clock: Ma
     assert desk.output.in_flight == 0
 
 
-def test_trouble_that_belongs_to_no_record_is_told(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_that_belongs_to_no_record_is_told(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     desk.client.lose_connection()
     desk.poll()
     assert "no broker answers" in caplog.text

@@ -1,61 +1,61 @@
 import pytest
 from confluent_kafka import KafkaError
 
-from shipper.output.kafka_errors import ADVICE, POISON, PURGED, Trouble
+from shipper.output.kafka_errors import ADVICE, POISON, PURGED, ErrorReporter
 from shipper.testing import ManualClock
 
 DOWN = KafkaError._ALL_BROKERS_DOWN
 
 
 @pytest.fixture
-def trouble(clock: ManualClock) -> Trouble:
-    return Trouble("a:9092", "logs", clock)
+def errors(clock: ManualClock) -> ErrorReporter:
+    return ErrorReporter("a:9092", "logs", clock)
 
 
-def test_trouble_is_told_at_once_and_then_once_a_minute(
-    trouble: Trouble, clock: ManualClock, caplog: pytest.LogCaptureFixture
+def test_errors_is_told_at_once_and_then_once_a_minute(
+    errors: ErrorReporter, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(121):
-        trouble.say(DOWN, "3/3 brokers are down")
+        errors.report(DOWN, "3/3 brokers are down")
         clock.advance(1)
     assert len(caplog.records) == 3
     assert "a:9092" in caplog.text
     assert "no broker answers" in caplog.text
 
 
-def test_another_kind_of_trouble_is_told_at_once(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
-    trouble.say(DOWN, "down")
-    trouble.say(KafkaError._AUTHENTICATION, "wrong password")
+def test_another_kind_of_errors_is_told_at_once(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
+    errors.report(DOWN, "down")
+    errors.report(KafkaError._AUTHENTICATION, "wrong password")
     assert len(caplog.records) == 2
 
 
-def test_that_it_is_over_is_told_once(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
+def test_that_it_is_over_is_told_once(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    trouble.over()
+    errors.recovered()
     assert not caplog.records
-    trouble.say(DOWN, "down")
-    trouble.over()
-    trouble.over()
+    errors.report(DOWN, "down")
+    errors.recovered()
+    errors.recovered()
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
-def test_trouble_that_comes_and_goes_is_told_once_a_minute(
-    trouble: Trouble, clock: ManualClock, caplog: pytest.LogCaptureFixture
+def test_errors_that_comes_and_goes_is_told_once_a_minute(
+    errors: ErrorReporter, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     for _ in range(61):
-        trouble.say(DOWN, "down")
-        trouble.over()
+        errors.report(DOWN, "down")
+        errors.recovered()
         clock.advance(1)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "WARNING", "INFO"]
 
 
-def test_trouble_that_came_back_does_not_hide_behind_one_that_is_over(
-    trouble: Trouble, caplog: pytest.LogCaptureFixture
+def test_errors_that_came_back_does_not_hide_behind_one_that_is_over(
+    errors: ErrorReporter, caplog: pytest.LogCaptureFixture
 ) -> None:
-    trouble.say(KafkaError._AUTHENTICATION, "wrong password")
-    trouble.over()
-    trouble.say(DOWN, "down")
+    errors.report(KafkaError._AUTHENTICATION, "wrong password")
+    errors.recovered()
+    errors.report(DOWN, "down")
     assert len(caplog.records) == 2
 
 

@@ -8,10 +8,11 @@ import orjson
 import pytest
 
 from config.shipper.ndjson import NdjsonConfig
+from logs.throttle import INTERVAL
 from shipper.event import Batch, Doc, Messages
 from shipper.json_fields import DEEPEST
 from shipper.output.encode import Encoder
-from shipper.reader.ndjson import LOG_EVERY, NdjsonReader
+from shipper.reader.ndjson import NdjsonReader
 from shipper.testing import ManualClock
 from tests.builders import messages, nothing, source
 from tests.given_runs import GivenRuns
@@ -297,7 +298,7 @@ def test_a_file_of_another_format_is_told_once(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING):
         decode(['{"a": 1}', "x", "y", ""])
     (told,) = caplog.messages
-    assert told.startswith(f"/var/log/app.log: the line at offset 9 is no JSON object ({NOT_JSON})")
+    assert told.startswith(f"/var/log/app.log: the line at offset 9 is not a JSON object ({NOT_JSON})")
     assert "others" not in told
 
 
@@ -308,13 +309,13 @@ def test_lines_that_are_no_json_are_told_once_a_minute_with_how_many_they_were(
     runs = [messages(["x", "y"]), messages(["z"]), messages(['{"a": 1}', "later", "last"])]
     reader = NdjsonReader(GivenRuns(*runs), NdjsonConfig(), {}, clock, keep_null=False)
     reader.next()
-    clock.advance(LOG_EVERY - 1)
+    clock.advance(INTERVAL - 1)
     reader.next()
     assert len(caplog.messages) == 1
     clock.advance(1)
     reader.next()
     _, again = caplog.messages
-    assert "the line at offset 9 is no JSON object" in again
+    assert "the line at offset 9 is not a JSON object" in again
     assert "and so were 2 others since the last report" in again
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from shipper.event import Batch
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
-from shipper.testing import MemoryOutput
+from tests.fakes import MemoryOutput
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from demo.broker import Broker
 from demo.jars import broker_set
-from shipper.testing import ManualClock
 from spark_sink.platform.jvm import Garbage, jvm
 from spark_sink.platform.session import open_session
+from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER
 from tests.lab import Lab
 from tests.short_reads import LogOnDisk

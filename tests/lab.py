@@ -30,9 +30,9 @@ from shipper.metrics import Metrics
 from shipper.output.encode import Encoder
 from shipper.pipeline.publisher import Publisher
 from shipper.source.crawler import Crawler
-from shipper.testing import ManualClock
 from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
+from tests.fakes import ManualClock
 
 CHECK_INTERVAL = 10.0
 CLOSE_INACTIVE = 60.0

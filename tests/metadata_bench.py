@@ -9,8 +9,8 @@ from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
 from shipper.processor.base import Processor, Surroundings
 from shipper.processor.chain import Chain
-from shipper.testing import ManualClock
 from tests.builders import AGENT, encoder, messages, nothing, source
+from tests.fakes import ManualClock
 
 
 class MetadataBench:

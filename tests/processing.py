@@ -15,8 +15,8 @@ from shipper.json_fields import copied
 from shipper.metrics import Metrics
 from shipper.processor import chain
 from shipper.processor.base import Surroundings
-from shipper.testing import ManualClock
 from tests.builders import AGENT, encoder, messages, nothing, source
+from tests.fakes import ManualClock
 
 NOISE = ("@timestamp", "log", "input", "host", "agent", "ecs")
 

@@ -27,8 +27,8 @@ from shipper.source.lifecycle.open_files import Fleet
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
-from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
+from tests.fakes import ManualClock
 from tests.watches import Watches
 
 

@@ -199,10 +199,11 @@ def test_nothing_to_the_right_of_source_knows_the_registry(part: str) -> None:
     assert importing == []
 
 
-def test_what_is_shipped_for_tests_is_used_by_tests_only() -> None:
-    fakes = ("shipper.testing", "registry.testing")
-    found = [name_of(path) for path in modules(*PRODUCT) for module in imports(path) if module.startswith(fakes)]
-    assert found == []
+def test_the_product_has_no_fakes_and_imports_nothing_of_the_tests() -> None:
+    packages = [package for package in PRODUCT if package not in ("demo", "bench")]
+    fakes = [name_of(path) for path in modules(*packages) if re.match("(testing|fake|mock)", path.stem)]
+    importing = [name_of(path) for path in modules(*packages) for module in imports(path) if covers("tests", module)]
+    assert (fakes, importing) == ([], [])
 
 
 def test_a_file_can_be_read_in_one_go() -> None:

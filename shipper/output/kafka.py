@@ -26,7 +26,7 @@ Report = Callable[[KafkaError | None, Message], None]
 
 
 class Producer(Protocol):
-    """The part of confluent_kafka.Producer that is used; shipper/testing.py has another one."""
+    """The part of confluent_kafka.Producer that is used; tests/fakes.py has another one."""
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int: ...
 

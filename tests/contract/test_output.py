@@ -24,8 +24,8 @@ from shipper.output.file import FileOutput
 from shipper.output.kafka import KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
-from shipper.testing import MemoryKafka, MemoryOutput
 from tests.builders import Told, batch, encoder
+from tests.fakes import MemoryKafka, MemoryOutput
 
 PARTITIONS = 3
 LONG = 30.0  # seconds; what takes so long has failed

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from registry import DiskFiles, FileState, RegistryCorrupt, Store, read
-from registry.testing import Crash, CrashingFiles
+from tests.crashing_files import Crash, CrashingFiles
 
 HERE = Path("/registry")
 LOG = HERE / "log.ndjson"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from registry import DiskFiles, FileState, RegistryMisplaced, Store, read
-from registry.testing import CrashingFiles
+from tests.crashing_files import CrashingFiles
 
 A = FileState("a", "/logs/a", 1, 2, position=10)
 NOBODY = 65534

@@ -20,8 +20,8 @@ from shipper.reader.multiline import MultilineReader
 from shipper.reader.multiline_open import Limits
 from shipper.reader.multiline_rules import after
 from shipper.reader.select import NotEmptyReader
-from shipper.testing import ManualClock
 from tests.builders import input_config, multiline
+from tests.fakes import ManualClock
 from tests.model.naive_containers import flag, read_naively
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk

@@ -13,8 +13,8 @@ from shipper.event import Batch, Rejection
 from shipper.metrics import Metrics
 from shipper.output.kafka import KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
-from shipper.testing import ManualClock, MemoryKafka, Sent
 from tests.builders import batch, encoder
+from tests.fakes import ManualClock, MemoryKafka, Sent
 from tests.model.seeds import seeds
 
 REQUEST_BYTES = 4000

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.shipper.model import FileIdentityConfig
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.model.seeds import seeds
 from tests.reading_room import Room, finish, read_all
 

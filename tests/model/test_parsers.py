@@ -15,8 +15,8 @@ from shipper.event import Doc, Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import Reader
-from shipper.testing import ManualClock
 from tests.builders import input_config, multiline, source
+from tests.fakes import ManualClock
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 

@@ -10,8 +10,8 @@ from config.shipper.model import InputConfig, MultilineConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.reader import chain
 from shipper.reader.base import Reader
-from shipper.testing import ManualClock
 from tests.builders import input_config, multiline
+from tests.fakes import ManualClock
 from tests.model.naive_reader import Message, as_messages, read_naively
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk

@@ -19,8 +19,8 @@ from shipper.processor.base import Surroundings
 from shipper.processor.events import Events
 from shipper.processor.metadata.resolver import Answer
 from shipper.processor.waiting import Asking, WaitingChain
-from shipper.testing import ManualClock
 from tests.builders import AGENT, messages, source
+from tests.fakes import ManualClock
 from tests.model.seeds import seeds
 from tests.name_servers import FakeNames
 

@@ -18,8 +18,8 @@ from shipper.event import Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import Reader
-from shipper.testing import ManualClock
 from tests.builders import input_config, source
+from tests.fakes import ManualClock
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect
 from tests.model.seeds import seeds
 from tests.model.test_encodings import DAMAGE

@@ -11,7 +11,7 @@ import pytest
 from shipper.event import Messages
 from shipper.reader import line
 from shipper.source.reading.harvester import Harvester
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.model.seeds import seeds
 from tests.model.test_parsers import drain
 from tests.model.test_whole_chain import Case, random_case

@@ -17,7 +17,7 @@ from registry.errors import RegistryLocked
 from registry.files import DiskFiles, Files
 from registry.state import FileState
 from registry.store import Store
-from registry.testing import CrashingFiles
+from tests.crashing_files import CrashingFiles
 from tests.powers import without_powers
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ from registry.load import LOG
 from registry.registrar import Registrar
 from registry.state import FileState
 from registry.store import Store, read
-from registry.testing import CrashingFiles
+from tests.crashing_files import CrashingFiles
 
 HERE = Path("/registry")
 A = FileState("a", "/logs/a", 1, 2)

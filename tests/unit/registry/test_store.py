@@ -13,7 +13,7 @@ from registry import form
 from registry.errors import RegistryCorrupt, RegistryLocked, RegistryReplaced, RegistryTooNew
 from registry.state import FileState
 from registry.store import Store, read
-from registry.testing import Crash, CrashingFiles
+from tests.crashing_files import Crash, CrashingFiles
 
 HERE = Path("/registry")
 LOG = HERE / "log.ndjson"

@@ -14,8 +14,8 @@ from shipper.inputs import Inputs
 from shipper.metrics import Metrics
 from shipper.processor.base import Surroundings
 from shipper.source.reading.factory import Input
-from shipper.testing import ManualClock
 from tests.builders import AGENT, batch
+from tests.fakes import ManualClock
 
 
 class Forgets:

@@ -9,8 +9,8 @@ from config.shipper.model import ConsoleOutput, InputConfig, OutputConfig, Shipp
 from shipper.inputs import Inputs
 from shipper.reload import Reading, Reloader, difference
 from shipper.source.reading.factory import Input
-from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
+from tests.fakes import ManualClock
 
 
 def an_input(name: str) -> Input:

@@ -5,7 +5,7 @@ import pytest
 from shipper.metrics import Metrics
 from shipper.source.base import SourceStatus
 from shipper.summary import INTERVAL, Summary
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 
 STATUS = SourceStatus(
     files_open=2,

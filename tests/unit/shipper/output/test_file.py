@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from shipper.output.file import RETRY_INTERVAL, FileOutput
-from shipper.testing import ManualClock
 from tests.builders import Told, batch, encoder
+from tests.fakes import ManualClock
 
 
 class Disk:

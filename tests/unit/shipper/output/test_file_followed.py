@@ -13,8 +13,8 @@ import pytest
 from logs.throttle import INTERVAL
 from shipper.errors import StartError
 from shipper.output.file import LOOK_INTERVAL, RETRY_INTERVAL, FileOutput
-from shipper.testing import ManualClock
 from tests.builders import Told, batch, encoder
+from tests.fakes import ManualClock
 
 Moment = Callable[[], None]
 

@@ -10,8 +10,8 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.kafka import KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
-from shipper.testing import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 from tests.builders import Told, batch, encoder
+from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 
 DOWN = KafkaError._TRANSPORT
 

@@ -2,7 +2,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from shipper.output.kafka_errors import ADVICE, POISON, PURGED, ErrorReporter
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 
 DOWN = KafkaError._ALL_BROKERS_DOWN
 

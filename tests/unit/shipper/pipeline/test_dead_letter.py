@@ -8,8 +8,8 @@ import pytest
 from shipper.append_file import AppendFile
 from shipper.event import GONE, Rejection
 from shipper.pipeline.dead_letter import DeadLetter
-from shipper.testing import ManualClock
 from tests.builders import batch
+from tests.fakes import ManualClock
 
 
 def test_a_rejected_event_is_kept_with_its_place_and_the_reason(tmp_path: Path, clock: ManualClock) -> None:

@@ -9,8 +9,8 @@ from shipper.pipeline.acks import Ledger
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.publisher import RETRY_INTERVAL, Publisher
 from shipper.pipeline.queue import MemoryQueue
-from shipper.testing import ManualClock, MemoryOutput
 from tests.builders import batch, encoder
+from tests.fakes import ManualClock, MemoryOutput
 
 
 class Desk:

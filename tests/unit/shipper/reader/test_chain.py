@@ -7,8 +7,8 @@ from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
 from shipper.event import MULTILINE, TRUNCATED, Doc
 from shipper.metrics import Metrics
 from shipper.reader import chain
-from shipper.testing import ManualClock
 from tests.builders import input_config, multiline
+from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk
 
 

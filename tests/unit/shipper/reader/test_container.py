@@ -11,8 +11,8 @@ from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.container import WAITING_BYTES, ContainerReader
-from shipper.testing import ManualClock
 from tests.builders import input_config, messages
+from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk
 
 TIME = "2024-01-02T03:04:05.123456789Z"

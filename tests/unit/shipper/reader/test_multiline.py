@@ -12,7 +12,7 @@ from shipper.reader import multiline
 from shipper.reader.base import Reader
 from shipper.reader.line import LineReader
 from shipper.reader.multiline_open import Limits, Open
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk
 
 INDENTED = r"^\s"

@@ -13,8 +13,8 @@ from shipper.event import Batch, Doc, Messages
 from shipper.json_fields import DEEPEST
 from shipper.output.encode import Encoder
 from shipper.reader.ndjson import NdjsonReader
-from shipper.testing import ManualClock
 from tests.builders import messages, nothing, source
+from tests.fakes import ManualClock
 from tests.given_runs import GivenRuns
 
 FILE = {"path": "/var/log/app.log", "inode": "811", "device_id": "2049", "id": "f1"}

@@ -7,8 +7,8 @@ from config.shipper.parsers import SyslogConfig
 from shipper.event import Messages
 from shipper.reader import chain
 from shipper.reader.syslog import SyslogReader
-from shipper.testing import ManualClock
 from tests.builders import input_config, messages
+from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk
 from tests.unit.shipper.reader.test_limit import OneRun
 

@@ -10,8 +10,8 @@ from config.shipper.model import ParserConfig
 from registry.state import FileState
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
-from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
+from tests.fakes import ManualClock
 from tests.reading_room import Room
 
 OpenHarvester = Callable[..., Harvester]

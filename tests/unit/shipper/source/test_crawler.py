@@ -13,7 +13,6 @@ from config.shipper.model import InputConfig
 from registry.registrar import Registrar
 from registry.state import FileState
 from registry.store import Store
-from registry.testing import CrashingFiles
 from shipper.errors import Disproved, Truncated
 from shipper.metrics import Metrics
 from shipper.source.base import SourceContext
@@ -22,8 +21,9 @@ from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.content import Content
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
-from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
+from tests.crashing_files import CrashingFiles
+from tests.fakes import ManualClock
 from tests.reading_room import entry_of, read_all
 from tests.watches import Watches
 

@@ -16,7 +16,6 @@ import pytest
 from config.shipper.model import InputConfig, ParserConfig
 from registry.registrar import Registrar
 from registry.store import Store
-from registry.testing import CrashingFiles
 from shipper.clock import SystemClock
 from shipper.event import Batch
 from shipper.metrics import Metrics
@@ -25,6 +24,7 @@ from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.stdin import StdinSource, StreamWatcher, harvester_of
 from tests.builders import AGENT, multiline
+from tests.crashing_files import CrashingFiles
 
 ROOT = Path(__file__).parents[4]
 LONG = 20.0  # seconds; what takes so long has failed

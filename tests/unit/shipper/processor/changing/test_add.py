@@ -9,8 +9,8 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.processor.chain import Chain
 from shipper.processor.changing.add import AddLocale
-from shipper.testing import ManualClock
 from tests.builders import batch, messages, nothing, source
+from tests.fakes import ManualClock
 from tests.processing import chain_of, records
 
 

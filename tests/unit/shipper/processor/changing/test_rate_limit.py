@@ -1,6 +1,6 @@
 from shipper.event import Doc
 from shipper.metrics import Metrics
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.processing import batch_of, chain_of
 
 

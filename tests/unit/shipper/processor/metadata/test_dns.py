@@ -15,8 +15,8 @@ from shipper.processor.base import Processor, Surroundings
 from shipper.processor.events import Events
 from shipper.processor.metadata.resolver import Answer
 from shipper.processor.waiting import Asking, BatchPart, WaitingChain
-from shipper.testing import ManualClock
 from tests.builders import AGENT, batch
+from tests.fakes import ManualClock
 from tests.name_servers import FakeNames
 
 WEB, DB = Answer(("web.example",), 300.0), Answer(("db.example",), 10.0)

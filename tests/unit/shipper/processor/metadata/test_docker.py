@@ -12,7 +12,7 @@ from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
 from shipper.processor.metadata.docker import AddDockerMetadata
 from shipper.processor.metadata.runtime_files import RuntimeFiles, labelled
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.metadata_bench import MetadataBench
 
 ID = "ab" * 32

@@ -5,7 +5,7 @@ import pytest
 from shipper.clock import Clock
 from shipper.event import Doc
 from shipper.metrics import Metrics
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.processing import batch_of, chain_of, records
 
 LAYOUTS = "layouts: ['2006-01-02 15:04:05', UNIX]"

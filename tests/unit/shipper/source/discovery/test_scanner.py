@@ -13,7 +13,7 @@ import pytest
 
 from shipper.source.discovery.directory import TICK, Kind, kind_of
 from shipper.source.discovery.scanner import Found, Listing, Scanner, ScanOptions
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.powers import without_powers
 
 CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE, which ticks every few milliseconds

@@ -13,8 +13,8 @@ from shipper.source.discovery.scanner import FileKey, Found
 from shipper.source.discovery.survey import AFRESH_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from shipper.source.discovery.watch import Watcher
 from shipper.source.reading.factory import Input
-from shipper.testing import ManualClock
 from tests.builders import AGENT
+from tests.fakes import ManualClock
 from tests.watches import Watches
 
 

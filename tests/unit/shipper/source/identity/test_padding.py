@@ -6,7 +6,7 @@ import pytest
 
 from shipper.reader.log_file import READ_SIZE
 from shipper.source.identity.padding import SETTLED, Padding, content_size, end_of_content
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 
 
 class OnDisk:

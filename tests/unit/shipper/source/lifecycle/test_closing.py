@@ -14,8 +14,8 @@ from shipper.source.lifecycle.closing import SOON, Closer, why_close
 from shipper.source.lifecycle.plan import MOVED, RENAMED
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
-from shipper.testing import ManualClock
 from tests.builders import AGENT, multiline
+from tests.fakes import ManualClock
 from tests.reading_room import Room, acknowledge, finish, read_all
 
 MakeRoom = Callable[..., Room]

@@ -9,7 +9,7 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.metrics import Metrics
 from shipper.source.lifecycle.deletion import RETRY_AFTER, Deletions
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.powers import without_powers
 from tests.reading_room import Books, entry_of
 

@@ -4,7 +4,7 @@ import pytest
 
 from shipper.source.discovery.scanner import Found
 from shipper.source.lifecycle.ignoring import Ignoring
-from shipper.testing import ManualClock
+from tests.fakes import ManualClock
 from tests.reading_room import Room
 
 MakeRoom = Callable[..., Room]

@@ -6,8 +6,8 @@ from shipper.source.lifecycle.open_files import Closed
 from shipper.source.lifecycle.plan import Plan, plan
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
-from shipper.testing import ManualClock
 from tests.builders import AGENT, input_config
+from tests.fakes import ManualClock
 
 OpenHarvester = Callable[..., Harvester]
 SOURCE = Input(input_config(), AGENT, {}, 1000, ManualClock(), lambda state: None)

@@ -5,8 +5,8 @@ from registry.state import FileState
 from shipper.source.identity.fingerprint import digest
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.heat import HOT_GAP, QUIET_AFTER, QUIET_GAP
-from shipper.testing import ManualClock
 from tests.builders import multiline
+from tests.fakes import ManualClock
 
 OpenHarvester = Callable[..., Harvester]
 INDENTED = multiline(r"^\s")

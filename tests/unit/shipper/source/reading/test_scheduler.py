@@ -5,8 +5,8 @@ import pytest
 from registry.pending import Saved
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import HOT_INTERVAL, Scheduler
-from shipper.testing import ManualClock
 from tests.builders import batch, multiline
+from tests.fakes import ManualClock
 from tests.watches import Watches
 
 OpenHarvester = Callable[..., Harvester]

@@ -1,7 +1,7 @@
 """The other implementations: a clock, an output and a Kafka client that a test drives.
 
-They are small and real, and ship with the product, so that whoever builds on a part can test it as we do. MemoryOutput
-passes the contract tests of every output (tests/contract); KafkaOutput passes them on MemoryKafka.
+They are small and real. MemoryOutput passes the contract tests of every output (tests/contract); KafkaOutput passes
+them on MemoryKafka.
 """
 
 from __future__ import annotations

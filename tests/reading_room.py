@@ -14,17 +14,18 @@ from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Wanted
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.birth import born
-from shipper.source.identity.content import part_of
+from shipper.source.identity.content import content_for, part_of
 from shipper.source.identity.entries import Claim, Entries
 from shipper.source.identity.fingerprint import fingerprint, name_of_file, tail_hash
 from shipper.source.identity.opened_file import Opened
 from shipper.source.identity.prefix import Prefix
 from shipper.source.lifecycle.cleaning import Cleaning
 from shipper.source.lifecycle.open_files import Fleet
-from shipper.source.reading.factory import Input
+from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
 from tests.builders import AGENT, input_config
@@ -98,13 +99,20 @@ class Room:
         self.metrics = Metrics()
         self.found: dict[FileKey, Wanted] = {}
         config = replace(input_config(paths=(f"{folder}/*.log*",)), **options)
-        self.input = Input(config, AGENT, {}, 1000, clock, self.registrar.note)
+        self._inputs = [Input(config, AGENT, {}, 1000, clock, self.registrar.note)]
+        self.inputs = ActiveInputs(self._inputs)
+        (self.spec,) = self.inputs.specs.values()
         self.scheduler = Scheduler(self.watcher, clock)
-        self.entries = Entries(self.registrar, clock, self.metrics, {self.input.id: self.input})
-        self.cleaning = Cleaning(self.entries, self.registrar, clock, {self.input.id: self.input})
+        self.entries = Entries(self.registrar, clock, self.metrics, self.inputs.specs)
+        self.cleaning = Cleaning(self.entries, self.registrar, clock, self.inputs.specs)
         self.shut: list[Harvester] = []
         self.fleet = Fleet(self.entries, self.scheduler, self.watcher, self.metrics, self.found, self.shut.append)
         self._fds: list[tuple[int, FileKey]] = []
+
+    def add_input(self, added: Input) -> InputSpec:
+        self._inputs.append(added)
+        self.inputs.replace(self._inputs)
+        return added.spec
 
     def path(self, name: str) -> Path:
         return self.folder / name
@@ -116,25 +124,25 @@ class Room:
         with self.path(name).open("ab") as file:
             file.write(content)
 
-    def open(self, name: str, source: Input | None = None) -> Opened:
+    def open(self, name: str, spec: InputSpec | None = None) -> Opened:
         path = str(self.path(name))
-        source = source or self.input
+        spec = spec or self.spec
         found = Found.of(path, os.stat(path))
         fd = os.open(path, os.O_RDONLY)
         self._fds.append((fd, found.key))
-        content = source.content(fd)
-        known_by = name_of_file(source.config, found, partial(part_of, content), content.ends_before)
+        content = content_for(spec.config, fd)
+        known_by = name_of_file(spec.config, found, partial(part_of, content), content.ends_before)
         assert known_by is not None
-        return Opened(found, content, found.size, known_by, source, born(fd), os.fstat(fd).st_mtime_ns)
+        return Opened(found, content, found.size, known_by, spec, born(fd), os.fstat(fd).st_mtime_ns)
 
-    def read(self, name: str, content: bytes, *, source: Input | None = None, once: bool = False) -> Harvester:
+    def read(self, name: str, content: bytes, *, spec: InputSpec | None = None, once: bool = False) -> Harvester:
         """A new file that is read from its start."""
         self.write(name, content)
-        opened = self.open(name, source)
+        opened = self.open(name, spec)
         return self.start(opened, self.entries.make(opened), once=once)
 
     def start(self, opened: Opened, claim: Claim, *, once: bool = False) -> Harvester:
-        harvester = opened.source.open(opened.content, claim.state, once=once, was=claim.was)
+        harvester = self.inputs.open(opened, claim.state, once=once, was=claim.was)
         self.fleet.add(harvester)
         return harvester
 

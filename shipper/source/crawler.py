@@ -28,7 +28,7 @@ from shipper.source.lifecycle.renaming import end_renamed
 from shipper.source.lifecycle.starting import Launcher, Places
 from shipper.source.lifecycle.truncation import last_message
 from shipper.source.lifecycle.unwatched import wake_unwatched
-from shipper.source.reading.factory import Input
+from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.file_reading import FileReading, ReadError, ReadHooks
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
@@ -56,7 +56,8 @@ class Crawler:
     ) -> None:
         options = options or CrawlerOptions()
         once, registrar, clock, metrics = options.once, context.registrar, context.clock, context.metrics
-        self._inputs = {source.id: source for source in inputs}
+        self._inputs = ActiveInputs(inputs)
+        specs = self._inputs.specs
         # With `once`, a file is read to its end before the next one's turn: lines come in the order of their age.
         self._scheduler = scheduler = Scheduler(watcher, clock, one_by_one=once)
         self._watcher = watcher
@@ -64,27 +65,27 @@ class Crawler:
         self._metrics = metrics
         self._once = once
         self.problems = Problems()
-        self._survey = Survey(inputs, watcher, clock, self.problems, once=once)
-        self._entries = Entries(registrar, clock, metrics, self._inputs)
+        self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once)
+        self._entries = Entries(registrar, clock, metrics, specs)
         self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._shut)
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = FileReading(scheduler, registrar, pending, self.running, context.takes_more, hooks)
         self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.rewritten)
-        self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.running, once=once)
-        self._deletions = Deletions(registrar, clock, metrics, {each.id: each.config.delete for each in inputs})
-        limits = {each.id: each.config.harvester_limit for each in inputs}
+        self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.fleet.states, once=once)
+        self._deletions = Deletions(registrar, clock, metrics, {spec.id: spec.config.delete for spec in specs.values()})
+        limits = {spec.id: spec.config.harvester_limit for spec in specs.values()}
         self._places = Places(self.fleet, limits, options.most_open, self._copies.held)
-        rules = {each.id: each.config.close for each in inputs}
+        rules = {spec.id: spec.config.close for spec in specs.values()}
         self._closer = Closer(
             self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._deletions.closed, once=once
         )
         launcher = Launcher(
-            self.fleet, self._closer, self._reading.succession, Ignoring(clock, options.first_start), registrar,
-            scheduler, once=once,
+            self._inputs, self.fleet, self._closer, self._reading.succession, Ignoring(clock, options.first_start),
+            registrar, scheduler, once=once,
         )  # fmt: skip
         self._intake = Intake(
-            self._inputs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,
+            specs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,
             self.problems.of_read, once=once,
         )  # fmt: skip
         self._deletions.read_on = self._intake.take_removed
@@ -92,7 +93,7 @@ class Crawler:
             self._inputs, self._survey, self.fleet, scheduler, self._places, self._closer, self._deletions,
             self._copies, self.problems,
         )  # fmt: skip
-        self._cleaning = Cleaning(self._entries, registrar, clock, self._inputs)
+        self._cleaning = Cleaning(self._entries, registrar, clock, specs)
 
     @property
     def running(self) -> dict[FileKey, Harvester]:
@@ -189,10 +190,10 @@ class Crawler:
 
     def _is_another(self, harvester: Harvester) -> None:
         """It does not hold what was shipped of the file for which it was taken."""
-        source, unproven = self._inputs.get(harvester.source.input_id), harvester.unproven
+        spec, unproven = self._inputs.specs.get(harvester.source.input_id), harvester.unproven
         try:
             path, fd = harvester.state.path, harvester.fd
-            opened = self._opener.again(path, fd, source, unproven) if source is not None else None
+            opened = self._opener.again(path, fd, spec, unproven) if spec is not None else None
         except OSError as error:
             self._refused(harvester, error)
             return

@@ -219,7 +219,7 @@ def test_a_message_across_a_rotation_that_ends_by_time_leaves_the_rest_to_the_ne
     look_around(lab)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\n")
-    pass_time(lab, 3)
+    lab.until(lambda: messages(lab) == ["one\n +\n ++"], seconds=1)
     lab.append("a.log", " late\ntwo\n")
     pass_time(lab)
     assert messages(lab) == ["one\n +\n ++", " late", "two"]

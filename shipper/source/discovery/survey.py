@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from shipper.clock import Clock
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Found, Listing, Scanner
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
-from shipper.source.reading.factory import Input
 
 # A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
 # event asks for waits ten times as long as it took, and this at least.
@@ -19,22 +19,24 @@ SHORTEST_PAUSE = 0.02  # seconds
 AFRESH_EVERY = 300.0
 NEVER = float("inf")
 
-Wanted = tuple[Input, Found]
+Wanted = tuple[InputSpec, Found]
 
 
 class Survey:
     """Used by the reading thread only. `found` is what the inputs' paths name, by file; of several inputs that name
     one file the first has it."""
 
-    def __init__(self, inputs: list[Input], watcher: Watcher, clock: Clock, problems: Problems, *, once: bool) -> None:
+    def __init__(
+        self, inputs: Iterable[InputSpec], watcher: Watcher, clock: Clock, problems: Problems, *, once: bool
+    ) -> None:
         self.found: dict[FileKey, Wanted] = {}
         self._watcher = watcher
         self._clock = clock
         self._problems = problems
         self._once = once
-        self._due: dict[Input, float] = {}  # in the order of the configuration
-        self._scanners: dict[Input, Scanner] = {}
-        self._listings: dict[Input, Listing] = {}
+        self._due: dict[InputSpec, float] = {}  # in the order of the configuration
+        self._scanners: dict[InputSpec, Scanner] = {}
+        self._listings: dict[InputSpec, Listing] = {}
         self._is_changed = False
         self._listed: dict[FileKey, Wanted] = {}
         self._paused_until = 0.0
@@ -42,11 +44,12 @@ class Survey:
         self.was_afresh = False
         self.replace(inputs)
 
-    def replace(self, inputs: list[Input]) -> None:
+    def replace(self, inputs: Iterable[InputSpec]) -> None:
         """Scan for these from now on. What is known of those that stay is kept; `found` is as the next scan has it."""
-        self._due = {source: self._due.get(source, 0.0) for source in inputs}
-        self._scanners = {source: self._scanners.get(source) or source.scanner() for source in inputs}
-        self._listings = {source: self._listings[source] for source in inputs if source in self._listings}
+        specs = list(inputs)
+        self._due = {spec: self._due.get(spec, 0.0) for spec in specs}
+        self._scanners = {spec: self._scanners.get(spec) or spec.scanner() for spec in specs}
+        self._listings = {spec: self._listings[spec] for spec in specs if spec in self._listings}
         self._is_changed = True
 
     @property
@@ -64,7 +67,7 @@ class Survey:
         """Scan the inputs whose time has come; whether there were any. Raises nothing about files."""
         now = self._clock.monotonic()
         asked = (self._watcher.stale or self._watcher.overflowed) and now >= self._paused_until
-        due = [source for source, at in self._due.items() if asked or at <= now]
+        due = [spec for spec, at in self._due.items() if asked or at <= now]
         if not due:
             return False
         self.was_afresh = afresh = self._watcher.overflowed or now >= self._afresh_at
@@ -73,8 +76,8 @@ class Survey:
         if afresh:
             self._afresh_at = now + AFRESH_EVERY
             due = list(self._due)
-        for source in due:
-            self._due[source] = NEVER if self._once else now + source.check_interval
+        for spec in due:
+            self._due[spec] = NEVER if self._once else now + spec.check_interval
         self._scan(due, afresh=afresh)
         ended = self._clock.monotonic()
         self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
@@ -85,13 +88,13 @@ class Survey:
         self._watcher.stale = self.was_afresh = False
         self._scan(list(self._due), afresh=False)
 
-    def _scan(self, due: list[Input], *, afresh: bool) -> None:
+    def _scan(self, due: list[InputSpec], *, afresh: bool) -> None:
         changed, self._is_changed = self._is_changed, False
-        for source in due:
-            listing = self._scanners[source].scan(afresh=afresh)
-            changed = changed or listing is not self._listings.get(source)
-            self._listings[source] = listing
-            self._problems.of_scan(source.id, listing.problems)
+        for spec in due:
+            listing = self._scanners[spec].scan(afresh=afresh)
+            changed = changed or listing is not self._listings.get(spec)
+            self._listings[spec] = listing
+            self._problems.of_scan(spec.id, listing.problems)
         if not self._once:
             self._watch_directories()
         if changed:
@@ -99,9 +102,9 @@ class Survey:
 
     def _merge(self) -> None:
         listed: dict[FileKey, Wanted] = {}
-        for source in self._due:
-            for key, found in self._listings[source].files.items():
-                listed.setdefault(key, (source, found))
+        for spec in self._due:
+            for key, found in self._listings[spec].files.items():
+                listed.setdefault(key, (spec, found))
         # What a scan did not look at again may be older than what `look_again` saw since.
         kept = {key: self.found[key] for key in listed if self._listed.get(key) == listed[key] and key in self.found}
         self._listed = listed
@@ -120,14 +123,14 @@ class Survey:
         for key in keys:
             if key not in self.found:
                 continue
-            source, found = self.found[key]
+            spec, found = self.found[key]
             try:
                 status = os.stat(found.path)
             except OSError:
                 self._watcher.stale = True
                 continue
             if (status.st_dev, status.st_ino) == key:
-                self.found[key] = source, Found.of(found.path, status)
+                self.found[key] = spec, Found.of(found.path, status)
             else:
                 self._watcher.stale = True
 

@@ -3,6 +3,8 @@
 import os
 from typing import Protocol
 
+from config.shipper.model import InputConfig
+from config.text.encodings import padding_unit
 from registry.state import FileState
 from shipper.errors import Truncated
 from shipper.reader.base import RawFile
@@ -202,6 +204,11 @@ def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Cont
         return Zipped(fd)
     is_measured = unit > 0 and content_size(fd, unit) is not None
     return Plain(fd, unit if is_measured else 0)
+
+
+def content_for(config: InputConfig, fd: int, path: str = "") -> Content:
+    """Return what an open file of an input holds. Raises OSError."""
+    return content_of(fd, config.compression, path, padding_unit(config.encoding, config.line_terminator))
 
 
 def _may_become_gzip(fd: int, path: str) -> bool:

@@ -10,12 +10,12 @@ from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.doubts import INODE_USED_AGAIN, NOT_THERE, OF_NO_INPUT, REWRITTEN, STOPPED, Doubts
 from shipper.source.identity.fingerprint import Name, name_of_entry
 from shipper.source.identity.opened_file import Opened
 from shipper.source.identity.prefix import Prefix
 from shipper.source.identity.unclaimed import Orphans
-from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Claim:
 class Entries:
     """The entries of files that are not open now. Used by the reading thread only."""
 
-    def __init__(self, registrar: Registrar, clock: Clock, metrics: Metrics, inputs: Mapping[str, Input]) -> None:
+    def __init__(self, registrar: Registrar, clock: Clock, metrics: Metrics, inputs: Mapping[str, InputSpec]) -> None:
         """`inputs` by id, for what each says about cleaning."""
         self._registrar = registrar
         self._clock = clock
@@ -65,8 +65,8 @@ class Entries:
 
     def ended(self, state: FileState, why: str) -> FileState:
         """The state of a file whose life is over, or that is not under the paths any more; noted."""
-        source = self._inputs.get(state.input)
-        stays = source is not None and not source.config.clean_removed and why != TRUNCATED
+        spec = self._inputs.get(state.input)
+        stays = spec is not None and not spec.config.clean_removed and why != TRUNCATED
         ttl = -1.0 if stays else KEPT_FOR
         state = replace(state, ended=why, ttl=ttl, updated=self._clock.time())
         self._registrar.note(state)
@@ -166,7 +166,7 @@ class Entries:
         state = FileState(
             id=uuid.uuid4().hex, path=found.path, device=found.key[0], inode=found.key[1],
             size_seen=0 if content.compressed else opened.size, fingerprint=content.fingerprint(),
-            updated=self._clock.time(), input=opened.source.id,
+            updated=self._clock.time(), input=opened.spec.id,
             key=opened.name if isinstance(opened.name, str) else "", birth=opened.birth, modified=opened.modified,
         )  # fmt: skip
         if shipped is not None:
@@ -175,7 +175,7 @@ class Entries:
         logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, opened.size)
         return Claim(state)
 
-    def renamed(self, found: Mapping[FileKey, tuple[Input, Found]]) -> list[FileState]:
+    def renamed(self, found: Mapping[FileKey, tuple[InputSpec, Found]]) -> list[FileState]:
         """Those of files that are not open and have another path now."""
         return [
             state
@@ -222,7 +222,7 @@ class Entries:
         found = opened.found
         size = known.size_seen if opened.content.compressed else opened.size
         self.claimed[found.key] = taken = replace(
-            known, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size, input=opened.source.id,
+            known, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size, input=opened.spec.id,
             ended=None, ttl=-1.0, birth=opened.birth, modified=opened.modified,
         )  # fmt: skip
         return taken
@@ -238,7 +238,7 @@ class Entries:
 
 def _is_trusted(opened: Opened) -> bool:
     """Where file_identity names something else than device and inode with their bytes, that alone decides."""
-    return opened.source.config.file_identity.name != "default"
+    return opened.spec.config.file_identity.name != "default"
 
 
 def _may_be_named_again(state: FileState) -> bool:

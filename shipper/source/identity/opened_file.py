@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content, Plain
 from shipper.source.identity.fingerprint import Name
-from shipper.source.reading.factory import Input
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Opened:
     content: Content
     size: int
     name: Name
-    source: Input
+    spec: InputSpec
     birth: int = 0
     modified: int = 0
 

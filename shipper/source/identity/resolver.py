@@ -13,16 +13,15 @@ from functools import partial
 from registry.state import FileState
 from shipper.reader.gzip_file import is_gzip
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Wanted
 from shipper.source.identity.birth import born
-from shipper.source.identity.content import part_of
+from shipper.source.identity.content import content_for, part_of
 from shipper.source.identity.copy_detector import Copies, FilesAt
 from shipper.source.identity.entries import Claim, Entries
 from shipper.source.identity.fingerprint import name_of_file
 from shipper.source.identity.opened_file import Opened
 from shipper.source.identity.rotated_names import possible_originals
-from shipper.source.reading.factory import Input
-from shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 
@@ -31,16 +30,16 @@ Step = Callable[[Opened], Claim | None]
 
 class Opener:
     """Used by the reading thread only. `tell` takes what is wrong with a path, in words, or None when it is well;
-    `running` are the open files."""
+    `open_states` gives those of the open files."""
 
     def __init__(
         self, entries: Entries, copies: Copies, tell: Callable[[str, str | None], None],
-        running: Mapping[FileKey, Harvester], *, once: bool = False,
+        open_states: Callable[[], Iterable[FileState]], *, once: bool = False,
     ) -> None:  # fmt: skip
         self._entries = entries
         self._copies = copies
         self._tell = tell
-        self._running = running
+        self._open_states = open_states
         self._once = once
         self._told_of_twins: set[FileKey] = set()
         self._told_of_gzip: set[FileKey] = set()
@@ -53,10 +52,10 @@ class Opener:
 
     def open(self, wanted: Iterable[Wanted]) -> list[Opened]:
         """Those that could be opened and are still the files that were found."""
-        opened = [each for source, found in wanted if (each := self._open(source, found)) is not None]
+        opened = [each for spec, found in wanted if (each := self._open(spec, found)) is not None]
         if not any(_is_by_fingerprint(each) for each in opened):
             return opened
-        first = {harvester.state.key: harvester.state.path for harvester in self._running.values()}
+        first = {state.key: state.path for state in self._open_states()}
         return [each for each in opened if not _is_by_fingerprint(each) or self._is_first(each, first)]
 
     def _is_first(self, opened: Opened, first: dict[str, str]) -> bool:
@@ -80,17 +79,17 @@ class Opener:
         if not unknown:
             return
         together = {each.found.key for each in opened}
-        by_path = {file.path: (source, file) for source, file in found.values()}
+        by_path = {file.path: (spec, file) for spec, file in found.values()}
         for path in dict.fromkeys(original for each in unknown for original in possible_originals(each)):
             if path in by_path and by_path[path][1].key not in together:
                 self._check(*by_path[path])
 
-    def again(self, path: str, open_fd: int, source: Input, was: FileState | None = None) -> Opened:
+    def again(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> Opened:
         """A file that is open, by a descriptor of its own. `was`: the entry for which it was taken. Raises OSError."""
         fd = os.dup(open_fd)
         found = Found.of(path, os.fstat(fd))
         try:
-            opened = self._look_into(source, found, fd)
+            opened = self._look_into(spec, found, fd)
             assert opened is not None  # it is what it was
         except OSError:
             os.close(fd)
@@ -99,8 +98,8 @@ class Opener:
             self.reborn.add(opened.key)  # else it may be a copy of another one yet
         return opened
 
-    def _check(self, source: Input, found: Found) -> None:
-        opened = self._open(source, found)
+    def _check(self, spec: InputSpec, found: Found) -> None:
+        opened = self._open(spec, found)
         if opened is not None:
             with suppress(OSError):  # whoever opens it in its turn will be told
                 self._entries.check(opened)
@@ -164,7 +163,7 @@ class Opener:
         del left[opened.found.key]
         return None
 
-    def _open(self, source: Input, found: Found) -> Opened | None:
+    def _open(self, spec: InputSpec, found: Found) -> Opened | None:
         try:
             fd = os.open(found.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
@@ -173,7 +172,7 @@ class Opener:
             self._tell(found.path, f"cannot be opened: {error.strerror}")
             return None
         try:
-            opened = self._look_into(source, found, fd)
+            opened = self._look_into(spec, found, fd)
         except OSError as error:
             self._tell(found.path, f"cannot be read: {error.strerror}")
             opened = None
@@ -183,24 +182,24 @@ class Opener:
             self._tell(found.path, None)
         return opened
 
-    def _look_into(self, source: Input, found: Found, fd: int) -> Opened | None:
+    def _look_into(self, spec: InputSpec, found: Found, fd: int) -> Opened | None:
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) != found.key:
             return None  # another file took the path since it was listed
-        content = source.content(fd, found.path)
-        name = name_of_file(source.config, found, partial(part_of, content), content.ends_before)
+        content = content_for(spec.config, fd, found.path)
+        name = name_of_file(spec.config, found, partial(part_of, content), content.ends_before)
         if name is None:
             if status.st_size:  # a file that is empty misses nothing
-                self._tell_of_short(source, found)
+                self._tell_of_short(spec, found)
             return None
-        if source.config.compression == "none" and is_gzip(fd):
+        if spec.config.compression == "none" and is_gzip(fd):
             self._tell_of_gzip(found)
         return Opened(
-            Found.of(found.path, status), content, content.size, name, source, born(fd), status.st_mtime_ns,
+            Found.of(found.path, status), content, content.size, name, spec, born(fd), status.st_mtime_ns,
         )  # fmt: skip
 
-    def _tell_of_short(self, source: Input, found: Found) -> None:
-        identity = source.config.file_identity
+    def _tell_of_short(self, spec: InputSpec, found: Found) -> None:
+        identity = spec.config.file_identity
         self._tell(
             found.path,
             f"waits until it has {identity.offset + identity.length} bytes, which file_identity.fingerprint needs; "
@@ -218,7 +217,7 @@ class Opener:
 
 
 def _is_by_fingerprint(opened: Opened) -> bool:
-    return opened.source.config.file_identity.name == "fingerprint"
+    return opened.spec.config.file_identity.name == "fingerprint"
 
 
 def _comes_last(opened: Opened) -> tuple[bool, int]:

@@ -18,9 +18,9 @@ from dataclasses import replace
 from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.clock import Clock
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.entries import Entries
 from shipper.source.identity.fingerprint import name_of_entry
-from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,12 @@ class Cleaning:
     """Used by the reading thread only. `inputs` by id."""
 
     def __init__(
-        self, entries: Entries, registrar: Registrar, clock: Clock, inputs: Mapping[str, Input], most: int = MOST_KEPT
+        self,
+        entries: Entries,
+        registrar: Registrar,
+        clock: Clock,
+        inputs: Mapping[str, InputSpec],
+        most: int = MOST_KEPT,
     ) -> None:
         self._entries = entries
         self._registrar = registrar
@@ -117,5 +122,5 @@ class Cleaning:
         self._registrar.remove(state.id)
 
     def _inactive_after(self, state: FileState) -> float:
-        source = self._inputs.get(state.input)
-        return max(source.config.clean_inactive, 0.0) if source is not None else 0.0
+        spec = self._inputs.get(state.input)
+        return max(spec.config.clean_inactive, 0.0) if spec is not None else 0.0

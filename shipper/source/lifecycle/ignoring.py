@@ -2,7 +2,7 @@
 
 from shipper.clock import Clock
 from shipper.source.discovery.scanner import Found
-from shipper.source.reading.factory import Input
+from shipper.source.discovery.spec import InputSpec
 
 TICK = 0.02  # file systems keep time in ticks of up to 10 ms: what is written just after the start can look older
 
@@ -14,9 +14,9 @@ class Ignoring:
         self._clock = clock
         self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
 
-    def skips(self, source: Input, found: Found) -> bool:
+    def skips(self, spec: InputSpec, found: Found) -> bool:
         """Whether what the file holds now is not to be read; what is added to it later is."""
-        config = source.config
+        config = spec.config
         if 0 < config.ignore_older < self._clock.time() - found.modified:
             return True
         return config.ignore_inactive != "" and found.modified + TICK < self._since[config.ignore_inactive]

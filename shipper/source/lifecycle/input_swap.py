@@ -10,18 +10,19 @@ was, to its end, and closed by what closes files.
 """
 
 import os
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Survey
 from shipper.source.identity.copy_detector import Copies
 from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.deletion import Deletions
 from shipper.source.lifecycle.open_files import Fleet
 from shipper.source.lifecycle.starting import Places
-from shipper.source.reading.factory import Input
+from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
 
@@ -30,7 +31,7 @@ class Exchange:
     """Used by the reading thread only. `inputs` by id, those that are read now; it is kept up to date here."""
 
     def __init__(
-        self, inputs: MutableMapping[str, Input], survey: Survey, fleet: Fleet, scheduler: Scheduler, places: Places,
+        self, inputs: ActiveInputs, survey: Survey, fleet: Fleet, scheduler: Scheduler, places: Places,
         closer: Closer, deletions: Deletions, copies: Copies, problems: Problems,
     ) -> None:  # fmt: skip
         self._inputs = inputs
@@ -52,13 +53,11 @@ class Exchange:
     def replace(self, inputs: list[Input]) -> None:
         """These are to be read from now on; the very objects that are read already stay as they are. Looks through
         the paths at once: what can be found again can be put down."""
-        stays = set(inputs)
-        gone = {each.id for each in self._inputs.values() if each not in stays}
-        self._inputs.clear()
-        self._inputs.update({each.id: each for each in inputs})
-        self._take_rules(inputs)
-        self._problems.forget_scans(gone - self._inputs.keys())
-        self._survey.replace(inputs)
+        gone = self._inputs.replace(inputs)
+        specs = self._inputs.specs
+        self._take_rules(specs.values())
+        self._problems.forget_scans(gone - specs.keys())
+        self._survey.replace(specs.values())
         self._survey.make_haste()
         self._hand_over_suspects(gone)
         for harvester in self._fleet.running.values():
@@ -94,7 +93,7 @@ class Exchange:
             if harvester not in joined and not self._scheduler.holds(harvester):
                 self._fleet.put_down(harvester, until_news=False)
 
-    def _take_rules(self, inputs: Iterable[Input]) -> None:
+    def _take_rules(self, inputs: Iterable[InputSpec]) -> None:
         """Those of inputs that went stay: files without a name may still be read by them."""
         self._places.limits |= {each.id: each.config.harvester_limit for each in inputs}
         self._places.clear()
@@ -104,13 +103,13 @@ class Exchange:
     def _hand_over_suspects(self, gone: set[str]) -> None:
         """What is held as a copy perhaps is open, and belongs to an input that is not read any more."""
         for key, suspect in list(self._copies.held.items()):
-            if suspect.opened.source.id in gone:
-                heir, _ = self._survey.found.get(key, (self._inputs.get(suspect.opened.source.id), None))
+            if suspect.opened.spec.id in gone:
+                heir, _ = self._survey.found.get(key, (self._inputs.specs.get(suspect.opened.spec.id), None))
                 if heir is None:
                     self._copies.drop(key)
                     os.close(suspect.opened.content.fd)
                 else:
-                    suspect.opened = replace(suspect.opened, source=heir)
+                    suspect.opened = replace(suspect.opened, spec=heir)
 
     def _is_nameless(self, harvester: Harvester) -> bool:
         """Whether it is under no path any more under which it could be opened again. One that is where it was, and

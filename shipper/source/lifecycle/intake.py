@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from registry.state import FileState
 from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Survey, Wanted
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.copy_detector import Copies, FilesAt
@@ -12,14 +13,13 @@ from shipper.source.identity.entries import Entries
 from shipper.source.identity.opened_file import Opened
 from shipper.source.identity.resolver import Opener
 from shipper.source.lifecycle.starting import Launcher, Places
-from shipper.source.reading.factory import Input
 
 
 class Intake:
     """Used by the reading thread only. `inputs` by id; `tell` takes what is wrong with a path that was opened."""
 
     def __init__(
-        self, inputs: Mapping[str, Input], survey: Survey, entries: Entries, copies: Copies, opener: Opener,
+        self, inputs: Mapping[str, InputSpec], survey: Survey, entries: Entries, copies: Copies, opener: Opener,
         places: Places, launcher: Launcher, watcher: Watcher, tell: Callable[[str, str], None], *,
         once: bool,
     ) -> None:  # fmt: skip
@@ -56,10 +56,10 @@ class Intake:
     def take_removed(self, fd: int, state: FileState) -> bool:
         """What a file that has no name any more holds beyond its state. False where no input asks for it. Raises
         OSError."""
-        source = self._inputs.get(state.input)
-        if source is not None:
-            self._take([self._opener.again(state.path, fd, source)])
-        return source is not None
+        spec = self._inputs.get(state.input)
+        if spec is not None:
+            self._take([self._opener.again(state.path, fd, spec)])
+        return spec is not None
 
     def _take(self, opened: list[Opened]) -> None:
         if opened:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from registry.state import REMOVED, FileState
 from shipper.metrics import Metrics
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.entries import Entries
 from shipper.source.identity.opened_file import Opened
-from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
 
@@ -36,7 +36,7 @@ class Fleet:
 
     def __init__(
         self, entries: Entries, scheduler: Scheduler, watcher: Watcher, metrics: Metrics,
-        found: Mapping[FileKey, tuple[Input, Found]], on_shut: Callable[[Harvester], None],
+        found: Mapping[FileKey, tuple[InputSpec, Found]], on_shut: Callable[[Harvester], None],
     ) -> None:  # fmt: skip
         """`found`: what the survey has of each file; `on_shut` is told of each file that is not read any more."""
         self.running: dict[FileKey, Harvester] = {}
@@ -159,6 +159,10 @@ class Fleet:
     @property
     def draining_keys(self) -> set[FileKey]:
         return {harvester.key for harvester in self.draining.values()}
+
+    def states(self) -> list[FileState]:
+        """Return those of the open files."""
+        return [harvester.state for harvester in self.running.values()]
 
     def state_of(self, key: FileKey) -> FileState | None:
         running = self.running.get(key)

@@ -30,12 +30,12 @@ def plan(
     """`closed`: files that were closed, opened again when their size or time of change differs. `held` ones wait."""
     to_open = []
     renamed = []
-    for key, (source, file) in found.items():
+    for key, (spec, file) in found.items():
         if key in running:
             if running[key].state.path != file.path:
                 renamed.append((running[key], file))
         elif key not in closed or closed[key].has_news(file):
-            to_open.append((source, file))
+            to_open.append((spec, file))
     waiting = set(held)
     to_open = [wanted for wanted in to_open if wanted[1].key not in waiting]
     to_open.sort(key=lambda wanted: wanted[1].modified)

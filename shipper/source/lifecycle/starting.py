@@ -19,6 +19,7 @@ from shipper.source.identity.proving import must_be_proven
 from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.ignoring import Ignoring
 from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.reading.factory import ActiveInputs
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
 from shipper.source.reading.succession import Succession
@@ -46,8 +47,8 @@ class Places:
 
     def admit(self, wanted: Iterable[Wanted]) -> list[Wanted]:
         """Those of the waiting and of these that may be opened now."""
-        for source, found in wanted:
-            self._waiting[source.id][found.key] = source, found
+        for spec, found in wanted:
+            self._waiting[spec.id][found.key] = spec, found
         admitted: list[Wanted] = []
         free = self._most - len(self._fleet.running) - len(self._held)
         for input_id, files in self._waiting.items():
@@ -76,9 +77,10 @@ class Launcher:
     """Used by the reading thread only."""
 
     def __init__(
-        self, fleet: Fleet, closer: Closer, succession: Succession, ignoring: Ignoring, registrar: Registrar,
-        scheduler: Scheduler, *, once: bool,
+        self, inputs: ActiveInputs, fleet: Fleet, closer: Closer, succession: Succession, ignoring: Ignoring,
+        registrar: Registrar, scheduler: Scheduler, *, once: bool,
     ) -> None:  # fmt: skip
+        self._inputs = inputs
         self._fleet = fleet
         self._closer = closer
         self._succession = succession
@@ -99,7 +101,7 @@ class Launcher:
         refused: list[Refused] = []
         for opened, claim in claims:
             try:
-                harvester = self._start(opened, claim, first=opened.source.id in fresh_inputs)
+                harvester = self._start(opened, claim, first=opened.spec.id in fresh_inputs)
             except OSError as error:
                 refused.append((opened, claim, error))
                 continue
@@ -122,13 +124,13 @@ class Launcher:
     def _start(self, opened: Opened, claim: Claim, *, first: bool) -> Harvester | None:
         """None where there is nothing to read now. Raises OSError."""
         state = claim.state
-        skipped = self._ignoring.skips(opened.source, opened.found)
-        if claim.is_new and (skipped or (first and opened.source.config.tail_files)):
+        skipped = self._ignoring.skips(opened.spec, opened.found)
+        if claim.is_new and (skipped or (first and opened.spec.config.tail_files)):
             state = _at_its_end(opened, state)
         # One that is to be deleted is closed first, by what closes files.
         was = claim.was
         proven = was is None or not was.proof or not must_be_proven(opened.content, was)
-        rests = proven and _is_read(opened, state) and not opened.source.config.delete.enabled
+        rests = proven and _is_read(opened, state) and not opened.spec.config.delete.enabled
         if not self._once and skipped and not proven and was is not None:
             self._fleet.leave(opened, was)
             return None
@@ -139,7 +141,7 @@ class Launcher:
         if self._once and opened.size > state.position and not opened.content.compressed:
             # What is unterminated there is sent as it is; a second reading must end a message at the same place.
             state = replace(state, cuts=(*state.cuts, opened.size))
-        harvester = opened.source.open(opened.content, state, once=self._once, was=was)
+        harvester = self._inputs.open(opened, state, once=self._once, was=was)
         self._fleet.add(harvester)
         self._closer.opened(harvester)
         if not self._once:  # a copy may have been deleted while it was held: no event and no survey tells of that again

@@ -1,13 +1,14 @@
-"""One configured input: its paths, and how a file of it is opened."""
+"""The configured inputs that are read, and how a file of one becomes a harvester."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 
 from config.shipper.model import InputConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.parsers import ContainerConfig
-from config.text.encodings import encoded_terminator, padding_unit
+from config.text.encodings import encoded_terminator
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.event import Constants, Doc, Process, Source
@@ -15,8 +16,9 @@ from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import RawFile, Reader
 from shipper.record import Agent, file_member, members
-from shipper.source.discovery.scanner import Scanner, ScanOptions
-from shipper.source.identity.content import Content, content_of
+from shipper.source.discovery.spec import InputSpec
+from shipper.source.identity.content import Content
+from shipper.source.identity.opened_file import Opened
 from shipper.source.reading.file_reader import ReadPolicy
 from shipper.source.reading.harvester import Harvester
 
@@ -35,30 +37,14 @@ class Input:
     note: Callable[[FileState], None]
     process: Process | None = None
     metrics: Metrics = field(default_factory=Metrics)
+    spec: InputSpec = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spec", InputSpec(self.config))
 
     @property
     def id(self) -> str:
         return self.config.id
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        return self.config.paths
-
-    @property
-    def check_interval(self) -> float:
-        return self.config.prospector.scanner.check_interval
-
-    def scanner(self) -> Scanner:
-        options = self.config.prospector.scanner
-        return Scanner(
-            self.paths,
-            ScanOptions(options.exclude_files, options.include_files, options.symlinks, options.recursive_glob),
-        )
-
-    def content(self, fd: int, path: str = "") -> Content:
-        """What an open file holds. Raises OSError."""
-        unit = padding_unit(self.config.encoding, self.config.line_terminator)
-        return content_of(fd, self.config.compression, path, unit)
 
     def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
         """A harvester that goes on at the state's position; with `once` it ends at the state's size. `was`: the entry
@@ -88,3 +74,26 @@ class Input:
 
     def _readers(self, file: RawFile, shared: Doc) -> Reader:
         return chain.build(self.config, file, self.max_bytes, self.clock, shared, self.metrics)
+
+
+class ActiveInputs:
+    """The inputs that are read now; this is the one place where they are replaced. `specs` is a view of them, by id, in
+    the order of the configuration."""
+
+    def __init__(self, inputs: Iterable[Input]) -> None:
+        self._inputs = {each.id: each for each in inputs}
+        self._specs = {each.id: each.spec for each in inputs}
+        self.specs: Mapping[str, InputSpec] = MappingProxyType(self._specs)
+
+    def replace(self, inputs: list[Input]) -> set[str]:
+        """Return the ids of those that are not read any more as they were."""
+        stay = set(inputs)
+        replaced = {input_id for input_id, each in self._inputs.items() if each not in stay}
+        self._inputs = {each.id: each for each in inputs}
+        self._specs.clear()
+        self._specs.update({each.id: each.spec for each in inputs})
+        return replaced
+
+    def open(self, opened: Opened, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
+        """Return the harvester of a file, as its input says. Raises OSError."""
+        return self._inputs[opened.spec.id].open(opened.content, state, once=once, was=was)

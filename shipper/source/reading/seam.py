@@ -6,25 +6,37 @@ one file, up to the end of that message and no further. Offsets count on beyond 
 is the first file's; the successor is read by its own readers from where the message ended.
 """
 
-from __future__ import annotations
-
 import os
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
+from registry.state import FileState
 from shipper.errors import Truncated
 from shipper.event import Messages
 from shipper.reader.knots import first_place
 from shipper.reader.log_file import LogFile
+from shipper.source.identity.content import Content
 
-if TYPE_CHECKING:
-    from shipper.source.reading.harvester import Harvester
+
+class Successor(Protocol):
+    """The file in which the message continues."""
+
+    content: Content
+    state: FileState
+    is_open: bool
+
+    @property
+    def fd(self) -> int: ...
+
+    def skip(self, length: int, data: bytes) -> Callable[[], None]:
+        """Take the first `length` bytes, which were `data`, for read; what is returned resolves them."""
 
 
 class Seam:
     """`end`: the first file's last byte and one; `cut`: where its message was ended by time, beyond `end` perhaps."""
 
-    def __init__(self, file: LogFile, successor: Harvester) -> None:
+    def __init__(self, file: LogFile, successor: Successor) -> None:
         self.end = file.offset
         self.cut: int | None = None
         self.successor = successor

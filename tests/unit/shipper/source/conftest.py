@@ -8,6 +8,7 @@ import pytest
 
 from config.shipper.model import ParserConfig
 from registry.state import FileState
+from shipper.source.identity.content import content_for
 from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
 from tests.builders import AGENT, input_config
@@ -38,7 +39,7 @@ def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -
             status = os.fstat(fd)
             entry = FileState(f"id of {name}", str(path), status.st_dev, status.st_ino, size_seen=len(content), **state)
             source = Input(input_config(*parsers), AGENT, {}, 1000, clock, noted.append)
-            return source.open(source.content(fd), entry, once=once)
+            return source.open(content_for(source.config, fd), entry, once=once)
 
         yield make
 

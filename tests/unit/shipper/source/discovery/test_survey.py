@@ -7,13 +7,11 @@ from typing import cast
 import pytest
 
 from config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
-from registry.state import FileState
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import AFRESH_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from shipper.source.discovery.watch import Watcher
-from shipper.source.reading.factory import Input
-from tests.builders import AGENT
 from tests.fakes import ManualClock
 from tests.watches import Watches
 
@@ -27,15 +25,16 @@ class Outlook:
         self.clock = clock
         self.watches = Watches()
         self.problems = Problems()
-        notes: list[FileState] = []
         self.inputs = {
-            pattern: Input(
+            pattern: InputSpec(
                 InputConfig(
-                    id=pattern, paths=(f"{folder}/{pattern}",),
+                    id=pattern,
+                    paths=(f"{folder}/{pattern}",),
                     prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=interval)),
-                ), AGENT, {}, 1000, clock, notes.append,
-            ) for pattern, interval in inputs.items()
-        }  # fmt: skip
+                )
+            )
+            for pattern, interval in inputs.items()
+        }
         watcher = cast("Watcher", self.watches)
         self.survey = Survey(list(self.inputs.values()), watcher, clock, self.problems, once=once)
 

@@ -7,10 +7,10 @@ import pytest
 
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Plain, Zipped
 from shipper.source.identity.opened_file import Opened
 from shipper.source.identity.relation import SECOND, Relation, may_go_on, relation
-from shipper.source.reading.factory import Input
 
 ORIGINAL: FileKey = (1, 811)
 BIRTH = 1_763_000_000 * SECOND + 123
@@ -29,7 +29,7 @@ def entry(ended: str | None = MISSING, **changes: Any) -> FileState:
 
 def new_file(path: str = "/l/web.log", key: FileKey = (1, 900), **changes: Any) -> Opened:
     """One of which nothing is seen that would make it the entry's, but for the changes."""
-    opened = Opened(Found(path, key, 8, 0.0), PLAIN, 8, key, cast("Input", None), birth=LATER, modified=LATER)
+    opened = Opened(Found(path, key, 8, 0.0), PLAIN, 8, key, cast("InputSpec", None), birth=LATER, modified=LATER)
     return replace(opened, **changes)
 
 

@@ -31,11 +31,11 @@ class Door:
         self.room = room
         self.told: dict[str, str | None] = {}
         self.copies = Copies(room.clock, room.fleet.ending, room.fleet.state_of)
-        self.opener = Opener(room.entries, self.copies, lambda path, problem: self.told.update({path: problem}), {})
+        self.opener = Opener(room.entries, self.copies, lambda path, problem: self.told.update({path: problem}), list)
 
     def wanted(self, name: str) -> Wanted:
         path = str(self.room.path(name))
-        return self.room.input, Found.of(path, os.stat(path))
+        return self.room.spec, Found.of(path, os.stat(path))
 
     def meet(self, name: str, content: bytes) -> Opened:
         self.room.write(name, content)
@@ -72,7 +72,7 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     (opened,) = door.opener.open([wanted])
     assert (opened.size, opened.found.size) == (8, 8)
     assert opened.found.modified == door.room.path("app.log").stat().st_mtime
-    assert (opened.name, opened.source) == (wanted[1].key, door.room.input)
+    assert (opened.name, opened.spec) == (wanted[1].key, door.room.spec)
     assert (opened.birth, opened.modified) == (born(opened.content.fd), door.room.path("app.log").stat().st_mtime_ns)
     assert not os.get_inheritable(opened.content.fd)
     assert door.problem("app.log") is None
@@ -288,7 +288,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
     (opened,) = door.opener.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     assert harvester.unproven is state
-    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input, harvester.unproven)
+    again = door.opener.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
     door.room.fleet.put_down(harvester, until_news=False)
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)
@@ -304,7 +304,7 @@ def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
     door.room.entries.asleep[state.device, state.inode] = state
     (opened,) = door.opener.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
-    again = door.opener.again(harvester.state.path, harvester.fd, door.room.input, harvester.unproven)
+    again = door.opener.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
     door.room.fleet.put_down(harvester, until_news=False)
     door.room.entries.disproved(state, again)
     assert door.identify(again)["app.log.1"].is_new

@@ -456,9 +456,9 @@ def test_a_budget_of_0_is_without_limit(office: MakeOffice) -> None:
 
 
 def test_each_input_has_a_budget_of_its_own(room: Room, clock: ManualClock) -> None:
-    web = Input(InputConfig(id="web", paths=("/w",)), AGENT, {}, 1000, clock, room.books.note)
+    web = room.add_input(Input(InputConfig(id="web", paths=("/w",)), AGENT, {}, 1000, clock, room.books.note))
     desk = Office(room, {"app": rules(max_bytes=10), "web": rules(max_bytes=10)})
-    opened = [desk.open("a.log", b"123456789\n"), desk.open("b.log", b"123456789\n", source=web)]
+    opened = [desk.open("a.log", b"123456789\n"), desk.open("b.log", b"123456789\n", spec=web)]
     for harvester in opened:
         desk.remove(harvester)
     desk.after(SOON)

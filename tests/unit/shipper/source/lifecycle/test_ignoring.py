@@ -19,17 +19,17 @@ def test_ignore_older_leaves_out_what_was_not_written_to_for_longer(
     make_room: MakeRoom, clock: ManualClock, ago: float, skipped: bool
 ) -> None:
     ignoring = Ignoring(clock, first_start=0.0)
-    assert ignoring.skips(make_room(ignore_older=60.0).input, written(clock, ago)) is skipped
+    assert ignoring.skips(make_room(ignore_older=60.0).spec, written(clock, ago)) is skipped
 
 
 def test_the_age_is_that_of_now_not_of_the_start(make_room: MakeRoom, clock: ManualClock) -> None:
-    source, ignoring, found = make_room(ignore_older=60.0).input, Ignoring(clock, 0.0), written(clock, 0)
+    source, ignoring, found = make_room(ignore_older=60.0).spec, Ignoring(clock, 0.0), written(clock, 0)
     clock.advance(61)
     assert ignoring.skips(source, found)
 
 
 def test_by_default_no_file_is_too_old(room: Room, clock: ManualClock) -> None:
-    assert not Ignoring(clock, clock.time()).skips(room.input, written(clock, 10**9))
+    assert not Ignoring(clock, clock.time()).skips(room.spec, written(clock, 10**9))
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_ignore_inactive_leaves_out_what_was_not_written_to_since_a_start(
     make_room: MakeRoom, clock: ManualClock, since: str, ago: float, skipped: bool
 ) -> None:
     ignoring = Ignoring(clock, first_start=clock.time() - 100)
-    assert ignoring.skips(make_room(ignore_inactive=since).input, written(clock, ago)) is skipped
+    assert ignoring.skips(make_room(ignore_inactive=since).spec, written(clock, ago)) is skipped
 
 
 def test_the_last_start_stays_where_it_was_while_time_goes_on(make_room: MakeRoom, clock: ManualClock) -> None:
-    source, ignoring = make_room(ignore_inactive="since_last_start").input, Ignoring(clock, 0.0)
+    source, ignoring = make_room(ignore_inactive="since_last_start").spec, Ignoring(clock, 0.0)
     found = written(clock, -1)
     clock.advance(1000)
     assert not ignoring.skips(source, found)

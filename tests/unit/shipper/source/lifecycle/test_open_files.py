@@ -20,7 +20,7 @@ MakeRoom = Callable[..., Room]
 
 def survey(room: Room, harvester: Harvester) -> Found:
     found = Found.of(harvester.state.path, os.stat(harvester.state.path))
-    room.found[harvester.key] = room.input, found
+    room.found[harvester.key] = room.spec, found
     return found
 
 
@@ -89,7 +89,7 @@ def test_one_that_is_another_by_now_has_news_though_it_is_as_long_and_as_old(roo
 
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_no_news(room: Room, read: Harvester) -> None:
     stale = Found(read.state.path, read.key, 0, 0.0)
-    room.found[read.key] = room.input, stale
+    room.found[read.key] = room.spec, stale
     room.fleet.close(read)
     assert not room.fleet.closed[read.key].has_news(stale)
     assert room.fleet.closed[read.key].has_news(Found(read.state.path, read.key, 0, 0.0))

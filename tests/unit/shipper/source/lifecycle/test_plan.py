@@ -2,15 +2,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.lifecycle.open_files import Closed
 from shipper.source.lifecycle.plan import Plan, plan
-from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
-from tests.builders import AGENT, input_config
-from tests.fakes import ManualClock
+from tests.builders import input_config
 
 OpenHarvester = Callable[..., Harvester]
-SOURCE = Input(input_config(), AGENT, {}, 1000, ManualClock(), lambda state: None)
+SOURCE = InputSpec(input_config())
 A = Found("/logs/a", (1, 1), 10, 5.0)
 B = Found("/logs/b", (1, 2), 20, 6.0)
 

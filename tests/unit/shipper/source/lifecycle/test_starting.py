@@ -10,6 +10,7 @@ import pytest
 
 from config.shipper.model import CloseConfig, DeleteConfig
 from shipper.source.discovery.scanner import Found
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Wanted
 from shipper.source.identity.entries import Claim
 from shipper.source.identity.fingerprint import digest
@@ -18,7 +19,6 @@ from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.ignoring import Ignoring
 from shipper.source.lifecycle.open_files import Fleet
 from shipper.source.lifecycle.starting import Launcher, Places
-from shipper.source.reading.factory import Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.succession import Succession
 from tests.builders import multiline
@@ -50,7 +50,7 @@ class Hall:
         self.fleet.of_input[input_id] -= 1
 
     def _wanted(self, input_id: str, name: str) -> Wanted:
-        return cast("Input", SimpleNamespace(id=input_id)), Found(name, (1, hash(name)), 1, 0.0)
+        return cast("InputSpec", SimpleNamespace(id=input_id)), Found(name, (1, hash(name)), 1, 0.0)
 
 
 def test_without_a_limit_all_may_be_opened() -> None:
@@ -123,7 +123,7 @@ class Start:
             lambda *_: None, once=once,
         )  # fmt: skip
         self.launcher = Launcher(
-            room.fleet, self.closer, self.succession, Ignoring(room.clock, room.clock.time()),
+            room.inputs, room.fleet, self.closer, self.succession, Ignoring(room.clock, room.clock.time()),
             room.registrar, room.scheduler, once=once,
         )  # fmt: skip
 

@@ -49,29 +49,29 @@ Row = tuple[str, str, str, str, str, str]  # option, type, default, unit, since,
 _TITLE = "| option | type | default | unit | since | |\n|---|---|---|---|---|---|\n"
 _INTRODUCTION = """# Configuration
 
-Every option, from the code (`python -m config.reference`). `a.b: 1` and `a: {b: 1}` mean the same everywhere. A size is
-a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units (`100ms`,
-`1m30s`, `24h`); a pattern is a regular expression as RE2 has it, which is what Filebeat's are. A list of one text,
-number, parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are taken
-from the environment, and `-E key=value` overrides. For editors there is a JSON schema: `docs/shipper.schema.json`. The
-options of the sink are in `docs/sink-configuration.md`.
+All options, generated from the code (`python -m config.reference`). `a.b: 1` and `a: {b: 1}` mean the same everywhere.
+A size is a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units
+(`100ms`, `1m30s`, `24h`); a pattern is a regular expression in RE2 syntax, as in Filebeat. A list of one text, number,
+parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are replaced by
+variables of the environment, and `-E key=value` overrides an option. A JSON schema for editors is in
+`docs/shipper.schema.json`. The options of the sink are in `docs/sink-configuration.md`.
 """
 _SINK_INTRODUCTION = """# Configuration of the sink
 
-Every option of `sink.yml`, from the code (`python -m config.reference sink`). `a.b: 1` and `a: {{b: 1}}` mean the same
-everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration is a number of seconds or has
-units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO 8601 (`2026-11-21T09:30:00Z`), in
-UTC where it has no zone. A list of one item may be written without the list. `${{VAR}}`, `${{VAR:default}}` and
-`${{VAR:?message}}` are taken from the environment, and `-E key=value` overrides. For editors there is a JSON schema:
-`docs/sink.schema.json`. `spark-sink test config -c sink.yml` checks a file, and `spark-sink export config -c sink.yml`
-prints what is in effect, secrets masked.
+All options of `sink.yml`, generated from the code (`python -m config.reference sink`). `a.b: 1` and `a: {{b: 1}}` mean
+the same everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration is a number of
+seconds or has units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO 8601
+(`2026-11-21T09:30:00Z`), in UTC unless it has a zone. A list of one item may be written without the list. `${{VAR}}`,
+`${{VAR:default}}` and `${{VAR:?message}}` are replaced by variables of the environment, and `-E key=value` overrides an
+option. A JSON schema for editors is in `docs/sink.schema.json`. `spark-sink test config -c sink.yml` checks a file, and
+`spark-sink export config -c sink.yml` prints the configuration in effect, with secrets masked.
 
 Every table has the columns
 {columns};
-`columns` adds some, and whatever else a record holds is in `doc`. A template in `table.path` makes several tables.
-`%{{[topic]}}` is Kafka's topic, any other name a field of the record (`%{{[a.b]}}` and `%{{[a][b]}}` are one); what
-follows `]:` stands where a record lacks the field, and without it such a record is bad. The tables beside them are
-named after the directories before the template: with `/lake/logs/%{{[topic]}}`, bad records go to
+`columns` adds others, and `doc` contains all other fields of a record. A template in `table.path` makes several tables.
+`%{{[topic]}}` is Kafka's topic, any other name a field of the record (`%{{[a.b]}}` and `%{{[a][b]}}` are the same); the
+text after `]:` is used where a record lacks the field, and without it such a record is a bad record. The other tables
+are named after the directories before the template: with `/lake/logs/%{{[topic]}}`, bad records are written to
 `/lake/logs_dead_letter`.
 
 ```yaml
@@ -92,18 +92,18 @@ views:
 ```
 """
 _LIMITS = (
-    f"A file of the configuration is a regular file of up to {MAX_BYTES // 1024**2} MiB: no pipe and no device.",
-    f"It is nested up to {MAX_DEPTH} levels deep, where a dotted key is as many levels as it has names.",
-    f"It holds up to {MAX_VALUES:,} values, with those that its aliases stand for.",
+    f"A configuration file is a regular file of up to {MAX_BYTES // 1024**2} MiB, not a pipe or a device.",
+    f"It is nested up to {MAX_DEPTH} levels deep; a dotted key counts as one level for each name.",
+    f"It contains up to {MAX_VALUES:,} values, including those that its aliases stand for.",
     f"Up to {MAX_NESTED} variables are nested in each other's defaults, and up to {MAX_CHAIN} options refer to each "
-    "other in a chain. What exceeds a limit is a mistake like any other.",
+    "other in a chain. Whatever exceeds a limit is reported like any other mistake.",
 )
-_LIMITS_OF_INPUTS = "All files of `config.inputs` together hold no more values than one may."
-_INPUTS = "Each item of `shipper.inputs` (or `filebeat.inputs`). What belongs to some types only, says so."
-_PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they work in the order given."
+_LIMITS_OF_INPUTS = "The limit of values applies to all files of `config.inputs` together."
+_INPUTS = "Each item of `shipper.inputs` (or `filebeat.inputs`). Options of some types only name these types."
+_PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they are applied in order."
 _PROCESSORS = """Each item of `processors`, as in `- add_fields: {fields: {env: prod}}`, of an input or of all; they
-work in the order given, those of the input first. Each takes `when` too: one condition."""
-_CONDITIONS = "Of `when`, and of `if` in an item that has `if`, `then` and `else` (lists of processors)."
+are applied in order, those of the input first. Each of them also takes `when`, one condition."""
+_CONDITIONS = "The options of `when`, and of `if` in an item with `if`, `then` and `else` (lists of processors)."
 
 
 def page() -> str:

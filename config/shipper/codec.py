@@ -1,4 +1,4 @@
-"""`codec` of an output: the record is JSON, as the contract with whoever reads it says."""
+"""`codec` of an output. Records are always JSON, as the contract with their readers says."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -17,5 +17,7 @@ class JsonCodec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodecConfig:
-    not_yet: ClassVar = {"format": "a record is JSON: without log.file.id and log.offset nobody could tell repeats"}
+    not_yet: ClassVar = {
+        "format": "records are JSON: without log.file.id and log.offset readers could not recognise duplicates"
+    }
     json: JsonCodec = field(default_factory=JsonCodec)

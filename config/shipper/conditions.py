@@ -1,4 +1,4 @@
-"""The conditions of processors: `when` of one, and `if` of a branch."""
+"""Conditions: `when` of a processor, and `if` of a branch."""
 
 import ipaddress
 import re
@@ -33,42 +33,43 @@ class ConditionConfig:
     as_in: ClassVar = "when.equals: {http.response.code: 200}"
     equals: dict[str, Any] = field(
         default_factory=dict,
-        metadata={"doc": "Fields that have exactly these values, texts, whole numbers or true or false."},
+        metadata={"doc": "Fields that have exactly these values: texts, whole numbers, true or false."},
     )
     contains: dict[str, Any] = field(
-        default_factory=dict, metadata={"doc": "Texts that hold these, or lists of texts of which one does."}
+        default_factory=dict, metadata={"doc": "Text fields that contain these texts, or lists with a text that does."}
     )
     regexp: dict[str, Any] = field(
-        default_factory=dict, metadata={"doc": "Texts, or lists of them, in which these regular expressions are found."}
+        default_factory=dict, metadata={"doc": "Text fields, or lists of texts, that match these regular expressions."}
     )
     range: dict[str, Any] = field(
-        default_factory=dict, metadata={"doc": "Numbers within bounds: below each field lt, lte, gt, gte."}
+        default_factory=dict, metadata={"doc": "Numbers within bounds: lt, lte, gt, gte below each field."}
     )
     network: dict[str, Any] = field(
-        default_factory=dict, metadata={"doc": f"Addresses within networks, each CIDR or one of {', '.join(NETWORKS)}."}
+        default_factory=dict,
+        metadata={"doc": f"Addresses within networks, each in CIDR notation or one of {', '.join(NETWORKS)}."},
     )
-    has_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that are all there."})
+    has_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that must all exist."})
     all_of: "tuple[ConditionConfig, ...]" = field(
-        default=(), metadata={"key": "and", "doc": "Conditions that must all hold.", "recursive": True}
+        default=(), metadata={"key": "and", "doc": "Conditions that must all be met.", "recursive": True}
     )
     any_of: "tuple[ConditionConfig, ...]" = field(
-        default=(), metadata={"key": "or", "doc": "Conditions of which one must hold.", "recursive": True}
+        default=(), metadata={"key": "or", "doc": "Conditions of which at least one must be met.", "recursive": True}
     )
     none_of: "ConditionConfig | None" = field(
-        default=None, metadata={"key": "not", "doc": "A condition that must not hold.", "recursive": True}
+        default=None, metadata={"key": "not", "doc": "A condition that must not be met.", "recursive": True}
     )
 
     def check(self) -> Iterator[Finding]:
         given = [each.name for each in fields(self) if getattr(self, each.name) not in (None, (), {})]
         if len(given) != 1:
-            yield "", "must be one condition; several are joined by 'and:' or 'or:'" if given else "is empty"
+            yield "", "must be one condition; combine several with 'and:' or 'or:'" if given else "is empty"
         elif given[0] in _CHECKS:
             for name, value in flat(getattr(self, given[0])):
                 yield from ((f"{given[0]}.{name}", fault) for fault in _CHECKS[given[0]](name, value))
 
 
 def flat(nested: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """(dotted name, value) of each leaf; an empty object is one."""
+    """Yield (dotted name, value) of each leaf; an empty object is a leaf."""
     for key, value in nested.items():
         name = f"{above}.{key}" if above else key
         if isinstance(value, dict) and value:
@@ -78,7 +79,7 @@ def flat(nested: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def bound(value: Any) -> float | None:
-    """The number that a range says, as number or as text."""
+    """Return the number of a bound that is given as a number or a text; None if it is neither."""
     try:
         return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
     except ValueError:
@@ -106,7 +107,7 @@ def _regexp(name: str, value: Any) -> Iterator[str]:
 
 def _range(name: str, value: Any) -> Iterator[str]:
     if not name.endswith(tuple(f".{each}" for each in BOUNDS)):
-        yield f"must be a bound of a field, as in 'http.response.code.gte: 400'; bounds are {', '.join(BOUNDS)}"
+        yield f"must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are {', '.join(BOUNDS)}"
     elif bound(value) is None:
         yield f"{value!r} must be a number"
 
@@ -117,7 +118,7 @@ def _network(_: str, value: Any) -> Iterator[str]:
         yield "must not be empty"
     for each in networks:
         if each not in NETWORKS and not _is_cidr(each):
-            yield f"{each!r} is no network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
+            yield f"{each!r} is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
 
 
 def _is_cidr(value: Any) -> bool:

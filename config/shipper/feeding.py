@@ -1,6 +1,6 @@
-"""Whether an input would read what the shipper itself writes: each record would become a line, and each line a record.
+"""Detects inputs that would read what the shipper itself writes: each record would become a line, each line a record.
 
-Told from the names alone, as globs find them; a link to such a file is not seen through.
+Only names are compared, as the scanner's globs match them; links to such files are not detected.
 """
 
 import os
@@ -13,11 +13,11 @@ from config.text.checks import Finding
 from config.text.patterns import searcher
 
 _MAGIC = re.compile(r"[*?\[\\]")
-_WRITES = "what it writes; exclude that file, or move one of them"
+_WRITES = "its own output; exclude that file, or move one of them"
 
 
 def feeds_itself(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) -> Iterator[Finding]:
-    """Findings below `inputs`; `written` is what the shipper writes, by path -> what it is."""
+    """Yield findings below `inputs`; `written` maps the paths that the shipper writes to what they are."""
     absolute = {path: os.path.abspath(path) for path in written}
     for index, each in enumerate(inputs):
         if not each.enabled:
@@ -36,19 +36,19 @@ def _takes(scanner: ScannerConfig, path: str) -> bool:
 
 
 def _matcher(pattern: str, *, recursive: bool) -> Callable[[str], bool]:
-    """True for the paths of files that the scanner would find by the pattern."""
+    """Return a function that is True for the paths that the scanner would find by the pattern."""
     absolute = os.path.abspath(pattern)
     beginning = _MAGIC.split(absolute, maxsplit=1)[0]
     if beginning == absolute:
         return absolute.__eq__
 
     def finds(path: str) -> bool:
-        # The beginning rules out nearly every path: there may be thousands of inputs, each with several patterns.
+        # The fixed beginning rules out nearly every path: there may be thousands of inputs with several patterns each.
         if not path.startswith(beginning):
             return False
         try:
             return globs.matches(globs.parse(pattern, recursive=recursive), path)
-        except ValueError:  # it finds nothing at all, which the scanner reports
+        except ValueError:  # such a pattern finds nothing, which the scanner reports
             return False
 
     return finds

@@ -1,22 +1,22 @@
-"""Options that Filebeat has and we do not, dotted, relative to their section: name -> what to say about it.
+"""Filebeat's options that the shipper does not have: dotted name, relative to the section -> the reason.
 
-NOT_YET would change what is shipped, so it is an error. IGNORED changes not one line when it is left out: a note.
+Those in NOT_YET would change what is shipped, so they are errors. Those in IGNORED change no line: a note is logged.
 """
 
-_ELSEWHERE = "nothing here uses it"
-_TUNING = "batches, requests and retries are sized by the shipper itself; librdkafka: takes raw settings"
-_READS = "reads are sized by the shipper itself"
-_WOKEN = "a file event wakes the reader up"
+_ELSEWHERE = "the shipper does not use it"
+_TUNING = "the shipper sizes batches, requests and retries itself; set raw client settings below librdkafka"
+_READS = "the shipper sizes its reads itself"
+_WOKEN = "a file event wakes the reader"
 _STDERR = "logs go to stderr, where the service manager keeps them"
 
-_INPUTS = "it is filebeat.inputs, and filebeat.config.inputs for those in files of their own"
-_MODULES = "modules are a set of ready-made inputs; write their paths as inputs"
+_INPUTS = "use filebeat.inputs, or filebeat.config.inputs for inputs in separate files"
+_MODULES = "modules are ready-made inputs; configure their paths as inputs"
 ROOT_NOT_YET = {
-    "filebeat.autodiscover": "name the files of containers by type: container",
+    "filebeat.autodiscover": "read the files of containers with type: container",
     "filebeat.config_dir": _INPUTS,
     "filebeat.prospectors": _INPUTS,
     "filebeat.config.prospectors": _INPUTS,
-    "keystore": "variables of the environment (${VAR}) hold secrets",
+    "keystore": "pass secrets in environment variables (${VAR})",
 }
 ROOT_IGNORED = dict.fromkeys(
     (
@@ -34,17 +34,17 @@ ROOT_IGNORED = dict.fromkeys(
     ),
     _ELSEWHERE,
 ) | {
-    "http": "nothing listens for requests (yet)",
-    "timestamp": "times have milliseconds",
+    "http": "there is no HTTP endpoint (yet)",
+    "timestamp": "timestamps have milliseconds",
     "filebeat.modules": _MODULES,
     "filebeat.config.modules": _MODULES,
 }
 OUTPUT_NOT_YET = dict.fromkeys(
     ("elasticsearch", "logstash", "redis", "discard", "http", "otelconsumer"),
-    "send to Kafka (output.kafka) and take it from there, as by Logstash, Kafka Connect or the Spark sink; output.file "
+    "send to Kafka (output.kafka) and forward from there with Logstash, Kafka Connect or the Spark sink; output.file "
     "and output.console need no broker",
 )
-KAFKA_NOT_YET = {"topics": "every record goes to the one topic that `topic` names", "proxy_url": ""}
+KAFKA_NOT_YET = {"topics": "every record goes to the topic that `topic` names", "proxy_url": ""}
 KAFKA_IGNORED = {"allow_auto_topic_creation": "the broker decides"} | dict.fromkeys(
     ("worker", "workers", "loadbalance", "retry"), _TUNING
 )
@@ -55,16 +55,16 @@ SSL_NOT_YET = {
 CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
 FILE_NOT_YET = dict.fromkeys(
     ("rotate_every_kb", "number_of_files", "permissions", "rotate_on_startup"),
-    "the file only grows; logrotate may rename it ('create', no signal needed)",
+    "the file is only appended to; logrotate may rename it ('create', no signal needed)",
 )
 QUEUE_NOT_YET = dict.fromkeys(
-    ("disk", "spool"), "the log files themselves are the queue: the shipper waits, and reads on when it can"
+    ("disk", "spool"), "the log files themselves are the queue: the shipper pauses and resumes reading"
 )
 REGISTRY_IGNORED = {"migrate_file": _ELSEWHERE, "backend": _ELSEWHERE, "cleanup_interval": _ELSEWHERE}
 LOGGING_IGNORED = dict.fromkeys(
     ("to_files", "to_stderr", "to_syslog", "to_eventlog", "files", "event_data"), _STDERR
 ) | dict.fromkeys(("selectors", "ecs", "with_fields", "environment"), _ELSEWHERE)
-METRICS_IGNORED = {"namespaces": "there is one line of metrics"}
+METRICS_IGNORED = {"namespaces": "metrics are logged as one line"}
 INPUT_TYPES_NOT_YET = dict.fromkeys(
     (
         "aws-cloudwatch",
@@ -92,8 +92,8 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
     ),
     "the shipper reads files and standard input",
 ) | {"docker": "it is type: container"}
-_INDEX = "there is no index here; output.kafka.topic names where records go"
-_PIPELINE = "ingest pipelines are Elasticsearch's; processors such as grok and dissect do that work here"
+_INDEX = "there is no index; output.kafka.topic names the destination"
+_PIPELINE = "ingest pipelines belong to Elasticsearch; use processors such as grok and dissect"
 INPUT_NOT_YET = {
     "pipeline": _PIPELINE,
     "index": _INDEX,
@@ -103,8 +103,8 @@ INPUT_NOT_YET = {
     "read_until_eof": "",
     "seek_to_tail": "",
     "legacy_clean_inactive": "",
-    "allow_deprecated_id_duplication": "each input needs an id of its own",
-    "gzip_experimental": "it is compression: auto now",
+    "allow_deprecated_id_duplication": "every input needs its own id",
+    "gzip_experimental": "it is now compression: auto",
 }
 INPUT_IGNORED = {
     "buffer_size": _READS,
@@ -112,7 +112,7 @@ INPUT_IGNORED = {
     "backoff": _WOKEN,
     "rotation": "a rotated file is recognised by device, inode and content",
 }
-SCANNER_NOT_YET = {"resend_on_touch": "a file that was touched and holds the same is not sent again"}
+SCANNER_NOT_YET = {"resend_on_touch": "a file that was touched without a change of its content is not sent again"}
 FLAT_NOT_YET = {"pipeline": _PIPELINE, "index": _INDEX}
 FLAT_IGNORED = {
     "buffer_size": _READS,
@@ -122,9 +122,9 @@ FLAT_IGNORED = {
     "max_backoff": _WOKEN,
     "scan.sort": "files are read in fair turns",
     "scan.order": "files are read in fair turns",
-    "allow_deprecated_use": "this type of input stays",
+    "allow_deprecated_use": "this type of input remains supported",
 }
-# What the other types of input call an option of this one.
+# Options of the other input types -> the name of the same option here.
 FLAT_NAMES = {
     "message_max_bytes": "max_bytes",
     "parsers": "multiline",
@@ -143,26 +143,26 @@ FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
     "json": "'- ndjson:' below parsers",
 }
 STDIN_NAMES = {name: FLAT_NAMES[name] for name in ("message_max_bytes", "parsers")}
-_DOWNSTREAM = "leave it out, and let what reads the topic do it"
-_NO_DIRECTORY = "it asks Windows, or a directory service"
+_DOWNSTREAM = "leave it out and do it in the consumer of the topic"
+_NO_DIRECTORY = "it queries Windows or a directory service"
 PROCESSOR_NOT_YET = {
-    "script": "left out on purpose: a program in the configuration has no bounds; see if/then/else and grok",
+    "script": "left out on purpose: a program in the configuration has no bounds; use if/then/else and grok",
     "decode_xml": _DOWNSTREAM,
     "decode_xml_wineventlog": _NO_DIRECTORY,
-    "decode_cef": "see dissect and grok",
+    "decode_cef": "use dissect or grok",
     "cache": _DOWNSTREAM,
     "now": _DOWNSTREAM,
     "lowercase": _DOWNSTREAM,
     "uppercase": _DOWNSTREAM,
-    "add_formatted_index": "there is no index; output.kafka.topic names where records go",
+    "add_formatted_index": "there is no index; output.kafka.topic names the destination",
     "add_network_direction": _DOWNSTREAM,
     "translate_sid": _NO_DIRECTORY,
     "translate_ldap_attribute": _NO_DIRECTORY,
-    "parse_aws_vpc_flow_log": "see dissect",
+    "parse_aws_vpc_flow_log": "use dissect",
 }
 PROCESSOR_IGNORED = dict.fromkeys(
     ("add_cloud_metadata", "add_cloudfoundry_metadata", "add_nomad_metadata", "add_observer_metadata"),
-    "no service is asked for it; add_fields says what is known beforehand",
+    "no cloud service is queried; set fixed values with add_fields",
 )
-NDJSON_NOT_YET = {"field": "it is the message that is decoded"}
-NDJSON_IGNORED = {"keys_under_root": "target says where the members go; the event itself when it is empty"}
+NDJSON_NOT_YET = {"field": "the message is always the field that is decoded"}
+NDJSON_IGNORED = {"keys_under_root": "use target for the field that takes the members; empty means the event itself"}

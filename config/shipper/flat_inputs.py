@@ -1,7 +1,5 @@
-"""The types of input with Filebeat's older, flat names: `log` and `stdin`, and what `container` has of them.
-
-Each becomes an InputConfig.
-"""
+"""The input types with Filebeat's older, flat option names: `log`, `container` and `stdin`. Each becomes an
+InputConfig."""
 
 import hashlib
 from collections.abc import Iterator
@@ -32,28 +30,30 @@ from config.text.units import Duration, DurationOrNever, Size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlatInput(EveryInput):
-    """What the three have in common."""
+    """The options that all of them share."""
 
     not_yet: ClassVar = filebeat.FLAT_NOT_YET
     ignored: ClassVar = filebeat.FLAT_IGNORED
-    max_bytes: Size = field(default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1})
+    max_bytes: Size = field(
+        default=10 * 1024**2, metadata={"doc": "Longer messages are truncated and flagged.", "min": 1}
+    )
     json: NdjsonConfig | None = field(
         default=None,
         metadata={
             "since": "0.2",
-            "doc": "Makes members of JSON lines, before `multiline`; also where it is `{}`.",
+            "doc": "Parses lines as JSON, before `multiline`; `{}` turns it on too.",
             "read_as": JsonSection,
             "null": "absent",
         },
     )
-    multiline: MultilineConfig | None = field(default=None, metadata={"doc": "Joins lines to one message."})
+    multiline: MultilineConfig | None = field(default=None, metadata={"doc": "Joins lines into one message."})
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
         return tuple(parser for parser in (self.json, self.multiline) if parser is not None)
 
     def check_lines(self) -> Iterator[Finding]:
-        """What is asked of all three."""
+        """Yield what is wrong with options that all of these types share."""
         yield from check_terminator(self.encoding, self.line_terminator)
         if self.json is None or self.json.message_key:
             return
@@ -61,22 +61,22 @@ class FlatInput(EveryInput):
         for name in (name for name, value in asked.items() if value):
             yield (
                 "json.message_key",
-                f"missing; {name} needs it: name the member of the JSON that is the message, as in 'message_key: log'",
+                f"missing; {name} needs it: name the JSON member that is the message, as in 'message_key: log'",
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogInput(FlatInput):
     here: ClassVar = filebeat.FLAT_NAMES
-    type: InputType = field(default="log", metadata={"doc": "The kind of input."})
+    type: InputType = field(default="log", metadata={"doc": "The type of input."})
     id: str | None = field(
         default=None,
-        metadata={"doc": "The input's own name; made of type and paths when absent.", "check": not_blank},
+        metadata={"doc": "The input's own name; derived from type and paths when absent.", "check": not_blank},
     )
-    paths: tuple[str, ...] = field(metadata={"doc": "Files to read; globs, `**` included.", "check": without_blanks})
+    paths: tuple[str, ...] = field(metadata={"doc": "Files to read: globs, including `**`.", "check": without_blanks})
     scan_frequency: Duration = field(
         default=10.0,
-        metadata={"doc": "How often the paths are looked through; file events only make it sooner.", "min": 0.001},
+        metadata={"doc": "How often the paths are scanned; file events only make it happen sooner.", "min": 0.001},
     )
     exclude_files: tuple[Pattern, ...] = field(
         default=(), metadata={"doc": "Files whose path matches one of these are not read."}
@@ -90,40 +90,38 @@ class LogInput(FlatInput):
         default_factory=FileIdentityConfig, metadata={"read_as": FileIdentitySection}
     )
     ignore_older: Duration = field(
-        default=0.0, metadata={"doc": "Files not written to for so long are left alone; 0 is never."}
+        default=0.0, metadata={"doc": "Files not written to for this long are ignored; 0 turns it off."}
     )
     tail_files: bool = field(
-        default=False, metadata={"doc": "Reads files that are met for the first time from their end on."}
+        default=False, metadata={"doc": "Starts to read files that are seen for the first time at their end."}
     )
     harvester_limit: int = field(
-        default=0, metadata={"doc": "How many files are open at once; 0 is without limit.", "unit": "files", "min": 0}
+        default=0, metadata={"doc": "How many files may be open at once; 0 means no limit.", "unit": "files", "min": 0}
     )
     close_inactive: Duration = field(
         default=300.0,
-        metadata={"doc": "A file without news for so long is closed until it has some; 0 keeps it open."},
+        metadata={"doc": "Closes a file without new data for this long, until it has some; 0 keeps it open."},
     )
     close_renamed: bool = field(
-        default=False, metadata={"doc": "Closes a file that was renamed, once all of it is acknowledged."}
+        default=False, metadata={"doc": "Closes a renamed file once all of it is acknowledged."}
     )
-    close_removed: bool = field(
-        default=True, metadata={"doc": "Closes a file that was deleted, once all of it is acknowledged."}
-    )
+    close_removed: bool = field(default=True, metadata={"doc": "Closes a deleted file once all of it is acknowledged."})
     close_eof: bool = field(default=False, metadata={"doc": "Closes a file as soon as its end is reached."})
     close_timeout: Duration = field(
         default=0.0,
         metadata={
-            "doc": "Closes a file that was open for so long; what a deleted one still held is given up; 0 is never."
+            "doc": "Closes a file that was open for this long; unread data of a deleted file is lost; 0 turns it off."
         },
     )
     clean_inactive: DurationOrNever = field(
         default=0.0,
         metadata={
-            "doc": "Forgets a file not written to for so long, also if it is still there: if it is written to again, "
-            "it is read on, and after a restart from its start. 0 or -1 is never."
+            "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
+            "reading resumes, but after a restart from its beginning. 0 or -1 turns it off."
         },
     )
     clean_removed: bool = field(
-        default=True, metadata={"doc": "Forgets a file that is gone, a day later; a copy of it is known until then."}
+        default=True, metadata={"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -168,7 +166,7 @@ class LogInput(FlatInput):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StdinInput(FlatInput):
     here: ClassVar = filebeat.STDIN_NAMES
-    type: InputType = field(default="stdin", metadata={"doc": "The kind of input; it must be the only one enabled."})
+    type: InputType = field(default="stdin", metadata={"doc": "The type of input; it must be the only enabled one."})
     id: str = field(default="stdin", metadata={"doc": "The input's own name.", "check": not_blank})
 
     def check(self) -> Iterator[Finding]:
@@ -186,23 +184,28 @@ class StdinInput(FlatInput):
 
 
 def derived_id(type: InputType, paths: tuple[str, ...]) -> str:
-    """The same for the same paths, in whatever order they are written."""
+    """Return an id that depends on the type and the set of paths, not on their order."""
     digest = hashlib.sha256("\0".join(sorted(set(paths))).encode()).hexdigest()
     return f"{type}-{digest[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerInput(LogInput):
-    type: InputType = field(default="container", metadata={"doc": "The kind of input."})
+    """The files that a container runtime writes: `type: log` with the parser `container` first."""
+
+    type: InputType = field(default="container", metadata={"doc": "The type of input."})
     symlinks: bool = field(
-        default=True, metadata={"doc": "Whether symbolic links are followed; /var/log/containers holds nothing else."}
+        default=True,
+        metadata={"doc": "Whether symbolic links are followed; /var/log/containers contains nothing else."},
     )
-    stream: ContainerStream = field(default="all", metadata={"since": "0.2", "doc": "Whose lines are shipped."})
+    stream: ContainerStream = field(
+        default="all", metadata={"since": "0.2", "doc": "The stream whose lines are shipped."}
+    )
     format: Literal["auto", "docker", "cri"] = field(
         default="auto",
         metadata={
             "since": "0.2",
-            "doc": "How the runtime writes lines: JSON (docker) or text (cri); auto sees it by each.",
+            "doc": "How the runtime writes lines: JSON (docker) or text (cri); auto detects it for each line.",
         },
     )
 
@@ -211,5 +214,5 @@ class ContainerInput(LogInput):
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
-        # Named, because a dataclass with slots is another class than the one that a bare super() knows.
+        # With its name: slots=True creates a second class, and a bare super() would refer to the first.
         return (ContainerConfig(format=self.format, stream=self.stream), *super(ContainerInput, self).parsers)

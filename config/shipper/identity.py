@@ -1,4 +1,4 @@
-"""What an input knows a file by: `file_identity`, where YAML names one section and the program reads one value."""
+"""`file_identity`: how an input recognises a file. YAML names one section, the program gets one value."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ class FileIdentityConfig:
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """A section without options: that it is there says all."""
+    """A section without options."""
 
     not_yet: ClassVar = {
-        "length": "it is prospector.scanner.fingerprint.length",
-        "offset": "it is prospector.scanner.fingerprint.offset",
+        "length": "set prospector.scanner.fingerprint.length",
+        "offset": "set prospector.scanner.fingerprint.offset",
     }
 
 
@@ -36,7 +36,7 @@ class Bare:
 class MarkerSection:
     path: str = field(
         metadata={
-            "doc": "A file whose content is unique to the device; it stands in for the device's number.",
+            "doc": "A file whose content is unique to the device; it is used instead of the device number.",
             "check": not_blank,
             "missing": "name the marker file, as in 'path: /logs/.shipper-marker'",
         }
@@ -45,23 +45,25 @@ class MarkerSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileIdentitySection:
-    """`file_identity` as it is written; none of the four is `default`."""
+    """`file_identity` as it is written; without any of the four it is `default`."""
 
     as_in: ClassVar = "file_identity.native: ~"
 
-    native: Bare | None = field(default=None, metadata={"doc": "A file is its device and inode alone."})
+    native: Bare | None = field(default=None, metadata={"doc": "Identifies a file by device and inode alone."})
     fingerprint: Bare | None = field(
-        default=None, metadata={"doc": "A file is the bytes that `prospector.scanner.fingerprint` says."}
+        default=None, metadata={"doc": "Identifies a file by the bytes that `prospector.scanner.fingerprint` selects."}
     )
-    path: Bare | None = field(default=None, metadata={"doc": "A file is its path; a renamed one is read again."})
+    path: Bare | None = field(
+        default=None, metadata={"doc": "Identifies a file by its path; a renamed file is read again."}
+    )
     inode_marker: MarkerSection | None = field(
-        default=None, metadata={"doc": "A file is its inode and the content of a marker file."}
+        default=None, metadata={"doc": "Identifies a file by its inode and the content of a marker file."}
     )
 
     def check(self) -> Iterator[Finding]:
         given = self._given()
         for name in given[1:]:
-            yield name, f"file_identity.{given[0]} is given too; a file is known by one of them"
+            yield name, f"file_identity.{given[0]} is given too; a file is identified by one of them"
 
     def becomes(self) -> FileIdentityConfig:
         given = self._given()

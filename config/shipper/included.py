@@ -1,7 +1,7 @@
 """`config.inputs`: inputs in files of their own, each file a list as below `filebeat.inputs`.
 
-They are put behind those of the configuration itself before it is read, so that all inputs are one list to whoever
-checks them. Each keeps the file and the line where it stands.
+They are appended to the inputs of the configuration itself before it is read, so that checks see one list. Each keeps
+the file and line where it was written.
 """
 
 import glob
@@ -23,28 +23,28 @@ from config.yaml.tree import Entry, Listing, Node, Scalar, Table, as_listing, is
 SECTIONS = ("filebeat.config.inputs", "shipper.config.inputs")
 INPUTS = ("filebeat.inputs", "shipper.inputs")
 Content = tuple[bytes, int, int] | str  # digest, mode and owner; or why there is nothing to read
-_LAST = 2**31  # a rank above all others
+_LAST = 2**31  # higher than all other ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReloadConfig:
     since: ClassVar = "0.2"
     enabled: bool = field(
-        default=False, metadata={"doc": "Whether changes of these files are taken while the shipper runs."}
+        default=False, metadata={"doc": "Whether changes to these files are applied while the shipper runs."}
     )
-    period: Duration = field(default=10.0, metadata={"doc": "How often the files are looked at.", "min": 0.1})
+    period: Duration = field(default=10.0, metadata={"doc": "How often the files are checked.", "min": 0.1})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigInputs:
-    """`path` is absolute once a whole configuration was read."""
+    """`path` is absolute once the whole configuration has been read."""
 
     since: ClassVar = "0.2"
     enabled: bool = field(default=True, metadata={"doc": "Whether these files are read."})
     path: str | None = field(
         default=None,
         metadata={
-            "doc": "Files with inputs, each a list; a glob, below path.config (where the configuration is).",
+            "doc": "Files with a list of inputs each: a glob, relative to path.config (the configuration's directory).",
             "check": not_blank,
         },
     )
@@ -52,18 +52,18 @@ class ConfigInputs:
 
     def check(self) -> Iterator[Finding]:
         if self.reload.enabled and self.path is None:
-            yield "path", "missing; name the files to look at, as in 'path: inputs.d/*.yml'"
+            yield "path", "missing; name the files to reload, as in 'path: inputs.d/*.yml'"
 
     @property
     def reloads(self) -> bool:
         return self.enabled and self.reload.enabled
 
     def files(self) -> list[Path]:
-        """Those that are there now, in the order of their names."""
+        """Return the files that exist now, ordered by name."""
         return [Path(name) for name in sorted(glob.glob(self.path))] if self.enabled and self.path else []
 
     def contents(self) -> dict[Path, Content]:
-        """What a change of the files is seen by: what is in them, and who may write them."""
+        """Return what reveals a change of the files: their content, and who may write them."""
         return {file: _content(file) for file in self.files()}
 
 
@@ -77,13 +77,13 @@ def _content(file: Path) -> Content:
 
 
 def with_path(root: Table, section: str, path: str) -> Table:
-    """The tree with another path of files to include."""
+    """Return the tree with another path of files to include."""
     entry = Entry(f"{section}.path", Scalar(path.replace("${", "$${"), "str", False, root.place), root.place, _LAST)
     return replace(root, entries=(*root.entries, entry))
 
 
 def with_inputs(root: Table, rules: ConfigInputs, problems: list[Problem]) -> Table:
-    """The tree with the inputs of those files. What is wrong with a file goes to `problems`."""
+    """Return the tree with the inputs of those files. Faults of the files go to `problems`."""
     items: list[Node] = []
     budget = Budget()
     for file in rules.files():
@@ -95,7 +95,7 @@ def with_inputs(root: Table, rules: ConfigInputs, problems: list[Problem]) -> Ta
             items += [_named(item, f"[{index}]") for index, item in enumerate(listed.items)]
     key, own = _inputs_of(root)
     if own is None:
-        return root  # it is no list, which is told when it is read
+        return root  # not a list, which is reported when it is read
     joined = Listing((*own.items, *items), own.place)
     return replace(root, entries=(*root.entries, Entry(key, joined, own.place, _LAST)))
 
@@ -113,7 +113,7 @@ def _inputs_of(root: Table) -> tuple[str, Listing | None]:
 
 
 def at(root: Table, key: str) -> Node | None:
-    """The node at a dotted key."""
+    """Return the node at a dotted key, None if nothing is written there."""
     node: Node | None = root
     for step in key.split("."):
         node = node.children(lambda *_: None).get(step) if isinstance(node, Table) else None
@@ -121,11 +121,11 @@ def at(root: Table, key: str) -> Node | None:
 
 
 def below(folder: str, rules: ConfigInputs) -> ConfigInputs:
-    """With the path made absolute."""
+    """Return the rules with an absolute path."""
     return replace(rules, path=os.path.abspath(os.path.join(folder, rules.path))) if rules.path else rules
 
 
 def folders(file: Path) -> Mapping[str, str]:
-    """What `path.*` is where nobody says it."""
+    """Return the defaults of `path.*`."""
     folder = str(file.absolute().parent)
     return {"path.config": folder, "path.home": folder, "path.data": "data", "path.logs": "logs"}

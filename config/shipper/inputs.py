@@ -1,4 +1,4 @@
-"""What the shipper reads. `InputConfig` is what `type: filestream` writes, and what every other type becomes."""
+"""The inputs: `InputConfig` is `type: filestream`, and every other type becomes one."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from config.text.units import Duration, DurationOrNever, Size, readable_duration
 InputType = Literal["filestream", "log", "container", "stdin"]
 Compression = Literal["none", "gzip", "auto"]
 
-_WITHOUT_ID = ".global"  # in Filebeat's registry
+_WITHOUT_ID = ".global"  # the name of inputs without an id in Filebeat's registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,41 +30,48 @@ class EveryInput:
     """The options of every type of input."""
 
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
-    encoding: Encoding = field(default="utf-8", metadata={"doc": "The lines' encoding; invalid bytes become U+FFFD."})
+    encoding: Encoding = field(
+        default="utf-8", metadata={"doc": "The encoding of the lines; invalid bytes become U+FFFD."}
+    )
     line_terminator: LineTerminator = field(
         default="auto",
-        metadata={"since": "0.2", "doc": "What ends a line; auto is line_feed, with or without a carriage return."},
+        metadata={
+            "since": "0.2",
+            "doc": "What ends a line; auto is line_feed, with or without a carriage return before it.",
+        },
     )
     include_lines: tuple[Pattern, ...] = field(
         default=(),
-        metadata={"since": "0.2", "doc": "Only messages in which one of these is found are shipped; all when empty."},
+        metadata={"since": "0.2", "doc": "Only messages that match one of these are shipped; all when empty."},
     )
     exclude_lines: tuple[Pattern, ...] = field(
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "Messages in which one of these is found are dropped; asked after include_lines.",
+            "doc": "Messages that match one of these are dropped; applied after include_lines.",
         },
     )
     processors: tuple[AnyProcessor, ...] = field(
         default=(),
-        metadata={"since": "0.2", "doc": "What works on the input's events, in order.", "read_as": PROCESSORS},
+        metadata={"since": "0.2", "doc": "Processors for the input's events, in order.", "read_as": PROCESSORS},
     )
     tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
     fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
-    fields_under_root: bool = field(default=False, metadata={"doc": "Puts `fields` at the top of the event instead."})
+    fields_under_root: bool = field(
+        default=False, metadata={"doc": "Puts `fields` at the top level of the event instead."}
+    )
     keep_null: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) stay in events."}
+        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) are kept in events."}
     )
     publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
 
     def shared(self) -> dict[str, Any]:
-        """These options by name: what one type has in common with the input that it becomes."""
+        """Return these options by name, for the input that a type becomes."""
         return {each.name: getattr(self, each.name) for each in dataclasses.fields(EveryInput)}
 
 
 def parse_compression(text: str) -> Compression:
-    """Filebeat's "" is our "none". Raises ValueError."""
+    """Return the compression; Filebeat's "" is our "none". Raises ValueError."""
     match text:
         case "" | "none":
             return "none"
@@ -75,9 +82,11 @@ def parse_compression(text: str) -> Compression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannerFingerprintConfig:
-    enabled: bool = field(default=True, metadata={"doc": "Must stay true where `file_identity.fingerprint` is used."})
-    offset: Size = field(default=0, metadata={"doc": "Where the bytes begin that `file_identity.fingerprint` takes."})
-    length: Size = field(default=1024, metadata={"doc": "How many there are; a shorter file waits.", "min": 64})
+    enabled: bool = field(default=True, metadata={"doc": "Must be true where `file_identity.fingerprint` is used."})
+    offset: Size = field(default=0, metadata={"doc": "Offset of the bytes that `file_identity.fingerprint` uses."})
+    length: Size = field(
+        default=1024, metadata={"doc": "Number of these bytes; a shorter file is not read yet.", "min": 64}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +94,7 @@ class ScannerConfig:
     not_yet: ClassVar = filebeat.SCANNER_NOT_YET
     check_interval: Duration = field(
         default=10.0,
-        metadata={"doc": "How often the paths are looked through; file events only make it sooner.", "min": 0.001},
+        metadata={"doc": "How often the paths are scanned; file events only make it happen sooner.", "min": 0.001},
     )
     exclude_files: tuple[Pattern, ...] = field(
         default=(), metadata={"doc": "Files whose path matches one of these are not read."}
@@ -107,16 +116,12 @@ class ProspectorConfig:
 class StateChangeConfig:
     inactive: Duration = field(
         default=300.0,
-        metadata={"doc": "A file without news for so long is closed until it has some; 0 keeps it open."},
+        metadata={"doc": "Closes a file without new data for this long, until it has some; 0 keeps it open."},
     )
-    renamed: bool = field(
-        default=False, metadata={"doc": "Closes a file that was renamed, once all of it is acknowledged."}
-    )
-    removed: bool = field(
-        default=True, metadata={"doc": "Closes a file that was deleted, once all of it is acknowledged."}
-    )
+    renamed: bool = field(default=False, metadata={"doc": "Closes a renamed file once all of it is acknowledged."})
+    removed: bool = field(default=True, metadata={"doc": "Closes a deleted file once all of it is acknowledged."})
     check_interval: Duration = field(
-        default=5.0, metadata={"doc": "How often open files are looked at for these changes.", "min": 0.001}
+        default=5.0, metadata={"doc": "How often open files are checked for these changes.", "min": 0.001}
     )
 
 
@@ -126,7 +131,7 @@ class ReaderCloseConfig:
     after_interval: Duration = field(
         default=0.0,
         metadata={
-            "doc": "Closes a file that was open for so long; what a deleted one still held is given up; 0 is never."
+            "doc": "Closes a file that was open for this long; unread data of a deleted file is lost; 0 turns it off."
         },
     )
 
@@ -135,7 +140,7 @@ class ReaderCloseConfig:
 class RemovedCloseConfig:
     max_bytes: Size = field(
         default=1024**3,
-        metadata={"doc": "How much of deleted files is kept on disk until it is read; 0 is without limit."},
+        metadata={"doc": "How many unread bytes of deleted files are kept on disk; 0 means no limit."},
     )
 
 
@@ -149,26 +154,29 @@ class CloseConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteConfig:
     enabled: bool = field(
-        default=False, metadata={"doc": "Removes a file from the disk once it is closed and all of it acknowledged."}
+        default=False, metadata={"doc": "Deletes a file once it is closed and all of it is acknowledged."}
     )
-    grace_period: Duration = field(default=1800.0, metadata={"doc": "How long after that; news in the file stop it."})
+    grace_period: Duration = field(
+        default=1800.0, metadata={"doc": "How long after that; new data in the file cancels it."}
+    )
 
 
 def _own_id(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
     if text == _WITHOUT_ID:
-        yield "", f"'{_WITHOUT_ID}' is what Filebeat calls inputs without an id; give the input another one"
+        yield "", f"'{_WITHOUT_ID}' is what Filebeat calls inputs without an id; choose another id"
 
 
 def cleaning(clean_inactive: float, ignore_older: float, interval: float, interval_name: str) -> Iterator[Finding]:
-    """An entry may go only when its file is ignored: one forgotten earlier would be read again from its start."""
+    """Yield a finding if an entry could be forgotten while its file is not ignored: it would be read again from its
+    start."""
     if clean_inactive <= 0:
         return
     if not ignore_older:
-        yield "clean_inactive", "needs ignore_older: a file that is forgotten and not ignored is read again"
+        yield "clean_inactive", "needs ignore_older: a file that is forgotten but not ignored is read again"
     elif clean_inactive <= ignore_older + interval:
         limit = f"ignore_older + {interval_name} ({readable_duration(ignore_older)} + {readable_duration(interval)})"
-        yield "clean_inactive", f"must be more than {limit}, or files are forgotten that are still looked at"
+        yield "clean_inactive", f"must be more than {limit}, or files would be forgotten that are still read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,65 +184,67 @@ class InputConfig(EveryInput):
     not_yet: ClassVar = filebeat.INPUT_NOT_YET
     ignored: ClassVar = filebeat.INPUT_IGNORED
     here: ClassVar = filebeat.FILESTREAM_NAMES
-    type: InputType = field(default="filestream", metadata={"doc": "The kind of input; each has its own options."})
+    type: InputType = field(default="filestream", metadata={"doc": "The type of input; each has its own options."})
     id: str = field(
         metadata={
-            "doc": "The input's own name; positions are kept under it.",
+            "doc": "The input's own name; positions are stored under it.",
             "check": _own_id,
-            "missing": "every filestream input needs an id of its own, as in 'id: nginx'",
+            "missing": "every filestream input needs its own id, as in 'id: nginx'",
         }
     )
-    paths: tuple[str, ...] = field(metadata={"doc": "Files to read; globs, `**` included.", "check": without_blanks})
+    paths: tuple[str, ...] = field(metadata={"doc": "Files to read: globs, including `**`.", "check": without_blanks})
     message_max_bytes: Size = field(
-        default=10 * 1024**2, metadata={"doc": "A longer message is cut and flagged.", "min": 1}
+        default=10 * 1024**2, metadata={"doc": "Longer messages are truncated and flagged.", "min": 1}
     )
     parsers: tuple[ParserConfig, ...] = field(
-        default=(), metadata={"doc": "Steps that make messages of lines, in order.", "read_as": PARSERS}
+        default=(), metadata={"doc": "Steps that turn lines into messages, in order.", "read_as": PARSERS}
     )
     compression: Annotated[Compression, parse_compression] = field(
-        default="none", metadata={"doc": "Whether files are gzip'd: none of them, all, or those that look so (auto)."}
+        default="none",
+        metadata={"doc": "Which files are read as gzip: none, all of them (gzip), or those that look like it (auto)."},
     )
     prospector: ProspectorConfig = field(default_factory=ProspectorConfig)
     file_identity: FileIdentityConfig = field(
         default_factory=FileIdentityConfig, metadata={"read_as": FileIdentitySection}
     )
     ignore_older: Duration = field(
-        default=0.0, metadata={"doc": "Files not written to for so long are left alone; 0 is never."}
+        default=0.0, metadata={"doc": "Files not written to for this long are ignored; 0 turns it off."}
     )
     ignore_inactive: Literal["", "since_first_start", "since_last_start"] = field(
-        default="", metadata={"doc": "Files not written to since the first or the last start are left alone."}
+        default="", metadata={"doc": "Files not written to since the first or the last start are ignored."}
     )
     harvester_limit: int = field(
-        default=0, metadata={"doc": "How many files are open at once; 0 is without limit.", "unit": "files", "min": 0}
+        default=0, metadata={"doc": "How many files may be open at once; 0 means no limit.", "unit": "files", "min": 0}
     )
     close: CloseConfig = field(default_factory=CloseConfig)
     clean_inactive: DurationOrNever = field(
         default=0.0,
         metadata={
-            "doc": "Forgets a file not written to for so long, also if it is still there: if it is written to again, "
-            "it is read on, and after a restart from its start. 0 or -1 is never."
+            "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
+            "reading resumes, but after a restart from its beginning. 0 or -1 turns it off."
         },
     )
     clean_removed: bool = field(
-        default=True, metadata={"doc": "Forgets a file that is gone, a day later; a copy of it is known until then."}
+        default=True, metadata={"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
     )
     delete: DeleteConfig = field(default_factory=DeleteConfig)
-    tail_files: bool = field(default=False, metadata={"key": None})  # what `type: log` makes of its own option
+    tail_files: bool = field(default=False, metadata={"key": None})  # set by `type: log`, which has the option
 
     def check(self) -> Iterator[Finding]:
-        """Of what `type: filestream` says; the other types check their own names."""
+        """Check the options under the names of `type: filestream`; the other types check their own."""
         scanner = self.prospector.scanner
         interval = "prospector.scanner.check_interval"
         yield from cleaning(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
         yield from check_terminator(self.encoding, self.line_terminator)
         if sum(isinstance(parser, ContainerConfig) for parser in self.parsers) > 1:
-            yield "parsers", "have container twice; a line has one runtime's frame, and the second finds none"
+            yield "parsers", "list container twice; a line has the frame of one runtime, which the first one removes"
         if self.file_identity.name == "fingerprint" and not scanner.fingerprint.enabled:
             yield "prospector.scanner.fingerprint.enabled", "must be true; file_identity.fingerprint needs it"
         if self.delete.enabled and not (self.close.reader.on_eof or self.close.on_state_change.inactive):
             yield (
                 "delete.enabled",
-                "needs close.reader.on_eof: true, or close.on_state_change.inactive above 0: only closed files go",
+                "needs close.reader.on_eof: true, or close.on_state_change.inactive above 0: only closed files are "
+                "deleted",
             )
 
     def becomes(self) -> "InputConfig":

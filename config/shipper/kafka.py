@@ -1,4 +1,5 @@
-"""`output.kafka`: all that Filebeat knows there. What the shipper decides by itself is checked, and told in a line."""
+"""`output.kafka` with all of Filebeat's options. What the shipper decides by itself is checked and noted in one
+line."""
 
 import re
 from collections.abc import Iterator
@@ -17,8 +18,8 @@ _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackoffConfig:
-    init: Duration = field(default=1.0, metadata={"doc": "The first wait after a failure.", "min": 0.001})
-    max: Duration = field(default=60.0, metadata={"doc": "The longest wait after many.", "min": 0.001})
+    init: Duration = field(default=1.0, metadata={"doc": "The wait after the first failure.", "min": 0.001})
+    max: Duration = field(default=60.0, metadata={"doc": "The longest wait after repeated failures.", "min": 0.001})
 
     def check(self) -> Iterator[Finding]:
         if self.max < self.init:
@@ -66,7 +67,7 @@ class PartitionConfig:
     def check(self) -> Iterator[Finding]:
         given = [name for name in ("random", "round_robin", "hash") if getattr(self, name) is not None]
         for name in given[1:]:
-            yield name, f"partition.{given[0]} is given too; exactly one must be"
+            yield name, f"partition.{given[0]} is given too; give exactly one"
 
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -83,9 +84,12 @@ def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
 
 def topic_name(text: str) -> Iterator[Finding]:
     if "%{" in text:
-        yield "", f"{text!r} has a topic for each event, which is not supported (yet): write one topic for all of them"
+        yield (
+            "",
+            f"{text!r} chooses a topic for each event, which is not supported (yet): write one topic for all of them",
+        )
     elif not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) or text in (".", ".."):
-        yield "", f"{text!r} is no name that Kafka takes: up to 249 letters, digits, dots, underscores and dashes"
+        yield "", f"{text!r} is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes"
 
 
 def version_number(text: str) -> Iterator[Finding]:
@@ -94,7 +98,7 @@ def version_number(text: str) -> Iterator[Finding]:
 
 
 def parse_compression_codec(text: str) -> Compression:
-    """In capitals or not; YAML has its own opinion of `off` and `no`. Raises ValueError."""
+    """Return the codec, whatever its case; YAML reads `off` and `no` as false. Raises ValueError."""
     for codec in CODECS:
         if text.lower() == codec or (codec == "none" and text.lower() in ("no", "off", "false")):
             return codec
@@ -105,60 +109,64 @@ def _unused(why: str, **more: Any) -> dict[str, Any]:
     return {"doc": "Accepted and not used.", "unused": why, **more}
 
 
-_SIZED = "batches and requests are sized by the shipper itself; librdkafka: takes raw settings"
-_RETRIES = "a record is sent again until the broker has it; librdkafka: takes raw settings"
-_CLIENT = "the client has its own; librdkafka: takes raw settings"
+_SIZED = "the shipper sizes batches and requests itself; set raw client settings below librdkafka"
+_RETRIES = "a record is retried until the broker has it; set raw client settings below librdkafka"
+_CLIENT = "the client has its own; set raw client settings below librdkafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaOutput:
     not_yet: ClassVar = filebeat.KAFKA_NOT_YET
     ignored: ClassVar = filebeat.KAFKA_IGNORED
-    enabled: bool = field(default=True, metadata={"doc": "Whether this output is the one."})
+    enabled: bool = field(default=True, metadata={"doc": "Whether this output is used."})
     hosts: tuple[str, ...] = field(
         metadata={
-            "doc": "Brokers to ask for the cluster, host:port.",
+            "doc": "Bootstrap brokers, each host:port.",
             "check": addresses,
             "split": ",",
-            "missing": "name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
+            "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         }
     )
-    topic: str = field(metadata={"doc": "The topic that gets the records.", "check": topic_name})
+    topic: str = field(metadata={"doc": "The topic that records are sent to.", "check": topic_name})
     version: str | None = field(
-        default=None, metadata={"doc": "Accepted and not used: the broker is asked.", "check": version_number}
+        default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
     )
-    client_id: str = field(default="shipper", metadata={"doc": "The name in the broker's logs and quotas."})
+    client_id: str = field(default="shipper", metadata={"doc": "The client's name in the broker's logs and quotas."})
     compression: Annotated[Compression, parse_compression_codec] = field(
         default="lz4", metadata={"doc": "How batches are compressed."}
     )
     compression_level: int | None = field(
-        default=None, metadata={"doc": "The codec's level; its own default when absent.", "min": -1, "max": 12}
+        default=None, metadata={"doc": "The codec's level; the codec's default when absent.", "min": -1, "max": 12}
     )
     max_message_bytes: Size = field(
         default=1_000_000,
-        metadata={"doc": "The largest record; a larger event is cut to fit and flagged.", "min": 1000},
+        metadata={"doc": "The largest record; larger events are truncated to fit and flagged.", "min": 1000},
     )
-    username: str | None = field(default=None, metadata={"doc": "Turns SASL on, unless it is empty."})
+    username: str | None = field(default=None, metadata={"doc": "The user name; turns SASL on unless it is empty."})
     password: str | None = field(default=None, repr=False, metadata={"doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
     backoff: BackoffConfig = field(default_factory=BackoffConfig)
     kerberos: KerberosConfig | None = field(default=None)
-    # Not shown: raw settings may hold secrets too (ssl.key.password).
+    # Not shown: raw settings may contain secrets (ssl.key.password).
     librdkafka: dict[str, str | int | float | bool] = field(
-        default_factory=dict, repr=False, metadata={"doc": "Raw settings of librdkafka; they win over ours."}
+        default_factory=dict,
+        repr=False,
+        metadata={"doc": "Raw settings of librdkafka; they take precedence over the shipper's."},
     )
-    key: str | None = field(default=None, metadata=_unused("the key is the file id: it keeps a file's lines in order"))
+    key: str | None = field(
+        default=None, metadata=_unused("the key is the file id, which keeps a file's lines in order")
+    )
     partition: PartitionConfig | None = field(
         default=None, metadata=_unused("a file's lines stay in one partition, by the hash of the file id")
     )
     headers: tuple[HeaderConfig, ...] = field(
-        default=(), metadata=_unused("records have no headers (yet); add_fields puts values into them")
+        default=(), metadata=_unused("records have no headers (yet); add_fields adds values to the record itself")
     )
     metadata: MetadataConfig | None = field(default=None, metadata=_unused(_CLIENT))
     required_acks: int | None = field(
         default=None,
-        metadata=_unused("a position moves only over what all in-sync replicas have (-1)", min=-1, max=1),
+        metadata=_unused("a position only moves past records that all in-sync replicas have (-1)", min=-1, max=1),
     )
     max_retries: int | None = field(default=None, metadata=_unused(_RETRIES, min=-1))
     bulk_max_size: int | None = field(default=None, metadata=_unused(_SIZED, min=0))
@@ -168,7 +176,7 @@ class KafkaOutput:
     broker_timeout: Duration | None = field(default=None, metadata=_unused(_CLIENT, min=0.001))
     keep_alive: Duration | None = field(default=None, metadata=_unused(_CLIENT))
     codec: CodecConfig | None = field(default=None, metadata=UNUSED_CODEC)
-    queue: QueueConfig | None = field(default=None, metadata=_unused("the queue is the one at the top: queue.mem"))
+    queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
 
     def check(self) -> Iterator[Finding]:
         if self.username and not self.password:

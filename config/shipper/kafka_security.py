@@ -1,4 +1,4 @@
-"""How the brokers are spoken to: TLS, and who we say we are."""
+"""The security of connections to Kafka: TLS and authentication."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 def parse_mechanism(text: str) -> Mechanism:
-    """In capitals or not; "" is PLAIN. Raises ValueError."""
+    """Return the mechanism, whatever its case; "" is PLAIN. Raises ValueError."""
     for mechanism in MECHANISMS:
         if (text or "PLAIN").upper() == mechanism:
             return mechanism
@@ -22,27 +22,28 @@ def parse_mechanism(text: str) -> Mechanism:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslConfig:
     mechanism: Annotated[Mechanism, parse_mechanism] = field(
-        default="PLAIN", metadata={"doc": "How username and password are proved."}
+        default="PLAIN", metadata={"doc": "The SASL mechanism for username and password."}
     )
 
 
 _OPENSSL: dict[str, Any] = {
     "doc": "Accepted and not used: OpenSSL chooses.",
-    "unused": "OpenSSL chooses; librdkafka: takes raw settings, as in ssl.cipher.suites",
+    "unused": "OpenSSL chooses; set raw client settings below librdkafka, such as ssl.cipher.suites",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SslConfig:
-    """As in Filebeat, a section that says anything but `enabled: false` turns TLS on."""
+    """As in Filebeat, any section but one with `enabled: false` turns TLS on."""
 
     not_yet: ClassVar = filebeat.SSL_NOT_YET
     enabled: bool | None = field(
         default=None,
-        metadata={"doc": "Whether the brokers are spoken to over TLS; when absent, if anything else is said here."},
+        metadata={"doc": "Whether TLS is used; when absent, it is used if any other option of ssl is set."},
     )
     certificate_authorities: tuple[str, ...] = field(
-        default=(), metadata={"doc": "PEM files of the authorities to trust, or their text; the system's when empty."}
+        default=(),
+        metadata={"doc": "PEM files of the authorities to trust, or their text; the system's authorities when empty."},
     )
     certificate: str | None = field(
         default=None, metadata={"doc": "PEM file of the client's certificate, or its text."}
@@ -50,12 +51,12 @@ class SslConfig:
     key: str | None = field(
         default=None, repr=False, metadata={"doc": "PEM file of the client's private key, or its text."}
     )
-    key_passphrase: str | None = field(default=None, repr=False, metadata={"doc": "Opens the private key."})
+    key_passphrase: str | None = field(default=None, repr=False, metadata={"doc": "The passphrase of the private key."})
     verification_mode: Literal["full", "strict", "certificate", "none"] = field(
         default="full",
         metadata={
-            "doc": "What of the broker's certificate is verified: all (full, strict), not the host name (certificate), "
-            "nothing (none)."
+            "doc": "How the broker's certificate is verified: fully (full, strict), without the host name "
+            "(certificate), not at all (none)."
         },
     )
     supported_protocols: tuple[str, ...] = field(default=(), metadata=_OPENSSL)
@@ -75,7 +76,7 @@ class SslConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosConfig:
-    """Every option is known, so that one that is misspelt is told as such; none works."""
+    """All options are known, so that a misspelt one is reported as such; none of them is supported."""
 
     enabled: bool = field(default=True, metadata={"doc": "Must be false: Kerberos is not supported."})
     auth_type: Literal["password", "keytab"] | None = field(default=None, metadata={"doc": "Not supported."})
@@ -89,4 +90,7 @@ class KerberosConfig:
 
     def check(self) -> Iterator[Finding]:
         if self.enabled:
-            yield "", "not supported: the client is built without it; use username and password, or ssl.certificate"
+            yield (
+                "",
+                "not supported: the client is built without Kerberos; use username and password, or ssl.certificate",
+            )

@@ -1,4 +1,4 @@
-"""What the shipper says of itself: `logging`."""
+"""`logging`: what the shipper logs about itself."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
@@ -11,19 +11,23 @@ from config.text.units import Duration
 class LogMetricsConfig:
     ignored: ClassVar = filebeat.METRICS_IGNORED
     enabled: bool = field(default=True, metadata={"doc": "Whether a line of metrics is logged while the shipper runs."})
-    period: Duration = field(default=30.0, metadata={"doc": "How often, when something happened.", "min": 0.1})
+    period: Duration = field(
+        default=30.0, metadata={"doc": "How often; a period without activity is skipped.", "min": 0.1}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggingConfig:
     ignored: ClassVar = filebeat.LOGGING_IGNORED
     level: Literal["debug", "info", "warning", "error"] = field(
-        default="info", metadata={"doc": "The least that is logged."}
+        default="info", metadata={"doc": "The lowest level that is logged."}
     )
     format: Literal["auto", "text", "json"] = field(
-        default="auto", metadata={"doc": "How log lines look; auto is text at a terminal and JSON elsewhere."}
+        default="auto", metadata={"doc": "The format of log lines; auto is text on a terminal and JSON elsewhere."}
     )
-    json: bool | None = field(default=None, metadata={"doc": "Filebeat's name for `format`: json, or text."})
+    json: bool | None = field(
+        default=None, metadata={"doc": "Filebeat's option for `format`: true is json, false is text."}
+    )
     metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig)
 
     def becomes(self) -> "LoggingConfig":

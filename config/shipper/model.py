@@ -1,4 +1,4 @@
-"""What the shipper can be told. Names, units and defaults are Filebeat's where it has the option."""
+"""The shipper's configuration. Names, units and defaults are Filebeat's where it has the option."""
 
 import os
 import re
@@ -76,17 +76,17 @@ __all__ = [
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathConfig:
     data: str = field(
-        default="data", metadata={"doc": "The directory of the registry and the dead letter.", "check": not_blank}
+        default="data", metadata={"doc": "The directory of the registry and of the dead letters.", "check": not_blank}
     )
     home: str | None = field(default=None, metadata={"doc": "Accepted and not used."})
     config: str | None = field(
         default=None,
-        metadata={"doc": "The directory below which config.inputs.path is; that of the configuration when absent."},
+        metadata={"doc": "The directory that config.inputs.path is relative to; the configuration's own when absent."},
     )
     logs: str | None = field(default=None, metadata={"doc": "Accepted and not used: logs go to stderr."})
 
 
-# The registry's own module docstring says what they are.
+# They are described in the docstring of registry/store.py.
 REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpoint.tmp")
 
 
@@ -96,9 +96,9 @@ class RegistryConfig:
     path: str = field(
         default="registry", metadata={"doc": "The registry's directory, below path.data.", "check": not_blank}
     )
-    flush: Duration = field(default=1.0, metadata={"doc": "How often moved positions are written."})
+    flush: Duration = field(default=1.0, metadata={"doc": "How often changed positions are saved."})
     file_permissions: str = field(
-        default="0600", metadata={"doc": "The mode of the registry's files; those that are there get it at the start."}
+        default="0600", metadata={"doc": "The mode of the registry's files; existing files get it at the start."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -110,11 +110,11 @@ def inputs_agree(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
     counts = Counter(each.id for each in inputs)
     for index, each in enumerate(inputs):
         if counts[each.id] > 1:
-            yield f"[{index}].id", f"{each.id!r} is the id of {counts[each.id]} inputs; each needs its own"
+            yield f"[{index}].id", f"{each.id!r} is the id of {counts[each.id]} inputs; each input needs its own"
     enabled = [index for index, each in enumerate(inputs) if each.enabled]
     for index in enabled:
         if inputs[index].type == "stdin" and len(enabled) > 1:
-            yield f"[{index}].type", "stdin must be the only input that is enabled"
+            yield f"[{index}].type", "stdin must be the only enabled input"
 
 
 INPUT_KINDS = Kinds(
@@ -131,8 +131,8 @@ class ShipperConfig:
     inputs: tuple[InputConfig, ...] = field(
         metadata={
             "key": ("shipper.inputs", "filebeat.inputs"),
-            "doc": "What is read.",
-            "missing": "say what is read, below filebeat.inputs; of modules nothing is read",
+            "doc": "The inputs: what is read.",
+            "missing": "list what to read below filebeat.inputs; modules are not read",
             "check": inputs_agree,
             "read_as": INPUT_KINDS,
         }
@@ -144,16 +144,18 @@ class ShipperConfig:
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "What works on all events, in order, after those of the inputs.",
+            "doc": "Processors for all events, in order, after those of the inputs.",
             "read_as": PROCESSORS,
         },
     )
     name: str | None = field(
-        default=None, metadata={"doc": "The name of this host in events; the host's own when absent."}
+        default=None, metadata={"doc": "The name of this host in events; its host name when absent."}
     )
     tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
     fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
-    fields_under_root: bool = field(default=False, metadata={"doc": "Puts `fields` at the top of the event instead."})
+    fields_under_root: bool = field(
+        default=False, metadata={"doc": "Puts `fields` at the top level of the event instead."}
+    )
     registry: RegistryConfig = field(
         default_factory=RegistryConfig, metadata={"key": ("shipper.registry", "filebeat.registry")}
     )
@@ -161,7 +163,7 @@ class ShipperConfig:
         default=5.0,
         metadata={
             "key": ("shipper.shutdown_timeout", "filebeat.shutdown_timeout"),
-            "doc": "How long a stop waits for what is under way.",
+            "doc": "How long a stop waits for records in flight.",
         },
     )
     logging: LoggingConfig = field(default_factory=LoggingConfig)
@@ -169,13 +171,13 @@ class ShipperConfig:
         default_factory=ConfigInputs,
         metadata={"since": "0.2", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
     )
-    notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # what was accepted and left out, in words
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # for the log: what was accepted and ignored
 
     folders: ClassVar = included.folders
 
     @classmethod
     def prepared(cls, reading: Reading) -> Reading:
-        """With the inputs of files of their own."""
+        """Return the reading with the inputs of included files."""
         for key in included.SECTIONS:
             section = included.at(reading.root, key)
             rules = None if section is None else reading.part(ConfigInputs, section)
@@ -188,17 +190,17 @@ class ShipperConfig:
     def check(self) -> Iterator[Finding]:
         if not any(each.enabled for each in self.inputs) and not self.config_inputs.reloads:
             where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
-            yield "inputs", f"no input is enabled; at least one must be{where}"
+            yield "inputs", f"no input is enabled; enable at least one{where}"
         yield from ((f"inputs{below}", message) for below, message in feeds_itself(self.inputs, self.written()))
 
     def remarks(self) -> Iterator[Finding]:
         lists = {f"inputs[{index}].processors": each.processors for index, each in enumerate(self.inputs)}
         for where, processors in (lists | {"processors": self.processors}).items():
             if any(isinstance(each, DropEventConfig) and each.when is None for each in processors):
-                yield where, "drop_event without a 'when' drops every event"
+                yield where, "drop_event without 'when' drops every event"
 
     def written(self) -> dict[str, str]:
-        """Every file that the shipper itself writes -> the option that says where."""
+        """Return every file that the shipper itself writes -> the option that names it."""
         registry = os.path.join(self.path.data, self.registry.path)
         kept = ("dead_letter.ndjson", "agent_id", "first_start")
         files = {os.path.join(self.path.data, name): "path.data" for name in kept}

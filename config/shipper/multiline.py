@@ -1,4 +1,4 @@
-"""The parser `multiline`: which lines belong together."""
+"""The parser `multiline`: which lines are joined into one message."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from config.text.units import Duration
 
 MultilineType = Literal["pattern", "count", "while_pattern"]
 
-# Of options that say nothing in the other types; what is left at its default is not held against anyone.
+# The types that use an option; in other types only its default is accepted.
 _BELONGS: dict[str, tuple[MultilineType, ...]] = {
     "pattern": ("pattern", "while_pattern"),
     "negate": ("pattern", "while_pattern"),
@@ -21,8 +21,8 @@ _BELONGS: dict[str, tuple[MultilineType, ...]] = {
 _DEFAULTS = {"negate": False, "match": "after"}
 
 
-# Seconds. In Filebeat a count never ends by time (all messages behind one that did would begin at a wrong line), and 0
-# says so for any type. But the end of the file does it there, when it is closed for being inactive: after as long.
+# Seconds. In Filebeat a count never ends by time (all messages after such a one would begin at a wrong line), nor does
+# any type with timeout 0. But there the message ends with its file, when that is closed as inactive, after as long.
 LATE = 300.0
 
 
@@ -30,34 +30,43 @@ LATE = 300.0
 class MultilineConfig:
     type: MultilineType = field(
         default="pattern",
-        metadata={"doc": "How lines are joined: by a pattern, so many each time, or those in a row that match."},
+        metadata={
+            "doc": "How lines are joined: by a pattern, a fixed number of lines, or consecutive lines that match."
+        },
     )
     pattern: Pattern | None = field(
-        default=None, metadata={"doc": "A regular expression, searched for in each line; not with `type: count`."}
+        default=None,
+        metadata={"doc": "A regular expression that is searched for in each line; not with `type: count`."},
     )
     negate: bool = field(
-        default=False, metadata={"doc": "Lines that do not match are those that belong to a neighbour."}
+        default=False,
+        metadata={"doc": "Whether the lines that do not match are joined to others, rather than those that do."},
     )
     match: Literal["after", "before"] = field(
         default="after",
         metadata={
-            "doc": "A line that belongs to a neighbour is added after the line before it, or before the next; "
-            "with `type: pattern`."
+            "doc": "Whether such a line is appended to the line before it (after), or put before the next one "
+            "(before); with `type: pattern`."
         },
     )
     flush_pattern: Pattern | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "A line in which this is found ends the message; with `type: pattern`."},
+        metadata={"since": "0.2", "doc": "A line that matches this ends the message; with `type: pattern`."},
     )
     count_lines: int | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "The lines of a message; with `type: count`.", "unit": "lines", "min": 1},
+        metadata={
+            "since": "0.2",
+            "doc": "The number of lines in a message; with `type: count`.",
+            "unit": "lines",
+            "min": 1,
+        },
     )
     max_lines: int | None = field(
         default=None,
         metadata={
-            "doc": "Lines beyond this are dropped and flagged; 500 when absent, `count_lines` with `type: count`; "
-            "0: no limit but that of the message's bytes.",
+            "doc": "Further lines of a message are dropped and the message is flagged; 500 when absent, "
+            "`count_lines` with `type: count`; 0 means no limit except the message's bytes.",
             "unit": "lines",
             "min": 0,
         },
@@ -65,24 +74,24 @@ class MultilineConfig:
     timeout: Duration | None = field(
         default=None,
         metadata={
-            "doc": "A message that gets no further line for so long is sent as it is; when absent 5s, 5m with "
-            "`type: count`; 0 is 5m too.",
+            "doc": "A message without a further line for this long is sent as it is; 5s when absent, 5m with `type: "
+            "count`; 0 means 5m too.",
         },
     )
     skip_newline: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Lines are joined without a newline between them."}
+        default=False, metadata={"since": "0.2", "doc": "Joins lines without a newline between them."}
     )
 
     @property
     def most_lines(self) -> int | None:
-        """The lines that are kept of a message; None: all."""
+        """Return how many lines of a message are kept; None means all."""
         if self.max_lines is not None:
             return self.max_lines or None
         return 500 if self.count_lines is None else self.count_lines
 
     @property
     def ends_after(self) -> float:
-        """Seconds after its last line at which a message ends."""
+        """Return the seconds without a further line after which a message ends."""
         return self.timeout or (5.0 if self.timeout is None and self.type != "count" else LATE)
 
     def check(self) -> Iterator[Finding]:

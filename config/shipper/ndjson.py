@@ -13,53 +13,55 @@ _TAKEN = ("@timestamp", "@metadata", "message")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonOptions:
-    """What the two spellings have in common."""
+    """The options that `ndjson` and `json.*` share."""
 
     since: ClassVar = "0.2"
     overwrite_keys: bool = field(
         default=False,
-        metadata={"doc": "Members of the JSON replace those of the same name that the event has already."},
+        metadata={"doc": "Members of the JSON object replace existing fields of the same name."},
     )
-    expand_keys: bool = field(default=False, metadata={"doc": 'Makes objects of dotted names: `{"a.b": 1}`.'})
+    expand_keys: bool = field(
+        default=False, metadata={"doc": 'Expands dotted names such as `{"a.b": 1}` into objects.'}
+    )
     add_error_key: bool = field(
-        default=False, metadata={"doc": "Says in `error.message` what is wrong with a line; `error.type` is json."}
+        default=False, metadata={"doc": "Writes what is wrong with a line to `error.message`; `error.type` is json."}
     )
     message_key: str = field(
-        default="", metadata={"doc": "The member that is the message: for the parsers and filters that follow."}
+        default="", metadata={"doc": "The member that is the message for the parsers and filters that follow."}
     )
     document_id: str = field(
-        default="", metadata={"doc": "The member that becomes `@metadata._id`, dotted; it must be a text."}
+        default="", metadata={"doc": "The member, dotted, that becomes `@metadata._id`; it must be a text."}
     )
     ignore_decoding_error: bool = field(
         default=False,
-        metadata={"doc": "No log line about lines that are no JSON; there is one a file and minute otherwise."},
+        metadata={"doc": "Does not log lines that are not JSON; otherwise one is logged per file and minute."},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NdjsonConfig(JsonOptions):
-    """Makes members of an event out of each line that is a JSON object; any other line stays the text that it is."""
+    """Parses each line that is a JSON object into fields of the event; any other line stays as it is."""
 
     not_yet: ClassVar = filebeat.NDJSON_NOT_YET
     ignored: ClassVar = filebeat.NDJSON_IGNORED
     target: str = field(
-        default="", metadata={"doc": "The field that takes the members, dotted; the event itself when empty."}
+        default="", metadata={"doc": "The field, dotted, that the members are written to; the event itself when empty."}
     )
 
     def check(self) -> Iterator[Finding]:
         parts = self.target.split(".")
         if parts[0] in _TAKEN:
-            yield "target", f"'{parts[0]}' is no object that could take members; give another name"
+            yield "target", f"'{parts[0]}' is not an object that could take members; choose another field"
         elif self.target and "" in parts:
             yield "target", f"{self.target!r} has an empty name between its dots"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonSection(JsonOptions):
-    """`json.*`, which becomes the parser, also where it is `{}`."""
+    """`json.*`, which becomes the parser, even if it is `{}`."""
 
     keys_under_root: bool = field(
-        default=False, metadata={"doc": "Puts the members at the top of the event; below `json` otherwise."}
+        default=False, metadata={"doc": "Puts the members at the top level of the event; otherwise below `json`."}
     )
 
     def becomes(self) -> NdjsonConfig:
@@ -76,9 +78,9 @@ class JsonSection(JsonOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncludeMessageConfig:
-    """Lets only those messages through in which a pattern is found, at its place among the parsers."""
+    """Passes on only messages that match a pattern, at its place among the parsers."""
 
     since: ClassVar = "0.2"
     patterns: tuple[Pattern, ...] = field(
-        metadata={"doc": "Only messages in which one of these is found go on.", "check": not_empty}
+        metadata={"doc": "Only messages that match one of these are passed on.", "check": not_empty}
     )

@@ -12,19 +12,19 @@ from config.text.checks import Finding, not_blank
 
 __all__ = ["BackoffConfig", "ConsoleOutput", "FileOutput", "KafkaOutput", "OutputConfig", "SaslConfig", "SslConfig"]
 
-ENABLED: dict[str, Any] = {"doc": "Whether this output is the one."}
-_CODEC: dict[str, Any] = {"doc": "How a record is written: as JSON."}
+ENABLED: dict[str, Any] = {"doc": "Whether this output is used."}
+_CODEC: dict[str, Any] = {"doc": "How records are written: as JSON."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleOutput:
     ignored: ClassVar = filebeat.CONSOLE_IGNORED
     enabled: bool = field(default=True, metadata=ENABLED)
-    pretty: bool = field(default=False, metadata={"doc": "Spreads each record over several lines."})
+    pretty: bool = field(default=False, metadata={"doc": "Writes each record over several indented lines."})
     codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
 
     def becomes(self) -> "ConsoleOutput":
-        """Filebeat knows two names for the one thing that can be said."""
+        """Return the output with one option for what Filebeat has two names for."""
         return replace(self, pretty=self.pretty or self.codec.json.pretty, codec=CodecConfig())
 
 
@@ -43,20 +43,20 @@ class FileOutput:
 class OutputConfig:
     not_yet: ClassVar = filebeat.OUTPUT_NOT_YET
     kafka: KafkaOutput | None = field(default=None, metadata={"doc": "A Kafka topic."})
-    console: ConsoleOutput | None = field(default=None, metadata={"doc": "Standard output, one JSON record a line."})
-    file: FileOutput | None = field(default=None, metadata={"doc": "A file, one JSON record a line, fsynced."})
+    console: ConsoleOutput | None = field(default=None, metadata={"doc": "Standard output, one JSON record per line."})
+    file: FileOutput | None = field(default=None, metadata={"doc": "A file, one JSON record per line, fsynced."})
 
     @property
     def chosen(self) -> KafkaOutput | ConsoleOutput | FileOutput:
-        """The one that is enabled; a section with `enabled: false` stays in its attribute."""
+        """Return the enabled output; a section with `enabled: false` stays in its attribute."""
         return next(output for _, output in self._enabled())
 
     def check(self) -> Iterator[Finding]:
         enabled = [name for name, _ in self._enabled()]
         if not enabled:
-            yield "", "no output is enabled; exactly one of output.kafka, output.console, output.file must be"
+            yield "", "no output is enabled; enable exactly one of output.kafka, output.console, output.file"
         for name in enabled[1:]:
-            yield name, f"output.{enabled[0]} is enabled too; exactly one output must be"
+            yield name, f"output.{enabled[0]} is enabled too; enable exactly one output"
 
     def _enabled(self) -> Iterator[tuple[str, KafkaOutput | ConsoleOutput | FileOutput]]:
         for name, output in (("kafka", self.kafka), ("console", self.console), ("file", self.file)):

@@ -1,4 +1,4 @@
-"""How lines become messages: `parsers` of an input, each item one parser under its name."""
+"""`parsers` of an input, which turn lines into messages; each item is one parser under its name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,42 +17,50 @@ SyslogFormat = Literal["auto", "rfc3164", "rfc5424"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyslogConfig:
+    """Parses the header of syslog messages (RFC 3164 and RFC 5424) into fields."""
+
     since: ClassVar = "0.2"
-    format: SyslogFormat = field(default="auto", metadata={"doc": "The format; auto sees it by each message."})
+    format: SyslogFormat = field(default="auto", metadata={"doc": "The format; auto detects it for each message."})
     timezone: Timezone = field(
         default=LOCAL,
-        metadata={"doc": "Where times without a zone are from: a name, an offset such as +02:00, or Local."},
+        metadata={"doc": "The time zone of times without one: a name, an offset such as +02:00, or Local."},
     )
-    log_errors: bool = field(default=False, metadata={"doc": "A log line for each message that is not of syslog."})
+    log_errors: bool = field(default=False, metadata={"doc": "Logs each message that is not valid syslog."})
     add_error_key: bool = field(
-        default=True, metadata={"doc": "Says in `error.message` what is wrong with a message that is not of syslog."}
+        default=True, metadata={"doc": "Writes what is wrong to `error.message` of a message that is not valid syslog."}
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerConfig:
+    """Unwraps the lines that a container runtime writes."""
+
     since: ClassVar = "0.2"
     format: ContainerFormat = field(
         default="auto",
-        metadata={"doc": "How the runtime writes lines: JSON (docker, json-file) or text (cri); auto sees it by each."},
+        metadata={
+            "doc": "How the runtime writes lines: JSON (docker, json-file) or text (cri); auto detects it for each "
+            "line."
+        },
     )
-    stream: ContainerStream = field(default="all", metadata={"doc": "Whose lines are shipped."})
+    stream: ContainerStream = field(default="all", metadata={"doc": "The stream whose lines are shipped."})
 
     def remarks(self) -> Iterator[Finding]:
         yield from one_stream(self.stream)
 
     @property
     def ends_after(self) -> float:
-        """Seconds after which the first part of a line is shipped though the rest has not come. Runtimes write the
-        parts of a line at once; what a container left behind when it was killed must not wait for ever."""
+        """Return the seconds after which the first part of a line is shipped without the others. Runtimes write the
+        parts of a line at once; what a killed container left behind must not wait forever."""
         return 5.0
 
 
 def one_stream(stream: ContainerStream) -> Iterator[Finding]:
-    """Elsewhere it is common to have one input for each stream of the same files."""
+    """Yield a remark if one stream is dropped: in other agents it is common to have one input per stream of the same
+    files."""
     if stream != "all":
         other = "stderr" if stream == "stdout" else "stdout"
-        yield "stream", f"lines of {other} are dropped; a file has one input, so another one cannot ship them"
+        yield "stream", f"lines of {other} are dropped; a file belongs to one input, so another input cannot ship them"
 
 
 ParserConfig = MultilineConfig | NdjsonConfig | IncludeMessageConfig | ContainerConfig | SyslogConfig

@@ -1,4 +1,4 @@
-"""What is read and not yet acknowledged: `queue`."""
+"""`queue`: limits of what is read and not yet acknowledged."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,20 +16,22 @@ class MemFlush:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemQueue:
     events: int = field(
-        default=65536, metadata={"doc": "Events read and not yet acknowledged, at most.", "unit": "events", "min": 1}
+        default=65536,
+        metadata={"doc": "The most events that are read and not yet acknowledged.", "unit": "events", "min": 1},
     )
-    bytes: Size = field(default=32 * 1024**2, metadata={"doc": "Their bytes, at most.", "min": 1})
+    bytes: Size = field(default=32 * 1024**2, metadata={"doc": "The most bytes of these events.", "min": 1})
     pending_bytes: Size = field(
         default=128 * 1024**2,
         metadata={
             "since": "0.2",
-            "doc": "Bytes of all lines and messages whose end was not read yet, at most; then the largest ends.",
+            "doc": "The most bytes of lines and messages whose end was not read yet; beyond it, the largest is sent "
+            "as it is.",
             "min": 1024**2,
         },
     )
     flush: MemFlush | None = field(
         default=None,
-        metadata={"doc": "Accepted and not used.", "unused": "under load batches form by themselves"},
+        metadata={"doc": "Accepted and not used.", "unused": "batches form by themselves under load"},
     )
 
 

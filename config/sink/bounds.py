@@ -20,7 +20,7 @@ def start_offsets(offsets: Offsets) -> Iterator[Finding]:
 
 
 def stop_offsets(offsets: Offsets) -> Iterator[Finding]:
-    yield from _at_least(offsets, 0, "must be an offset: the first that is not landed")
+    yield from _at_least(offsets, 0, "must be an offset: the first one that is not landed")
 
 
 def _at_least(offsets: Offsets, least: int, message: str) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ def group(start: str, start_group: str | None, group_id: str) -> Iterator[Findin
     if start != "committed" and start_group is not None:
         yield "start_group", _only_with("start", "committed", start)
     if start == "committed" and not (start_group or group_id):
-        yield "start", "'committed' needs start_group, the consumer group to go on from: kafka.group_id is empty"
+        yield "start", "'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty"
 
 
 def within(kafka: KafkaSource, option: str, offsets: Offsets) -> Iterator[Finding]:
@@ -55,7 +55,7 @@ def within(kafka: KafkaSource, option: str, offsets: Offsets) -> Iterator[Findin
             yield f"{option}.{topic}", f"is not read; {kafka.described} {_is_or_are(kafka)}"
         elif kafka.partitions:
             others = sorted(set(by_partition) - set(kafka.partitions[topic]))
-            yield from ((f"{option}.{topic}.{number}", "is none of kafka.partitions") for number in others)
+            yield from ((f"{option}.{topic}.{number}", "is not one of kafka.partitions") for number in others)
 
 
 def in_order(start: Offsets, stop: Offsets) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def in_order(start: Offsets, stop: Offsets) -> Iterator[Finding]:
 
 
 def _only_with(option: str, needed: str, value: str) -> str:
-    return f"counts only with '{option}: {needed}'; here it is '{option}: {value}'"
+    return f"is used only with '{option}: {needed}'; here it is '{option}: {value}'"
 
 
 def _is_or_are(kafka: KafkaSource) -> str:

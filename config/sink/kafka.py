@@ -25,9 +25,12 @@ _JAVA_ONLY = re.compile(r"\\[pPQEhHRXkzGK]|&&|\(\?<[A-Za-z]|\[[^\]]*\[")
 def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
     for topic in topics:
         if "*" in topic:
-            yield "", f"{topic!r} is no name of a topic; for several by one expression there is kafka.topics_pattern"
+            yield "", f"{topic!r} is not the name of a topic; to match several topics, use kafka.topics_pattern"
         elif not _NAME.fullmatch(topic) or topic in (".", ".."):
-            yield "", f"{topic!r} is no name of a topic: up to 249 letters, digits, dots, underscores and dashes"
+            yield (
+                "",
+                f"{topic!r} is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
+            )
     for topic in sorted({topic for topic in topics if topics.count(topic) > 1}):
         yield "", f"{topic!r} is given twice"
 
@@ -40,7 +43,7 @@ def java_pattern(text: str) -> Iterator[Finding]:
     try:
         re.compile(text)
     except re.error as error:
-        words = f"{text!r} is no regular expression: {error}"
+        words = f"{text!r} is not a regular expression: {error}"
         yield "", f"{words}; '.*' stands for any text" if "nothing to repeat" in str(error) else words
 
 
@@ -48,7 +51,7 @@ def raw_options(options: Raw) -> Iterator[Finding]:
     for name in options:
         other = _OURS.get(name.lower())
         if other:
-            yield name, f"is for {other} to say"
+            yield name, f"is set by {other}"
 
 
 def some_partitions(partitions: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
@@ -58,7 +61,7 @@ def some_partitions(partitions: dict[str, tuple[int, ...]]) -> Iterator[Finding]
         if not numbers:
             yield topic, "names no partition"
         if any(number < 0 for number in numbers):
-            yield topic, "must be partitions: numbers from 0"
+            yield topic, "must be partition numbers, from 0"
         if len(set(numbers)) < len(numbers):
             yield topic, "names a partition twice"
 
@@ -68,10 +71,10 @@ class KafkaSource:
     hosts: tuple[str, ...] = field(
         metadata={
             "key": ("hosts", "bootstrap_servers"),
-            "doc": "Brokers to ask for the cluster, host:port.",
+            "doc": "Bootstrap brokers, each host:port.",
             "check": addresses,
             "split": ",",
-            "missing": "name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
+            "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         }
     )
     topics: tuple[str, ...] = field(
@@ -87,7 +90,7 @@ class KafkaSource:
         default="",
         metadata={
             "since": "0.2",
-            "doc": "A regular expression (Java's) that the whole name of a topic matches; new topics are found.",
+            "doc": "A Java regular expression that the whole name of a topic must match; new topics are picked up.",
             "check": java_pattern,
         },
     )
@@ -95,11 +98,13 @@ class KafkaSource:
         default_factory=dict,
         metadata={
             "since": "0.2",
-            "doc": "Some partitions only, by topic: `logs: [0, 1]`; new ones are not looked for.",
+            "doc": "Only these partitions, by topic: `logs: [0, 1]`; new partitions are not picked up.",
             "check": some_partitions,
         },
     )
-    username: str | None = field(default=None, metadata={"since": "0.2", "doc": "Turns SASL on, unless it is empty."})
+    username: str | None = field(
+        default=None, metadata={"since": "0.2", "doc": "The user name; turns SASL on unless it is empty."}
+    )
     password: str | None = field(
         default=None, repr=False, metadata={"since": "0.2", "doc": "The password of `username`."}
     )
@@ -109,7 +114,7 @@ class KafkaSource:
         default=30.0,
         metadata={
             "since": "0.2",
-            "doc": "How often the brokers are asked for new topics and partitions.",
+            "doc": "How often new topics and partitions are looked up.",
             "min": 1,
         },
     )
@@ -117,16 +122,17 @@ class KafkaSource:
         default="spark-sink",
         metadata={
             "since": "0.2",
-            "doc": 'The consumer group that shows to Kafka\'s tools how far the sink is; `""` for none. '
-            "The sink never reads it, except by `start: committed`.",
+            "doc": "The consumer group in which Kafka's tools show the sink's lag; `''` for none. "
+            "The sink itself reads it only with `start: committed`.",
         },
     )
-    # Not shown: raw settings may hold secrets (kafka.sasl.jaas.config).
+    # Not shown: raw settings may contain secrets (kafka.sasl.jaas.config).
     options: Raw = field(
         default_factory=dict,
         repr=False,
         metadata={
-            "doc": "Raw options of Spark's Kafka source (`kafka.max.poll.records: 500`); they win over ours.",
+            "doc": "Raw options of Spark's Kafka source (`kafka.max.poll.records: 500`); they take precedence over "
+            "the sink's.",
             "check": raw_options,
         },
     )
@@ -134,7 +140,7 @@ class KafkaSource:
     def check(self) -> Iterator[Finding]:
         given = [name for name in ("topics", "topics_pattern", "partitions") if getattr(self, name)]
         if not given:
-            yield "topics", "missing; name one topic at least, or give topics_pattern or partitions"
+            yield "topics", "missing; name at least one topic, or give topics_pattern or partitions"
         for name in given[1:]:
             yield name, f"given beside {given[0]}; keep one"
         if self.username and not self.password:

@@ -13,27 +13,28 @@ _SAFE = 7 * DAY  # what Delta itself insists on
 
 def at_least_a_day(span: float) -> Iterator[Finding]:
     if span < DAY:
-        yield "", "must be at least 1d: rows go by whole dates"
+        yield "", "must be at least 1d: rows are deleted by whole dates"
 
 
 def longer_than_a_batch(span: float) -> Iterator[Finding]:
     if span < HOUR:
-        yield "", "must be at least 1h: files of a batch that is under way would be deleted"
+        yield "", "must be at least 1h, or files of a batch in progress would be deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizeConfig:
     as_in: ClassVar = "optimize: {enabled: false}"
-    enabled: bool = field(default=True, metadata={"doc": "Whether small files are joined (OPTIMIZE)."})
+    enabled: bool = field(default=True, metadata={"doc": "Whether small files are compacted (OPTIMIZE)."})
     min_files: int = field(
         default=2,
-        metadata={"doc": "A date with fewer small files is left alone.", "unit": "files", "min": 2},
+        metadata={"doc": "A date with fewer small files is not compacted.", "unit": "files", "min": 2},
     )
     closed_after: Span = field(
-        default=DAY, metadata={"doc": "A date is closed, and its files are joined, so long after it has ended."}
+        default=DAY,
+        metadata={"doc": "How long after its end a date is considered closed, and its files are compacted."},
     )
     target_size: Size | None = field(
-        default=None, metadata={"doc": "How large the joined files get; Delta's own size when absent.", "min": 1024**2}
+        default=None, metadata={"doc": "The size of compacted files; Delta's default when absent.", "min": 1024**2}
     )
 
 
@@ -43,14 +44,14 @@ class VacuumConfig:
     mode: Literal["lite", "full", "off"] = field(
         default="lite",
         metadata={
-            "doc": "Deletes files that no version needs: those the table's log names (lite), all in the directory "
+            "doc": "Which unneeded files are deleted: those that the table's log names (lite), all in the directory "
             "(full), none (off)."
         },
     )
     retain: Span = field(
         default=_SAFE,
         metadata={
-            "doc": "How long files stay after they were replaced: how far back time travel goes.",
+            "doc": "How long replaced files are kept, which is how far back time travel goes.",
             "check": longer_than_a_batch,
         },
     )
@@ -68,16 +69,16 @@ class RetentionConfig:
     as_in: ClassVar = "retention: {lines: 90d}"
     lines: Span | None = field(
         default=None,
-        metadata={"doc": "Rows whose date is older are deleted; none when absent.", "check": at_least_a_day},
+        metadata={"doc": "Rows with an older date are deleted; none when absent.", "check": at_least_a_day},
     )
     dead_letter: Span | None = field(
         default=None,
-        metadata={"doc": "The same of bad records, by the day they were put there.", "check": at_least_a_day},
+        metadata={"doc": "The same for bad records, by the day they were written.", "check": at_least_a_day},
     )
     views: Span | None = field(
         default=None,
         metadata={
-            "doc": "The same of views; one without a column `date` keeps its rows, and a warning says so.",
+            "doc": "The same for views; a view without a column `date` keeps its rows, with a warning.",
             "check": at_least_a_day,
         },
     )

@@ -36,15 +36,20 @@ class SinkConfig:
     checkpoint: CheckpointConfig
     columns: tuple[ColumnConfig, ...] = field(
         default=(),
-        metadata={"since": "0.2", "doc": "Columns of your own, beside those of every table.", "check": columns_agree},
+        metadata={
+            "since": "0.2",
+            "doc": "Your own columns, in addition to those of every table.",
+            "check": columns_agree,
+        },
     )
     dead_letter: DeadLetterConfig = field(default_factory=DeadLetterConfig)
     state: StateConfig = field(default_factory=StateConfig)
     start: Start = field(
         default="earliest",
         metadata={
-            "doc": "Where a new checkpoint begins in the topics: at their first record, behind their last, at "
-            "`start_timestamp` or `start_offsets`, where a consumer group is (committed), or where the table ends."
+            "doc": "Where a new checkpoint starts in the topics: at their first record, after their last, at "
+            "`start_timestamp` or `start_offsets`, at the offsets of a consumer group (committed), or where "
+            "the table ends."
         },
     )
     start_timestamp: Timestamp | None = field(
@@ -66,15 +71,15 @@ class SinkConfig:
         default="never",
         metadata={
             "since": "0.2",
-            "doc": "Where the sink ends by itself: nowhere, with what is there at its start, at `stop_offsets`, or at "
-            "`stop_timestamp`.",
+            "doc": "Where the sink stops by itself: never, after what is available at its start, at `stop_offsets`, "
+            "or at `stop_timestamp`.",
         },
     )
     stop_timestamp: Timestamp | None = field(
         default=None,
         metadata={
             "since": "0.2",
-            "doc": "For `stop: timestamp`: records from then on, by Kafka's time, are not landed.",
+            "doc": "For `stop: timestamp`: records with this Kafka timestamp or a later one are not landed.",
         },
     )
     stop_offsets: Offsets = field(
@@ -89,33 +94,33 @@ class SinkConfig:
         default="fail",
         metadata={
             "since": "0.2",
-            "doc": "What becomes of records that Kafka deleted before they were read: the sink ends and says which "
-            "(fail), or notes them in the dead-letter table (continue).",
+            "doc": "What happens when Kafka deleted records before they were read: the sink stops and reports which "
+            "(fail), or records them in the dead-letter table (continue).",
         },
     )
     trigger: TriggerConfig = field(default_factory=TriggerConfig)
     max_offsets_per_trigger: int = field(
-        default=1_000_000, metadata={"doc": "Records a batch, at most.", "unit": "records", "min": 1}
+        default=1_000_000, metadata={"doc": "The most records in a batch.", "unit": "records", "min": 1}
     )
     min_offsets_per_trigger: int = field(
         default=0,
         metadata={
             "since": "0.2",
-            "doc": "A batch waits for so many records, `max_trigger_delay` at most; with `stop: never` only.",
+            "doc": "A batch waits for this many records, up to `max_trigger_delay`; only with `stop: never`.",
             "unit": "records",
             "min": 0,
         },
     )
     max_trigger_delay: Duration = field(
         default=_MAX_DELAY,
-        metadata={"since": "0.2", "doc": "How long `min_offsets_per_trigger` is waited for.", "min": 0.001},
+        metadata={"since": "0.2", "doc": "The longest wait for `min_offsets_per_trigger`.", "min": 0.001},
     )
     dedupe: DedupeConfig = field(default_factory=DedupeConfig)
     views: tuple[ViewConfig, ...] = field(
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "Tables that are made of the table of lines, one query each.",
+            "doc": "Tables derived from the table of lines, each by one query.",
             "check": views_agree,
         },
     )
@@ -123,7 +128,9 @@ class SinkConfig:
     http: HttpConfig = field(default_factory=HttpConfig)
     # Not shown: raw settings may hold secrets (the keys of an object store).
     spark: Raw = field(
-        default_factory=dict, repr=False, metadata={"doc": "Raw settings of Spark, with or without their `spark.`."}
+        default_factory=dict,
+        repr=False,
+        metadata={"doc": "Raw settings of Spark, with or without the prefix `spark.`."},
     )
     logging: SinkLoggingConfig = field(default_factory=SinkLoggingConfig)
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # what was accepted and left out, in words
@@ -184,9 +191,12 @@ class SinkConfig:
         pattern = normal_pattern(self.table.template, self.kafka.topic_names)
         for index, view in enumerate(self.views):
             if view.source is None and self.has_template:
-                yield f"views[{index}].source", "missing; table.path stands for several tables: say the path of one"
+                yield (
+                    f"views[{index}].source",
+                    "missing; table.path is a template for several tables: give the path of one",
+                )
             if view.source is not None and not re.fullmatch(pattern, normal(view.source)):
-                yield f"views[{index}].source", f"{view.source!r} is no table by table.path ({self.table.path!r})"
+                yield f"views[{index}].source", f"{view.source!r} is not a table of table.path ({self.table.path!r})"
 
     def _places(self) -> list[Place]:
         return [

@@ -16,13 +16,13 @@ LostOffsets = Literal["fail", "continue"]
 
 def at_least_an_hour(span: float) -> Iterator[Finding]:
     if span < HOUR:
-        yield "", "must be at least 1h: a shipper that comes back after a while sends again"
+        yield "", "must be at least 1h: a shipper that was away for a while sends lines again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointConfig:
     path: str = field(
-        metadata={"doc": "The query's checkpoint; it belongs to the table for good.", "check": fixed_path}
+        metadata={"doc": "The query's checkpoint; it belongs to the table permanently.", "check": fixed_path}
     )
 
 
@@ -31,7 +31,8 @@ class DeadLetterConfig:
     path: str | None = field(
         default=None,
         metadata={
-            "doc": "The table of bad records; `<table.path>_dead_letter` when absent, without the template's part.",
+            "doc": "The table of bad records; `<table.path>_dead_letter` when absent, without the part from the "
+            "template.",
             "check": fixed_path,
         },
     )
@@ -44,7 +45,7 @@ class StateConfig:
         default=None,
         metadata={
             "doc": "The table of marks: how far each file and each partition is landed; `<table.path>_marks` when "
-            "absent, without the template's part.",
+            "absent, without the part from the template.",
             "check": fixed_path,
         },
     )
@@ -53,7 +54,7 @@ class StateConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerConfig:
     as_in: ClassVar = "trigger: {interval: 5s}"
-    interval: Duration = field(default=1.0, metadata={"doc": "How often a batch begins; 0 is at once."})
+    interval: Duration = field(default=1.0, metadata={"doc": "How often a batch starts; 0 means immediately."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +62,10 @@ class DedupeConfig:
     as_in: ClassVar = "dedupe: {enabled: false}"
     since: ClassVar = "0.2"
     enabled: bool = field(
-        default=True, metadata={"doc": "Whether lines that the shipper sent twice are told from news, and left out."}
+        default=True, metadata={"doc": "Whether lines that the shipper sent twice are recognised and left out."}
     )
     forget_after: Span = field(
-        default=14 * DAY, metadata={"doc": "A file without rows for so long is forgotten.", "check": at_least_an_hour}
+        default=14 * DAY, metadata={"doc": "How long a file without new rows is remembered.", "check": at_least_an_hour}
     )
 
 
@@ -72,16 +73,16 @@ class DedupeConfig:
 class HttpConfig:
     as_in: ClassVar = "http: {enabled: true}"
     since: ClassVar = "0.2"
-    enabled: bool = field(default=False, metadata={"doc": "Whether metrics are served, as Prometheus reads them."})
+    enabled: bool = field(default=False, metadata={"doc": "Whether metrics are served over HTTP for Prometheus."})
     host: str = field(
-        default="localhost", metadata={"doc": "The address that is listened at; 0.0.0.0 for all.", "check": not_blank}
+        default="localhost", metadata={"doc": "The address to listen on; 0.0.0.0 for all.", "check": not_blank}
     )
-    port: int = field(default=5067, metadata={"doc": "The port; 0 takes any that is free.", "min": 0, "max": 65535})
+    port: int = field(default=5067, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkLoggingConfig(LoggingConfig):
-    ignored: ClassVar = {**LoggingConfig.ignored, "metrics": "each batch is told when it has landed"}
+    ignored: ClassVar = {**LoggingConfig.ignored, "metrics": "each batch is logged when it has landed"}
     metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig, metadata={"key": None})
 
 

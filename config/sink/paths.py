@@ -44,9 +44,9 @@ def _clash(place: Place, other: Place) -> str:
     if mine == theirs:
         return f"{place.path!r} is {other.what} too ({other.option})"
     if _inside(mine, theirs):
-        return f"{place.path!r} lies in the directory of {other.what} ({other.option})"
+        return f"{place.path!r} is in the directory of {other.what} ({other.option})"
     if _inside(theirs, mine):
-        return f"{place.path!r} has {other.what} in it ({other.option}: {other.path!r})"
+        return f"{place.path!r} contains {other.what} ({other.option}: {other.path!r})"
     return ""
 
 
@@ -55,9 +55,12 @@ def _in_template(place: Place, template: Template, topics: Sequence[str]) -> Ite
     path = normal(place.path)
     directory = normal(template.directory)
     if path == directory or _inside(directory, path):
-        yield f"{place.path!r} would have the tables in it; take a directory beside them"
+        yield f"{place.path!r} would contain the tables; choose a directory beside them"
     elif any(pattern.fullmatch(above) for above in _and_above(path)):
-        yield f"{place.path!r} may be a table by table.path ({_shown(template)}); take a directory beside them"
+        yield (
+            f"{place.path!r} may be one of the tables of table.path ({_shown(template)}); choose a directory "
+            f"beside them"
+        )
 
 
 def normal_pattern(template: Template, topics: Sequence[str]) -> str:

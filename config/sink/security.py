@@ -9,7 +9,7 @@ from config.text.checks import Finding
 
 _JAVA: dict[str, Any] = {
     "doc": "Accepted and not used: Java chooses.",
-    "unused": "Java chooses; kafka.options: takes raw settings, as in kafka.ssl.cipher.suites",
+    "unused": "Java chooses; set raw client settings below kafka.options, such as kafka.ssl.cipher.suites",
 }
 
 
@@ -18,8 +18,8 @@ class SourceSslConfig(SslConfig):
     verification_mode: Literal["full", "strict", "certificate", "none"] = field(
         default="full",
         metadata={
-            "doc": "What of the broker's certificate is verified: all (full, strict), or not the host name "
-            "(certificate); Java cannot do without (none)."
+            "doc": "How the broker's certificate is verified: fully (full, strict), or without the host name "
+            "(certificate); Java cannot skip the verification (none)."
         },
     )
     supported_protocols: tuple[str, ...] = field(default=(), metadata=_JAVA)
@@ -34,5 +34,5 @@ class SourceSslConfig(SslConfig):
             yield (
                 "verification_mode",
                 "none is not possible: Kafka's Java client always verifies the certificate; name the broker's own "
-                "in certificate_authorities, and with 'certificate' its host name is not looked at",
+                "in certificate_authorities, and with 'certificate' its host name is not checked",
             )

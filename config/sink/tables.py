@@ -26,7 +26,7 @@ _STEP = re.compile(r"[^\s.'\"`\\$*\[\]{}]+")
 
 def identifier(text: str) -> Iterator[Finding]:
     if not _IDENTIFIER.fullmatch(text):
-        yield "", f"{text!r} is no name: letters, digits and underscores, beginning with a letter"
+        yield "", f"{text!r} is not a valid name: use letters, digits and underscores, beginning with a letter"
 
 
 def identifiers(names: tuple[str, ...]) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def identifiers(names: tuple[str, ...]) -> Iterator[Finding]:
 
 def field_path(text: str) -> Iterator[Finding]:
     if not all(_STEP.fullmatch(step) for step in text.split(".")):
-        yield "", f"{text!r} is no field of a record: write names joined by dots, as in http.response.status_code"
+        yield "", f"{text!r} is not a field of a record: write names joined by dots, as in http.response.status_code"
 
 
 def template(text: str) -> Iterator[Finding]:
@@ -52,15 +52,15 @@ def template(text: str) -> Iterator[Finding]:
 def fixed_path(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
     if "%{" in text:
-        yield "", f"{text!r}: only table.path may hold %{{...}}; there is one of these for all tables"
+        yield "", f"{text!r}: only table.path may contain %{{...}}; there is one of these for all tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableConfig:
     path: str = field(
         metadata={
-            "doc": "The Delta table's directory or URI. `%{[topic]}` in it makes a table of each topic, "
-            "`%{[fields.service]:other}` one of each value of a field of the record.",
+            "doc": "The Delta table's directory or URI. `%{[topic]}` in it makes one table per topic, "
+            "`%{[fields.service]:other}` one per value of a field of the record.",
             "check": template,
         }
     )
@@ -89,7 +89,7 @@ class TableConfig:
         default=100,
         metadata={
             "since": "0.2",
-            "doc": "How many tables the template may make; the sink ends before it makes one more.",
+            "doc": "How many tables the template may create; the sink stops before it creates one more.",
             "unit": "tables",
             "min": 1,
         },
@@ -97,9 +97,9 @@ class TableConfig:
 
     def check(self) -> Iterator[Finding]:
         if self.cluster_by and self.partition_by == "date":
-            yield "cluster_by", "needs 'partition_by: none': Delta takes one of the two"
+            yield "cluster_by", "needs 'partition_by: none': Delta allows one of the two"
         if len(self.cluster_by) > CLUSTERING_COLUMNS:
-            yield "cluster_by", f"names {len(self.cluster_by)} columns; Delta takes {CLUSTERING_COLUMNS} at most"
+            yield "cluster_by", f"names {len(self.cluster_by)} columns; Delta allows at most {CLUSTERING_COLUMNS}"
 
     @property
     def template(self) -> Template:
@@ -112,15 +112,16 @@ class ColumnConfig:
     since: ClassVar = "0.2"
     name: str = field(metadata={"doc": "The column's name.", "check": identifier})
     path: str = field(
-        metadata={"doc": "Where it stands in the record: http.response.status_code.", "check": field_path}
+        metadata={"doc": "The field of the record, such as http.response.status_code.", "check": field_path}
     )
     type: ColumnType = field(
         default="string",
-        metadata={"doc": "Its type. A value of another type gives NULL, and stays in `doc` as it is."},
+        metadata={"doc": "The column's type. A value of another type becomes NULL, and remains in `doc` as it is."},
     )
     comment: str = field(default="", metadata={"doc": "The column's comment; the path when absent."})
     required: bool = field(
-        default=False, metadata={"doc": "Makes a record bad that lacks it, or holds a value of another type."}
+        default=False,
+        metadata={"doc": "Whether a record without the field, or with a value of another type, is a bad record."},
     )
 
 
@@ -130,7 +131,7 @@ def columns_agree(columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
     for index, column in enumerate(columns):
         name = column.name.lower()
         if name in BUILT_IN:
-            yield f"[{index}].name", f"{column.name!r} is a column of every table; take another name"
+            yield f"[{index}].name", f"{column.name!r} is a column of every table; choose another name"
         elif name in seen:
             yield f"[{index}].name", f"{column.name!r} is the name of columns[{seen[name]}] too"
         seen.setdefault(name, index)
@@ -143,6 +144,6 @@ def clustering(table: TableConfig, columns: tuple[ColumnConfig, ...]) -> Iterato
         lower = name.lower()
         if lower not in BUILT_IN and lower not in own:
             there = ", ".join(dict.fromkeys((*(n for n in BUILT_IN if n not in _UNORDERED), *own)))
-            yield f"table.cluster_by[{index}]", f"{name!r} is no column; there are: {there}"
+            yield f"table.cluster_by[{index}]", f"{name!r} is not a column; known: {there}"
         elif lower in _UNORDERED or own.get(lower) in _UNORDERED_TYPES:
-            yield f"table.cluster_by[{index}]", f"{name!r} has a type that Delta does not cluster by"
+            yield f"table.cluster_by[{index}]", f"{name!r} has a type that Delta cannot cluster by"

@@ -65,12 +65,12 @@ def parse_template(text: str) -> Template:
     parts: list[Part] = []
     rest = text
     if _LOOKALIKE.search(text):
-        raise ValueError(f"{text!r} has braces, and no field in them: write '%{{[topic]}}'")
+        raise ValueError(f"{text!r} has braces without a field in them: write '%{{[topic]}}'")
     while _BEGIN in rest:
         before, _, rest = rest.partition(_BEGIN)
         inside, end, rest = rest.partition("}")
         if not end:
-            raise ValueError(f"'%{{{inside}' has no end; write '%{{[topic]}}'")
+            raise ValueError(f"'%{{{inside}' has no closing brace; write '%{{[topic]}}'")
         parts += [before, _field(inside)] if before else [_field(inside)]
     return Template((*parts, rest) if rest else tuple(parts))
 
@@ -78,13 +78,13 @@ def parse_template(text: str) -> Template:
 def _field(inside: str) -> Field:
     written = f"'%{{{inside}}}'"
     if inside.startswith("+"):
-        raise ValueError(f"{written}: a path has no times; within a table, `date` parts the days")
+        raise ValueError(f"{written}: a path cannot contain times; within a table, `date` separates the days")
     matched = _FIELD.fullmatch(inside)
     if matched is None:
         raise ValueError(f"{written} names no field; write '%{{[topic]}}' or '%{{[fields.service]:other}}'")
     name, default = ".".join(re.findall(r"\[([^\[\]]+)\]", matched[1])), matched[2]
     if not all(part.strip() for part in name.split(".")):
-        raise ValueError(f"{written}: {name!r} is no name of a field")
+        raise ValueError(f"{written}: {name!r} is not the name of a field")
     if default is not None and not _DIRECTORY.fullmatch(default):
         raise ValueError(
             f"{written}: the default must be the name of one directory (letters, digits, '.', '_', '-'), not "

@@ -33,7 +33,7 @@ def parse_timestamp(text: str) -> datetime:
         parsed = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(
-            f"{text!r} is no time; write 2026-11-21T09:30:00Z, 2026-11-21T10:30:00+01:00, or a date"
+            f"{text!r} is not a time; write 2026-11-21T09:30:00Z, 2026-11-21T10:30:00+01:00, or a date"
         ) from None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 

@@ -12,7 +12,9 @@ from config.text.units import Duration
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewTriggerConfig:
     as_in: ClassVar = "trigger: {interval: 30s}"
-    interval: Duration = field(default=10.0, metadata={"doc": "How often a batch of the view begins; 0 is at once."})
+    interval: Duration = field(
+        default=10.0, metadata={"doc": "How often a batch of the view starts; 0 means immediately."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,30 +24,31 @@ class ViewConfig:
     name: str = field(metadata={"doc": "The view's name.", "check": identifier})
     sql: str = field(
         metadata={
-            "doc": "A query in Spark SQL over `lines`, the stream of the rows that land in the table.",
+            "doc": "A Spark SQL query over `lines`, the stream of rows that land in the table.",
             "check": not_blank,
         }
     )
     path: str | None = field(
         default=None,
         metadata={
-            "doc": "The view's table; `<table.path>_<name>` when absent, without the template's part.",
+            "doc": "The view's table; `<table.path>_<name>` when absent, without the part from the template.",
             "check": fixed_path,
         },
     )
     watermark: Duration | None = field(
         default=None,
-        metadata={"doc": "How late a row may come; groups and windows that can get no more rows are written."},
+        metadata={"doc": "How late a row may arrive; groups and windows that cannot get more rows are written."},
     )
     watermark_column: str = field(
-        default="ts", metadata={"doc": "The column of `lines` that `watermark` is about.", "check": identifier}
+        default="ts", metadata={"doc": "The column of `lines` that `watermark` applies to.", "check": identifier}
     )
     mode: Literal["append", "complete"] = field(
         default="append",
-        metadata={"doc": "Whether rows are added once they are final, or the whole result is written anew each time."},
+        metadata={"doc": "Whether rows are appended once they are final, or the whole result is rewritten each time."},
     )
     start: Literal["earliest", "latest"] = field(
-        default="earliest", metadata={"doc": "Where a new view begins in the table: with all of its rows, or new ones."}
+        default="earliest",
+        metadata={"doc": "Where a new view starts in the table: with all of its rows, or with new ones."},
     )
     trigger: ViewTriggerConfig = field(default_factory=ViewTriggerConfig)
     partition_by: tuple[str, ...] = field(
@@ -55,7 +58,7 @@ class ViewConfig:
     source: str | None = field(
         default=None,
         metadata={
-            "doc": "The path of the table that is read; needed where table.path is a template.",
+            "doc": "The path of the table that is read; required where table.path is a template.",
             "check": fixed_path,
         },
     )
@@ -66,7 +69,7 @@ def views_agree(views: tuple[ViewConfig, ...]) -> Iterator[Finding]:
     for index, view in enumerate(views):
         name = view.name.lower()
         if name == "lines":
-            yield f"[{index}].name", "'lines' is what a view's sql calls the rows; take another name"
+            yield f"[{index}].name", "'lines' is what a view's sql calls the rows; choose another name"
         if name in seen:
             yield f"[{index}].name", f"{view.name!r} is the name of views[{seen[name]}] too"
         seen.setdefault(name, index)

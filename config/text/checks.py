@@ -21,4 +21,4 @@ def not_blank(text: str) -> Iterator[Finding]:
     if not text.strip():
         yield "", "is empty"
     if "\0" in text:
-        yield "", f"{text!r} has a NUL character in it"
+        yield "", f"{text!r} contains a NUL character"

@@ -136,11 +136,11 @@ def parse_encoding(text: str) -> str:
     """The name as it is known here. Raises ValueError."""
     name = text.strip().lower() or "plain"
     if name in USELESS:
-        raise ValueError(f"{text!r} is not supported; nothing but U+FFFD comes of it in Filebeat; convert the file")
+        raise ValueError(f"{text!r} is not supported; Filebeat reads nothing but U+FFFD with it; convert the file")
     if name not in _codecs():
         close = difflib.get_close_matches(name, _codecs(), n=1, cutoff=0.6)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{text!r} is no encoding that is known here{hint}")
+        raise ValueError(f"{text!r} is not a known encoding{hint}")
     return name
 
 
@@ -175,7 +175,7 @@ def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
         instead = f"{OF_ISO}; " if charset.table and terminator == "next_line" else ""
         raise ValueError(f"encoding {encoding} has no character {terminator}; {instead}{EVERYWHERE}")
     if not charset.table and charset.codec in MULTI_BYTE and max(raw) >= NEVER_A_PART:
-        reason = f"encoding {encoding} writes {terminator} in bytes that other characters are made of too"
+        reason = f"encoding {encoding} writes {terminator} in bytes that are also part of other characters"
         raise ValueError(f"{reason}, so it is not supported; {EVERYWHERE}")
     return raw
 

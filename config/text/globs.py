@@ -58,7 +58,7 @@ def parse(text: str, *, recursive: bool) -> PathPattern:
     """A relative path is taken from the directory that is the current one now. `recursive`: whether `**` is more than
     `*`. Raises ValueError for what is no pattern."""
     if "\0" in text:
-        raise ValueError(f"{text!r} is no path: it has a NUL in it")
+        raise ValueError(f"{text!r} is not a path: it contains a NUL character")
     path = os.path.abspath(text)
     names = path.split("/")[1:]
     fixed = next((at for at, name in enumerate(names) if _MAGIC.search(name)), len(names))
@@ -114,7 +114,9 @@ def wild(text: str) -> Wild:
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
-            raise ValueError(f"{text!r} is no pattern: a set must be complete, as [a-z] is, and a \\ needs a character")
+            raise ValueError(
+                f"{text!r} is not a valid glob: a set must be complete, as in [a-z], and a \\ needs a character"
+            )
         if token["stars"]:
             pieces.append("")
         else:

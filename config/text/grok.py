@@ -71,7 +71,9 @@ class _Expansion:
         """`within`: the names of the patterns that this one is part of."""
         self._length += len(pattern)
         if self._length > _LONGEST:
-            raise ValueError(f"becomes longer than {_LONGEST} characters; look at how the definitions use each other")
+            raise ValueError(
+                f"expands to more than {_LONGEST} characters; check how the definitions refer to each other"
+            )
         done, at = [], 0
         for found in _SPLIT.finditer(pattern):
             done += [_plain(pattern[at : found.start()]), self._piece(found, within)]
@@ -96,7 +98,7 @@ class _Expansion:
         if name not in self._definitions:
             raise ValueError(self._unknown(name))
         if name in within:
-            raise ValueError(f"pattern {name} is made of itself: {' > '.join((*within, name))}")
+            raise ValueError(f"pattern {name} refers to itself: {' > '.join((*within, name))}")
         if not field and not self._named_only:
             field = name
         if field:
@@ -118,5 +120,5 @@ def _path(field: str) -> tuple[str, ...]:
     """`a.b` and `[a][b]` are the same."""
     path = tuple(field[1:-1].split("][")) if _BRACKETS.fullmatch(field) else tuple(field.split("."))
     if not all(path):
-        raise ValueError(f"{field!r} is no name of a field; write a.b or [a][b]")
+        raise ValueError(f"{field!r} is not the name of a field; write a.b or [a][b]")
     return path

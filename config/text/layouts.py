@@ -15,7 +15,7 @@ from config.text.go_layouts import MONTHS, compile_layout
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST = 100  # of times that are remembered: blanks may make one as long as a line
 TELLING = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
-BEYOND = "it is beyond the years 1 to 9999"
+BEYOND = "it is outside the years 1 to 9999"
 
 # A value, and the wall clock, which gives the year where the value has none -> the time in UTC. Raises ValueError.
 ReadTime = Callable[[Any, float], datetime]
@@ -55,14 +55,14 @@ def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
     def parse(value: str, minute: float) -> datetime:
         found = compiled.match(value)
         if found is None:
-            raise ValueError("it is written differently")
+            raise ValueError("it does not match the layout")
         return _in_utc(_naive(found, zone, minute * 60), found, zone)
 
     remembered = lru_cache(maxsize=1024)(parse)  # times of many logs have no fraction, so many lines share one
 
     def read(value: Any, now: float) -> datetime:
         if not isinstance(value, str):
-            raise ValueError("it is no text")
+            raise ValueError("it is not a text")
         return (remembered if len(value) < LONGEST else parse)(value, now // 60)
 
     return read
@@ -76,7 +76,7 @@ def from_epoch(value: Any, factor: int) -> datetime:
         elif _FLOAT.fullmatch(value):
             value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("it is no number")
+        raise ValueError("it is not a number")
     if not math.isfinite(value) or abs(value) > 1e18:
         raise ValueError(BEYOND)
     # Rounded, because 1525783800.123 has no exact form, and .122999 would lose a millisecond.
@@ -89,7 +89,7 @@ def _naive(found: _Found, zone: tzinfo | None, now: float) -> datetime:
     if day_of_year := found.get("day of year"):
         day = datetime(year, 1, 1, *clock) + timedelta(days=int(day_of_year) - 1)
         if day.year != year:
-            raise ValueError("there is no such day in the year")
+            raise ValueError("the year has no such day")
         return day
     return datetime(year, _month(found), int(found.get("day") or 1), *clock)
 

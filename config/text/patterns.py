@@ -38,7 +38,9 @@ def parse_pattern(text: str) -> str:
         lacks = _LACKS if why.rpartition(": ")[2].startswith(_LACKING) else _no_glob(text)
         raise ValueError(f"{_quoted(text)} is not a regular expression as RE2 has it: {why}{lacks}") from error
     except UnicodeEncodeError as error:
-        raise ValueError(f"{text!r} is not a regular expression: it holds half a character") from error
+        raise ValueError(
+            f"{text!r} is not a regular expression: it contains half a character (a lone surrogate)"
+        ) from error
     return text
 
 
@@ -49,7 +51,7 @@ def _quoted(text: str) -> str:
 
 def _no_glob(text: str) -> str:
     ending = text.lstrip("*")
-    hint = f"; it is no glob: for what ends in {ending} write '{re2.escape(ending)}$'"
+    hint = f"; it is not a glob: for names that end in {ending} write '{re2.escape(ending)}$'"
     return hint if text.startswith("*") and ending else ""
 
 

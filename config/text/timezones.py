@@ -35,7 +35,7 @@ def zone_of(text: str) -> tzinfo | None:
         return ZoneInfo(text)
     except (KeyError, ValueError, OSError) as error:  # no such name, one that leaves the database, a directory of it
         raise ValueError(
-            f"{text!r} is no time zone; write a name such as Europe/Berlin, an offset such as +02:00, or Local"
+            f"{text!r} is not a time zone; write a name such as Europe/Berlin, an offset such as +02:00, or Local"
         ) from error
 
 

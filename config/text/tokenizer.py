@@ -42,7 +42,7 @@ def parse_tokenizer(text: str) -> tuple[Key, ...]:
     pieces = _KEY.split(text)  # literal, key, literal, key, ..., literal
     literals, written = pieces[0::2], pieces[1::2]
     if not written:
-        raise ValueError(f"{text!r} has no key; write what is to be taken as %{{name}}")
+        raise ValueError(f"{text!r} has no key; write what to extract as %{{name}}")
     if "%{" in literals[-1]:
         raise ValueError(f"{literals[-1][literals[-1].index('%{') :]!r} has no closing brace; write %{{name}}")
     last = len(written) - 1
@@ -78,9 +78,9 @@ def _check(keys: tuple[Key, ...]) -> None:
     named = {key.name for key in keys if key.kind in ("name", "plain")}
     for key in keys:
         if key.kind == "indirect" and key.name not in named:
-            raise ValueError(f"%{{&{key.name}}} refers to a key that is not there; add %{{?{key.name}}}")
+            raise ValueError(f"%{{&{key.name}}} refers to a missing key; add %{{?{key.name}}}")
     if len(keys) == 1 and keys[0].kind == "skip":
-        raise ValueError("takes nothing: its only key is skipped")
+        raise ValueError("extracts nothing: its only key is skipped")
     if clash := clashing([key.name for key in keys if key.kind in ("plain", "append")]):
         raise ValueError(clash)
 
@@ -90,5 +90,5 @@ def clashing(names: list[str]) -> str | None:
     for name in sorted(names):
         below = next((each for each in names if each.startswith(name + ".")), None)
         if below is not None:
-            return f"{name!r} cannot be a value and hold {below!r} as well"
+            return f"{name!r} cannot be a value and contain {below!r} as well"
     return None

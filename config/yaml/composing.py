@@ -128,7 +128,7 @@ class Composer:
             raise self._failure(_line(event), f"is not YAML: found undefined alias {event.anchor!r}")
         anchored = self._anchors[event.anchor]
         if anchored is None:
-            self._problem(start, path, "the alias refers to a section that it is part of")
+            self._problem(start, path, "the alias refers to a section that contains it")
             return Table((), start)
         self._reach(event, depth + anchored.height)
         self._spend(event, anchored.values)
@@ -138,19 +138,19 @@ class Composer:
         if depth > self._deepest:
             self._deepest = depth
             if depth > MAX_DEPTH:
-                raise self._failure(_line(event), f"is nested deeper than {MAX_DEPTH} levels, which is the limit")
+                raise self._failure(_line(event), f"is nested deeper than the limit of {MAX_DEPTH} levels")
 
     def _spend(self, event: Any, values: int) -> None:
         self._budget.values -= values
         if self._budget.values < 0:
-            words = f"from here on there are more than {MAX_VALUES:,} values, which is the limit"
-            raise self._failure(_line(event), f"{words}; an alias counts as all that it stands for")
+            words = f"exceeds the limit of {MAX_VALUES:,} values here"
+            raise self._failure(_line(event), f"{words}; an alias counts as all the values it stands for")
 
     def _scalar(self, event: Any) -> Scalar:
         # Explicit tags (!!int x) are not trusted: what is no number by its text could not be made one.
         text: str = event.value
         if not text.isascii() and _HALF.search(text):
-            raise self._failure(_line(event), "is not YAML: an escape stands for half a character")
+            raise self._failure(_line(event), "is not YAML: an escape stands for half a character (a lone surrogate)")
         if event.tag is None or event.tag == "!":
             plain: bool = event.implicit[0]
             return Scalar(text, scalars.kind(text) if plain else "str", plain, self._place(event))
@@ -178,7 +178,7 @@ class Composer:
             written = dotted(path, key or "?")
             value = self._node(self._next(), place, written, below)
             if key is None:
-                self._problem(place, path, "a key must be a name, or names joined by dots")
+                self._problem(place, path, "a key must be a name, or several names joined by dots")
             elif key in entries:
                 self._problem(place, written, given_twice(entries[key].place))
             else:
@@ -199,7 +199,7 @@ class Composer:
         node = self._node(self._next(), place, path, depth + 1)
         if isinstance(node, Table):
             return list(node.entries)
-        self._problem(place, path, "'<<' takes the alias of one section")
+        self._problem(place, path, "'<<' must be the alias of one section")
         return []
 
     def _place(self, event: Any) -> Place:

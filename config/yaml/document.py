@@ -32,7 +32,7 @@ def read_list(file: Path, problems: list[Problem], budget: Budget) -> Listing:
     if node is None or is_null(node):
         return Listing((), place)
     if not isinstance(node, Listing):
-        raise _failure(place, "must hold a list of inputs, each beginning with '- type:', and nothing else")
+        raise _failure(place, "must contain a list of inputs, each beginning with '- type:', and nothing else")
     return node
 
 
@@ -54,7 +54,7 @@ def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Table
     if isinstance(node, Table):
         return replace(node, place=top)
     kind = "a list" if isinstance(node, Listing) else "a single value"
-    raise _failure(node.place, f"must hold options (key: value), not {kind}")
+    raise _failure(node.place, f"must contain options (key: value), not {kind}")
 
 
 def override(root: Table, overrides: Sequence[str], problems: list[Problem]) -> Table:

@@ -26,7 +26,7 @@ def expand(text: str, env: Mapping[str, str]) -> str:
         done.append(text[at:start] + _value(text[start + 2 : end], env))
         length += len(done[-1])
         if length > MAX_EXPANDED:
-            raise ValueError(f"has more than {MAX_EXPANDED:,} characters with its variables filled in")
+            raise ValueError(f"has more than {MAX_EXPANDED:,} characters after its variables are filled in")
         at = end + 1
     return "".join(done) + text[at:]
 
@@ -44,7 +44,7 @@ def _closing(text: str, start: int) -> int:
             return brace.start()
         if depth > MAX_NESTED:
             raise ValueError(f"more than {MAX_NESTED} variables are nested in each other's defaults")
-    raise ValueError("'${' without its '}'; write '$${' where the two characters themselves are meant")
+    raise ValueError("'${' without '}'; write '$${' for the two characters themselves")
 
 
 def _value(inside: str, env: Mapping[str, str]) -> str:
@@ -54,5 +54,5 @@ def _value(inside: str, env: Mapping[str, str]) -> str:
     if default.startswith("?"):
         raise ValueError(f"variable {name} is not set: {default[1:]}")
     if not colon:
-        raise ValueError(f"variable {name} is not set; ${{{name}:value}} would give it a default")
+        raise ValueError(f"variable {name} is not set; write ${{{name}:value}} to give it a default")
     return expand(default, env)

@@ -59,8 +59,8 @@ def _others(model: Any, kinds: Kinds) -> dict[str, str]:
 
 
 def _belongs(kinds: Kinds, name: str, here: str | None) -> str:
-    where = f"an option of {kinds.key}: {', '.join(kinds.owners(name))}"
-    return f"{where}; here it is {here}" if here else where
+    where = f"belongs to {kinds.key}: {', '.join(kinds.owners(name))}"
+    return f"{where}; here its name is {here}" if here else where
 
 
 def _spellings(names: Iterable[str]) -> Iterator[str]:

@@ -85,4 +85,4 @@ class Report:
 
 
 def given_twice(first: Place) -> str:
-    return f"given twice, first in line {first.line}; keep one" if first.line else "given twice; keep one"
+    return f"given twice, first on line {first.line}; keep one" if first.line else "given twice; keep one"

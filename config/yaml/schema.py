@@ -49,7 +49,7 @@ class Kinds:
 
     def unknown(self, kind: str) -> str:
         """The message for a kind that is none of these."""
-        there = f"there are: {', '.join(self.models)}"
+        there = f"known: {', '.join(self.models)}"
         if kind in self.not_yet:
             return f"{kind!r} is not supported; {self.not_yet[kind] or there}"
         close = difflib.get_close_matches(kind, [*self.models, *self.not_yet], n=1, cutoff=0.6)
@@ -87,15 +87,15 @@ class Named:
     def without_colon(self, text: str) -> str:
         """The message for an item that is a text."""
         if text in self.models:
-            return f"{text!r} lacks its colon: '- {text}:', with its options below, indented further"
-        return f"{text!r} is no {self.what}; {self.misshapen()}"
+            return f"{text!r} lacks a colon: write '- {text}:', with its options below it, indented further"
+        return f"{text!r} is not a {self.what}; {self.misshapen()}"
 
     def unknown(self, name: str) -> str:
         """The message for a name that is none of these."""
         if name in self.not_yet:
             return f"not supported; {self.not_yet[name]}" if self.not_yet[name] else "not supported"
         close = difflib.get_close_matches(name, [*self.models, *self.not_yet, *self.ignored], n=1, cutoff=0.6)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.models)}"
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(self.models)}"
         return f"unknown {self.what}; {hint}"
 
 

@@ -1,4 +1,4 @@
-"""`processors:` a list in which each item is one processor under its name, or a branch (`if`, `then`, `else`)."""
+"""`processors`: a list in which each item is one processor under its name, or a branch (`if`, `then`, `else`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,14 +25,14 @@ from config.yaml.schema import Named
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
 _FAMILIES = (adding, moving, values, parsing, times, decoding, deriving, host_metadata, runtime_metadata, dns)
-# By name, every model of these modules that has one: to write the class is to declare the processor.
+# By name: every model of these modules that has one. A processor is declared by its class alone.
 _MODELS: dict[str, type[ProcessorConfig]] = {
     model.name: model
     for family in _FAMILIES
     for model in vars(family).values()
     if isinstance(model, type) and issubclass(model, ProcessorConfig) and "name" in vars(model)
 }
-_NO_BRANCH = "dns waits for answers and cannot stand in a branch; make it an item of its own, with a 'when'"
+_NO_BRANCH = "dns waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
 _WHOLE: dict[str, Any] = {}
 PROCESSORS = Named(
     "processor",
@@ -46,14 +46,20 @@ PROCESSORS = Named(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
     condition: ConditionConfig = field(
-        metadata={"key": "if", "doc": "What decides.", "missing": "then needs its if", "recursive": True},
+        metadata={
+            "key": "if",
+            "doc": "The condition that decides.",
+            "missing": "'then' needs an 'if'",
+            "recursive": True,
+        },
     )
     then: tuple[Any, ...] = field(
-        default=(), metadata={"doc": "Processors for events that meet it.", "read_as": PROCESSORS, "recursive": True}
+        default=(),
+        metadata={"doc": "Processors for events that meet the condition.", "read_as": PROCESSORS, "recursive": True},
     )
     otherwise: tuple[Any, ...] = field(
         default=(),
-        metadata={"key": "else", "doc": "Processors for the others.", "read_as": PROCESSORS, "recursive": True},
+        metadata={"key": "else", "doc": "Processors for the other events.", "read_as": PROCESSORS, "recursive": True},
     )
 
     def check(self) -> Iterator[Finding]:

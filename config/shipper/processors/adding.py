@@ -14,18 +14,21 @@ class AddFieldsConfig(ProcessorConfig):
     """Sets fields to fixed values."""
 
     name: ClassVar = "add_fields"
-    fields: dict[str, Any] = field(metadata={"doc": "The fields; those that are there already are overwritten."})
+    fields: dict[str, Any] = field(metadata={"doc": "The fields; existing fields are overwritten."})
     target: str = field(
-        default="fields", metadata={"doc": "The object that the fields go into; '' for the event itself."}
+        default="fields", metadata={"doc": "The object that the fields are added to; '' for the event itself."}
     )
 
     def remarks(self) -> Iterator[Finding]:
         if isinstance(self.fields.get("when"), dict):
-            yield "fields", "when is taken for a field; a condition stands beside fields, not below it"
+            yield (
+                "fields",
+                "'when' is read as a field here; to make it a condition, put it beside 'fields', not below it",
+            )
         below = f"{self.target}." if self.target else ""
         for name in (f"{below}{name}" for name, _ in flat(self.fields)):
             if name in KEPT_FIELDS:
-                yield "fields", f"{name} will stay as it is: repeats of an event are told by it"
+                yield "fields", f"{name} stays as it is: duplicates of an event are recognised by it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,25 +36,26 @@ class AddLabelsConfig(ProcessorConfig):
     """Sets labels to fixed values: members of `labels` without objects, names joined by dots."""
 
     name: ClassVar = "add_labels"
-    labels: dict[str, Any] = field(metadata={"doc": "The labels; an item of a list is named by its number."})
+    labels: dict[str, Any] = field(metadata={"doc": "The labels; items of a list are named by their index."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddTagsConfig(ProcessorConfig):
-    """Adds tags behind those that are there."""
+    """Appends tags to the existing ones."""
 
     name: ClassVar = "add_tags"
     tags: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The tags."})
-    target: str = field(default="tags", metadata={"check": not_blank, "doc": "The field that they go into."})
+    target: str = field(default="tags", metadata={"check": not_blank, "doc": "The field that the tags are added to."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddIdConfig(ProcessorConfig):
-    """Names each event. The name follows from log.file.id and log.offset: what is sent twice has it twice."""
+    """Adds an id to each event. It is derived from log.file.id and log.offset: an event that is sent twice has the same
+    id."""
 
     name: ClassVar = "add_id"
     target_field: str = field(
-        default="@metadata._id", metadata={"check": not_blank, "doc": "The field that the name goes into."}
+        default="@metadata._id", metadata={"check": not_blank, "doc": "The field that the id is written to."}
     )
     type: Literal["elasticsearch"] = field(default="elasticsearch", metadata={"doc": "Twenty letters, safe in URLs."})
 
@@ -68,17 +72,17 @@ class AddLocaleConfig(ProcessorConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendConfig(ProcessorConfig):
-    """Appends values to a list; a value that is no list yet becomes the first of one."""
+    """Appends values to a list; a value that is not a list becomes the first item of one."""
 
     name: ClassVar = "append"
     target_field: str = field(metadata={"check": not_blank, "doc": "The list."})
     fields: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Fields whose values are appended, those of a list one by one."}
+        default=(), metadata={"doc": "Fields whose values are appended; the items of a list one by one."}
     )
-    values: tuple[Any, ...] = field(default=(), metadata={"doc": "Fixed values that are appended behind these."})
-    ignore_empty_values: bool = field(default=False, metadata={"doc": "Whether empty texts and nulls are left out."})
+    values: tuple[Any, ...] = field(default=(), metadata={"doc": "Fixed values that are appended after these."})
+    ignore_empty_values: bool = field(default=False, metadata={"doc": "Whether empty texts and nulls are skipped."})
     allow_duplicate: bool = field(
-        default=True, metadata={"doc": "Whether a value is appended that is in the list already."}
+        default=True, metadata={"doc": "Whether a value is appended that the list already contains."}
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)

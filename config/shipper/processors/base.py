@@ -1,4 +1,4 @@
-"""What all processors have in common."""
+"""Options that all processors share."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,29 +7,30 @@ from typing import Any, ClassVar
 from config.shipper.conditions import ConditionConfig
 from config.text.checks import Finding
 
-# What the sink tells repeats by: an event keeps these whatever a processor says.
+# The sink recognises duplicates by these: no processor can change them.
 KEPT_FIELDS = ("log.offset", "log.length", "log.file.id")
 
-# Metadata of options that many processors have.
-IGNORE_MISSING: dict[str, Any] = {"doc": "Whether an event without the field is no error."}
+# Metadata of options that many processors share.
+IGNORE_MISSING: dict[str, Any] = {"doc": "Whether an event without the field is skipped without an error."}
 FAIL_ON_ERROR: dict[str, Any] = {
-    "doc": "After an error the event is as it was before, with error.message; when false, what works is done."
+    "doc": "Whether an error undoes all changes to the event and sets error.message; when false, what succeeded is "
+    "kept."
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessorConfig:
-    """`name` is the key that it stands under in YAML."""
+    """`name` is the processor's key in YAML."""
 
     since: ClassVar = "0.2"
     name: ClassVar[str]
     when: ConditionConfig | None = field(
-        default=None, metadata={"doc": "The events that it works on; all of them when absent.", "recursive": True}
+        default=None, metadata={"doc": "The events that it is applied to; all when absent.", "recursive": True}
     )
 
 
 def kept(option: str, names: Sequence[str]) -> Iterator[Finding]:
-    """Remarks about names whose fields will not go away, or not all of what is below them."""
+    """Yield a remark for each name of a field that cannot be removed, or not with all that is below it."""
     for index, name in enumerate(names):
         if stays := [each for each in KEPT_FIELDS if f"{each}.".startswith(f"{name}.")]:
-            yield f"{option}[{index}]", f"{', '.join(stays)} will stay: repeats of an event are told by it"
+            yield f"{option}[{index}]", f"{', '.join(stays)} will stay: duplicates of an event are recognised by it"

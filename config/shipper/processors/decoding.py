@@ -1,4 +1,4 @@
-"""Processors: what decodes values."""
+"""Processors that decode values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from config.text.units import Size
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneFieldConfig:
     source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field that is decoded."})
-    to: str = field(default="", metadata={"doc": "Where the result goes; the same field when absent."})
+    to: str = field(default="", metadata={"doc": "Where the result is written; the same field when absent."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,23 +20,25 @@ class DecodeBase64FieldConfig(ProcessorConfig):
     """Decodes a field from base64."""
 
     name: ClassVar = "decode_base64_field"
-    source: OneFieldConfig = field(metadata={"key": "field", "doc": "What is decoded.", "missing": "name field.from"})
+    source: OneFieldConfig = field(
+        metadata={"key": "field", "doc": "The field to decode and its target.", "missing": "name field.from"}
+    )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecompressGzipFieldConfig(ProcessorConfig):
-    """Decompresses a field from gzip, as `decode_base64_field` has left it."""
+    """Decompresses a field from gzip, for example after `decode_base64_field`."""
 
     name: ClassVar = "decompress_gzip_field"
     source: OneFieldConfig = field(
-        metadata={"key": "field", "doc": "What is decompressed.", "missing": "name field.from"}
+        metadata={"key": "field", "doc": "The field to decompress and its target.", "missing": "name field.from"}
     )
     max_bytes: Size = field(
         default=10 * 1024 * 1024,
         metadata={
-            "doc": "The most that a field may become; what would be more is an error of the event, which goes on.",
+            "doc": "The largest decompressed value; a larger one is an error of the event, which is still shipped.",
             "unit": "bytes",
             "min": 1,
         },
@@ -54,14 +56,16 @@ def _separator(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeCsvFieldsConfig(ProcessorConfig):
-    """Takes fields apart as records of comma-separated values."""
+    """Parses fields as records of comma-separated values."""
 
     name: ClassVar = "decode_csv_fields"
-    fields: dict[str, str] = field(metadata={"doc": "Where the list of values goes, by the field that is taken apart."})
+    fields: dict[str, str] = field(
+        metadata={"doc": "The field that the list of values is written to, by the field that is parsed."}
+    )
     separator: str = field(default=",", metadata={"doc": "The character between values.", "check": _separator})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
-    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether a target that is there already is replaced."})
-    trim_leading_space: bool = field(default=False, metadata={"doc": "Whether blanks before a value are taken off."})
+    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether an existing target is overwritten."})
+    trim_leading_space: bool = field(default=False, metadata={"doc": "Whether blanks before a value are removed."})
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
     def check(self) -> Iterator[Finding]:
@@ -74,36 +78,38 @@ class DecodeCsvFieldsConfig(ProcessorConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeDurationConfig(ProcessorConfig):
-    """Turns a duration in Go's notation into a number; what is none stays as it is."""
+    """Converts a duration in Go's notation to a number; any other value stays as it is."""
 
     name: ClassVar = "decode_duration"
     source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field, as in 1m30s."})
     format: Literal["milliseconds", "seconds", "minutes", "hours"] = field(
-        default="milliseconds", metadata={"doc": "What the number counts."}
+        default="milliseconds", metadata={"doc": "The unit of the number."}
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeJsonFieldsConfig(ProcessorConfig):
-    """Turns fields that hold JSON into what the JSON says."""
+    """Parses fields that contain JSON."""
 
     name: ClassVar = "decode_json_fields"
     fields: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The fields."})
     process_array: bool = field(
-        default=False, metadata={"doc": "Whether max_depth also reaches texts that hold, or are in, arrays."}
+        default=False, metadata={"doc": "Whether max_depth also applies to texts that contain, or are in, arrays."}
     )
     max_depth: int = field(
-        default=1, metadata={"doc": "How deep JSON in texts of JSON is decoded.", "min": 1, "max": 100}
+        default=1, metadata={"doc": "How many levels of JSON within texts of JSON are decoded.", "min": 1, "max": 100}
     )
     target: str | None = field(
         default=None,
-        metadata={"doc": "Where the result goes; the same field when absent, the event itself when empty."},
+        metadata={"doc": "Where the result is written; the same field when absent, the event itself when empty."},
     )
     overwrite_keys: bool = field(
-        default=False, metadata={"doc": "With an empty target: whether fields that are there already are replaced."}
+        default=False, metadata={"doc": "With an empty target: whether existing fields are overwritten."}
     )
     expand_keys: bool = field(
-        default=False, metadata={"doc": "With an empty target: whether keys with dots become objects."}
+        default=False, metadata={"doc": "With an empty target: whether keys with dots are expanded into objects."}
     )
-    add_error_key: bool = field(default=False, metadata={"doc": "Whether an event is marked whose field is no JSON."})
+    add_error_key: bool = field(
+        default=False, metadata={"doc": "Whether an event whose field is not JSON gets an error."}
+    )
     document_id: str = field(default="", metadata={"doc": "A key whose text is moved to @metadata._id."})

@@ -1,4 +1,4 @@
-"""The processor that asks name servers."""
+"""The processor `dns`, which queries name servers."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _KINDS = {"a": "A", "aaaa": "AAAA", "ptr": "PTR", "reverse": "PTR", "txt": "TXT"
 
 
 def parse_kind(text: str) -> str:
-    """The type of record. Raises ValueError."""
+    """Return the type of record. Raises ValueError."""
     kind = _KINDS.get(text.lower())
     if kind is None:
         raise ValueError(f"{text!r} must be one of: reverse (or PTR), A, AAAA, TXT")
@@ -33,7 +33,7 @@ class Nameserver:
 
 
 def nameserver(text: str) -> Nameserver:
-    """From `host`, `host:port`, or `[address]:port`. Raises ValueError."""
+    """Parse `host`, `host:port` or `[address]:port`. Raises ValueError."""
     if _is_address(text):
         return Nameserver(text, None)
     host, colon, port = text.rpartition(":")
@@ -41,7 +41,7 @@ def nameserver(text: str) -> Nameserver:
         host, port = text, ""
     host = host.removeprefix("[").removesuffix("]")
     if not host or (":" in host and not _is_address(host)) or (colon and port and not port.isdecimal()):
-        raise ValueError(f"{text!r} is no name server; write an address, or address:port")
+        raise ValueError(f"{text!r} is not a name server; write an address, or address:port")
     return Nameserver(host, int(port) if port else None)
 
 
@@ -55,13 +55,14 @@ def _is_address(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessCacheConfig:
-    ignored: ClassVar = {"capacity.initial": "the cache grows as it is filled"}
-    enabled: bool = field(default=True, metadata={"doc": "Remembers answers."})
+    ignored: ClassVar = {"capacity.initial": "the cache grows as needed"}
+    enabled: bool = field(default=True, metadata={"doc": "Whether answers are cached."})
     capacity: int = field(
-        default=10000, metadata={"key": "capacity.max", "doc": "Answers that are remembered, at most.", "min": 1}
+        default=10000, metadata={"key": "capacity.max", "doc": "The most answers that are cached.", "min": 1}
     )
     min_ttl: Duration = field(
-        default=60.0, metadata={"doc": "An answer is remembered for its own time to live, and for this at least."}
+        default=60.0,
+        metadata={"doc": "The shortest time that an answer is cached, if its own time to live is shorter."},
     )
 
     def check(self) -> Iterator[Finding]:
@@ -72,11 +73,11 @@ class SuccessCacheConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureCacheConfig:
     ignored: ClassVar = SuccessCacheConfig.ignored
-    enabled: bool = field(default=True, metadata={"doc": "Remembers failures."})
+    enabled: bool = field(default=True, metadata={"doc": "Whether failures are cached."})
     capacity: int = field(
-        default=10000, metadata={"key": "capacity.max", "doc": "Failures that are remembered, at most.", "min": 1}
+        default=10000, metadata={"key": "capacity.max", "doc": "The most failures that are cached.", "min": 1}
     )
-    ttl: Duration = field(default=60.0, metadata={"doc": "How long a failure is remembered."})
+    ttl: Duration = field(default=60.0, metadata={"doc": "How long a failure is cached."})
 
     def check(self) -> Iterator[Finding]:
         if self.ttl <= 0:
@@ -85,28 +86,31 @@ class FailureCacheConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DnsConfig(ProcessorConfig):
+    """Looks up names of addresses, or addresses of names, in DNS."""
+
     name: ClassVar = "dns"
     kind: Annotated[str, parse_kind] = field(
-        metadata={"key": "type", "doc": "What is asked for: reverse (or PTR), A, AAAA, TXT."}
+        metadata={"key": "type", "doc": "The type of query: reverse (or PTR), A, AAAA, TXT."}
     )
     fields: dict[str, str] = field(
-        metadata={"doc": "By field with an address (or a name), the field that the answer is written to."}
+        metadata={"doc": "The field that the answer is written to, by the field with the address (or the name)."}
     )
     action: Literal["append", "replace"] = field(
-        default="append", metadata={"doc": "What becomes of a target that is there."}
+        default="append", metadata={"doc": "What happens to an existing target."}
     )
     nameservers: tuple[str, ...] = field(
         default=(),
-        metadata={"doc": "Asked in this order, as address or address:port; those of /etc/resolv.conf when absent."},
+        metadata={
+            "doc": "Name servers in order of preference, as address or address:port; those of /etc/resolv.conf when "
+            "absent."
+        },
     )
-    timeout: Duration = field(default=0.5, metadata={"doc": "How long each name server has for an answer."})
-    transport: Literal["udp", "tls"] = field(default="udp", metadata={"doc": "tls: DNS over TLS, port 853."})
-    tag_on_failure: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Added to the tags of an event of which a look-up failed."}
-    )
+    timeout: Duration = field(default=0.5, metadata={"doc": "How long to wait for an answer of each name server."})
+    transport: Literal["udp", "tls"] = field(default="udp", metadata={"doc": "tls is DNS over TLS, port 853."})
+    tag_on_failure: tuple[str, ...] = field(default=(), metadata={"doc": "Tags for an event with a failed lookup."})
     order: Literal["kept", "free"] = field(
         default="kept",
-        metadata={"doc": "kept: later events of a file wait for an open look-up; free: they go on before it."},
+        metadata={"doc": "kept: later events of a file wait for a pending lookup; free: they overtake it."},
     )
     success_cache: SuccessCacheConfig = field(default_factory=SuccessCacheConfig)
     failure_cache: FailureCacheConfig = field(default_factory=FailureCacheConfig)

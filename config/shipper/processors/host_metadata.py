@@ -1,4 +1,4 @@
-"""Processors that add facts about this host and its processes."""
+"""Processors that add metadata of this host and its processes."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _LOCATION = re.compile(r"\s*-?\d+(\.\d+)?\s*,\s*-?\d+(\.\d+)?\s*")
 
 
 def parse_ttl(text: str) -> float:
-    """Seconds; a negative duration, which means never to remember, is 0. Raises ValueError."""
+    """Return seconds; a negative duration, which turns the cache off, is 0. Raises ValueError."""
     stripped = text.strip()
     seconds = parse_duration(stripped.removeprefix("-"))
     return 0.0 if stripped.startswith("-") else seconds
@@ -26,7 +26,7 @@ def _place(doc: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeoConfig:
-    name: str | None = _place("A name for the place, such as a rack of a data centre.")
+    name: str | None = _place("A name for the location, such as a rack in a data centre.")
     location: str | None = _place("Latitude and longitude, as in '40.7128, -74.0060'.")
     continent_name: str | None = _place("The continent's name.")
     country_name: str | None = _place("The country's name.")
@@ -42,6 +42,8 @@ class GeoConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddHostMetadataConfig(ProcessorConfig):
+    """Adds metadata of the host: its name, operating system and addresses."""
+
     name: ClassVar = "add_host_metadata"
     netinfo: bool = field(
         default=True, metadata={"key": "netinfo.enabled", "doc": "Adds the host's addresses: host.ip and host.mac."}
@@ -50,14 +52,18 @@ class AddHostMetadataConfig(ProcessorConfig):
         default=300.0,
         metadata={
             "key": "cache.ttl",
-            "doc": "How long the facts are used before they are looked up again; less than 0 is always.",
+            "doc": "How long the metadata is cached before it is read again; a negative value turns the cache off.",
         },
     )
     replace_fields: bool = field(
-        default=True, metadata={"doc": "false leaves an event alone that has more of host than its name."}
+        default=True,
+        metadata={
+            "doc": "Whether existing fields are overwritten; when false, an event is skipped that has more of host "
+            "than its name."
+        },
     )
-    host_name: str | None = field(default=None, metadata={"key": "name", "doc": "Becomes host.name."})
-    geo: GeoConfig | None = field(default=None, metadata={"doc": "Where the host is: host.geo."})
+    host_name: str | None = field(default=None, metadata={"key": "name", "doc": "The value of host.name."})
+    geo: GeoConfig | None = field(default=None, metadata={"doc": "The host's location, added as host.geo."})
 
 
 PROCESS_FIELDS = (
@@ -77,33 +83,44 @@ RESTRICTED_FIELDS = ("process.env",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddProcessMetadataConfig(ProcessorConfig):
+    """Adds metadata of a running process, found by its id."""
+
     name: ClassVar = "add_process_metadata"
     match_pids: tuple[str, ...] = field(
         default=("process.pid", "process.parent.pid"),
-        metadata={"doc": "Fields with the number of a process; the first that an event has is used."},
+        metadata={"doc": "Fields with a process id; the first that an event has is used."},
     )
-    target: str = field(default="", metadata={"doc": "What the fields are put below; the event itself when absent."})
+    target: str = field(
+        default="", metadata={"doc": "The object that the fields are added to; the event itself when absent."}
+    )
     include_fields: tuple[str, ...] = field(
-        default=("process", "container"), metadata={"doc": "What is added: single fields, or process and container."}
+        default=("process", "container"),
+        metadata={"doc": "Which fields are added: single fields, or all of process or container."},
     )
     ignore_missing: bool = field(
-        default=True, metadata={"doc": "false: an event without any of match_pids gets an error."}
+        default=True, metadata={"doc": "Whether an event without any of match_pids is skipped without an error."}
     )
     overwrite_keys: bool = field(
-        default=False, metadata={"doc": "true replaces fields that are there; else nothing is added, with an error."}
+        default=False,
+        metadata={
+            "doc": "Whether existing fields are overwritten; when false, nothing is added and the event gets an error."
+        },
     )
-    restricted_fields: bool = field(default=False, metadata={"doc": "Adds process.env too, which often holds secrets."})
+    restricted_fields: bool = field(
+        default=False, metadata={"doc": "Adds process.env too, which often contains secrets."}
+    )
     host_path: str = field(
-        default="/", metadata={"doc": "Where the host's file system is mounted, with proc below.", "check": not_blank}
+        default="/", metadata={"doc": "Where the host's file system, with /proc, is mounted.", "check": not_blank}
     )
     cgroup_prefixes: tuple[str, ...] = field(
-        default=(), metadata={"doc": "A control group below one of these is named after its container."}
+        default=(), metadata={"doc": "Parents of control groups that are named after their container."}
     )
     cgroup_regex: Pattern | None = field(
-        default=None, metadata={"doc": "Finds the container's id in the name of a control group: its one group."}
+        default=None,
+        metadata={"doc": "A regular expression whose group is the container's id in the path of a control group."},
     )
     cgroup_cache_expire_time: Duration = field(
-        default=30.0, metadata={"doc": "How long what is known of a process is used."}
+        default=30.0, metadata={"doc": "How long the metadata of a process is cached."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -111,7 +128,7 @@ class AddProcessMetadataConfig(ProcessorConfig):
         for index, wanted in enumerate(self.include_fields):
             if not any(name == wanted or name.startswith(f"{wanted}.") for name in known):
                 restricted = wanted in RESTRICTED_FIELDS
-                hint = "it needs restricted_fields: true" if restricted else f"there are: {', '.join(known)}"
+                hint = "it needs restricted_fields: true" if restricted else f"known: {', '.join(known)}"
                 yield f"include_fields[{index}]", f"unknown field {wanted!r}; {hint}"
         if not self.match_pids:
             yield "match_pids", "must not be empty"
@@ -120,7 +137,7 @@ class AddProcessMetadataConfig(ProcessorConfig):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that are added, without `target`."""
+        """Return the fields to add, without `target`."""
         known = (*PROCESS_FIELDS, *(RESTRICTED_FIELDS if self.restricted_fields else ()))
         wanted = self.include_fields
         return tuple(name for name in known if any(name == each or name.startswith(f"{each}.") for each in wanted))

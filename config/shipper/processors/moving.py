@@ -14,26 +14,26 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromToConfig:
-    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field that is there."})
-    to: str = field(metadata={"check": not_blank, "doc": "The field that will be."})
+    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The existing field."})
+    to: str = field(metadata={"check": not_blank, "doc": "The new field."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyFieldsConfig(ProcessorConfig):
-    """Copies fields to others, which must not be there yet."""
+    """Copies fields to new fields, which must not exist yet."""
 
     name: ClassVar = "copy_fields"
-    fields: tuple[FromToConfig, ...] = field(metadata={"check": not_empty, "doc": "What is copied."})
+    fields: tuple[FromToConfig, ...] = field(metadata={"check": not_empty, "doc": "The fields to copy."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameConfig(ProcessorConfig):
-    """Gives fields other names, which must not be there yet."""
+    """Renames fields; the new names must not exist yet."""
 
     name: ClassVar = "rename"
-    fields: tuple[FromToConfig, ...] = field(metadata={"check": not_empty, "doc": "What is renamed."})
+    fields: tuple[FromToConfig, ...] = field(metadata={"check": not_empty, "doc": "The fields to rename."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
@@ -43,31 +43,31 @@ class RenameConfig(ProcessorConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveFieldsConfig(ProcessorConfig):
-    """Moves the members of an object, each to its name with `to` in front."""
+    """Moves the members of an object, each to its name with the prefix `to`."""
 
     name: ClassVar = "move_fields"
     source: str = field(default="", metadata={"key": "from", "doc": "The object; the event itself when absent."})
-    fields: tuple[str, ...] = field(default=(), metadata={"doc": "Its members that are moved; all when absent."})
+    fields: tuple[str, ...] = field(default=(), metadata={"doc": "The members to move; all when absent."})
     exclude: tuple[str, ...] = field(default=(), metadata={"doc": "Members that are not moved."})
-    to: str = field(metadata={"check": not_blank, "doc": "What is put in front, as in `rpc.` or `app_`."})
+    to: str = field(metadata={"check": not_blank, "doc": "The prefix of the new names, such as `rpc.` or `app_`."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropEventConfig(ProcessorConfig):
-    """Drops events: `when` says which."""
+    """Drops events; `when` selects them."""
 
     name: ClassVar = "drop_event"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropFieldsConfig(ProcessorConfig):
-    """Drops fields. @timestamp and type stay, and what repeats of an event are told by."""
+    """Drops fields, except @timestamp, type and the fields by which duplicates are recognised."""
 
     name: ClassVar = "drop_fields"
-    fields: tuple[str, ...] = field(metadata={"doc": "Their names; /…/ is a regular expression for names."})
+    fields: tuple[str, ...] = field(metadata={"doc": "The names of the fields; /…/ is a regular expression for names."})
     ignore_missing: bool = field(
-        default=False, metadata={"doc": "Accepted: a field that is not there is no error in any case."}
+        default=False, metadata={"doc": "Accepted and not used: a missing field is never an error."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -85,14 +85,14 @@ class DropFieldsConfig(ProcessorConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncludeFieldsConfig(ProcessorConfig):
-    """Drops all other fields. @timestamp, @metadata and type stay, and what repeats of an event are told by."""
+    """Drops all other fields, except @timestamp, @metadata, type and the fields by which duplicates are recognised."""
 
     name: ClassVar = "include_fields"
-    fields: tuple[str, ...] = field(metadata={"doc": "The fields that stay."})
+    fields: tuple[str, ...] = field(metadata={"doc": "The fields to keep."})
 
 
 def parse_rate(text: str) -> tuple[float, float]:
-    """(events, seconds) of "10/s", "600/m", "5000/h". Raises ValueError."""
+    """Return (events, seconds) of "10/s", "600/m" or "5000/h". Raises ValueError."""
     number, slash, unit = (part.strip() for part in text.partition("/"))
     try:
         events = float(number)
@@ -112,13 +112,15 @@ def _is_rate(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageConfig:
-    num_calls: int = field(default=10_000, metadata={"min": 1, "doc": "After so many events full buckets are let go."})
+    num_calls: int = field(
+        default=10_000, metadata={"min": 1, "doc": "After this many events, full buckets are freed."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenBucketConfig:
     burst_multiplier: float = field(
-        default=1.0, metadata={"min": 0.0, "doc": "How many times the limit may come at once, after a rest."}
+        default=1.0, metadata={"min": 0.0, "doc": "The largest burst after a quiet period, as a multiple of the limit."}
     )
     gc: GarbageConfig = field(default_factory=GarbageConfig)
 
@@ -133,7 +135,7 @@ class RateLimitConfig(ProcessorConfig):
     """Drops events above a rate."""
 
     name: ClassVar = "rate_limit"
-    limit: str = field(metadata={"check": _is_rate, "doc": "How many events pass: 10/s, 600/m or 5000/h."})
+    limit: str = field(metadata={"check": _is_rate, "doc": "The highest rate: 10/s, 600/m or 5000/h."})
     fields: tuple[str, ...] = field(
         default=(), metadata={"doc": "Events with the same values of these fields share a limit; all when absent."}
     )
@@ -141,5 +143,5 @@ class RateLimitConfig(ProcessorConfig):
 
 
 def pattern_of(name: str) -> str:
-    """The regular expression that stands for names; "" for a plain name."""
+    """Return the regular expression for the names of fields; "" if it is a plain name."""
     return name[1:-1] if len(name) > 2 and name.startswith("/") and name.endswith("/") else ""

@@ -1,4 +1,4 @@
-"""Processors: what takes a text apart."""
+"""Processors that parse text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,51 +20,60 @@ def _tokenizer(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DissectConfig(ProcessorConfig):
-    """Takes a text apart at the literal texts of a tokenizer."""
+    """Splits a text at the literal parts of a tokenizer."""
 
     name: ClassVar = "dissect"
     tokenizer: str = field(
-        metadata={"doc": "Literal text with %{keys} between, each of which becomes a field.", "check": _tokenizer}
+        metadata={"doc": "Literal text with %{keys}, each of which becomes a field.", "check": _tokenizer}
     )
     source: str = field(
         default="message", metadata={"key": "field", "doc": "The field with the text.", "check": not_blank}
     )
     target_prefix: str = field(
-        default="dissect", metadata={"doc": "The field below which keys are written; empty: the event itself."}
+        default="dissect", metadata={"doc": "The object that the keys are added to; the event itself when empty."}
     )
     ignore_failure: bool = field(
-        default=False, metadata={"doc": "Whether a text that is not of this form is no error; it is flagged anyway."}
+        default=False,
+        metadata={"doc": "Whether a text that does not match is not an error; it is flagged in any case."},
     )
-    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether fields that are there already are replaced."})
+    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether existing fields are overwritten."})
     trim_values: Literal["none", "left", "right", "all"] = field(
-        default="none", metadata={"doc": "Where characters of trim_chars are taken off the values."}
+        default="none", metadata={"doc": "On which side the characters of trim_chars are removed from values."}
     )
-    trim_chars: str = field(default=" ", metadata={"doc": "Characters to take off."})
+    trim_chars: str = field(default=" ", metadata={"doc": "The characters to remove."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrokConfig(ProcessorConfig):
-    """Takes a text apart by regular expressions that are made of named patterns."""
+    """Parses a text with regular expressions made of named patterns."""
 
     name: ClassVar = "grok"
     source: str = field(
         default="message", metadata={"key": "field", "doc": "The field with the text.", "check": not_blank}
     )
     patterns: tuple[str, ...] = field(
-        metadata={"doc": "Regular expressions with %{PATTERN:field:type}; the first that matches.", "check": not_empty}
+        metadata={
+            "doc": "Regular expressions with %{PATTERN:field:type}; the first that matches is used.",
+            "check": not_empty,
+        }
     )
     pattern_definitions: dict[str, str] = field(
-        default_factory=dict, metadata={"doc": "Patterns of your own, by name; they come before those known here."}
+        default_factory=dict,
+        metadata={"doc": "Your own patterns, by name; they take precedence over the built-in ones."},
     )
     target_prefix: str = field(
-        default="", metadata={"doc": "The field below which fields are written; empty: the event itself."}
+        default="", metadata={"doc": "The object that the fields are added to; the event itself when empty."}
     )
     named_captures_only: bool = field(
-        default=True, metadata={"doc": "Whether %{PATTERN} without a field's name gives no field."}
+        default=True, metadata={"doc": "Whether %{PATTERN} without a field name adds no field."}
     )
-    overwrite_keys: bool = field(default=True, metadata={"doc": "Whether fields that are there already are replaced."})
-    ignore_missing: bool = field(default=False, metadata={"doc": "Whether an event without the field is no error."})
-    ignore_failure: bool = field(default=False, metadata={"doc": "Whether a text that no pattern matches is no error."})
+    overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
+    ignore_missing: bool = field(
+        default=False, metadata={"doc": "Whether an event without the field is skipped without an error."}
+    )
+    ignore_failure: bool = field(
+        default=False, metadata={"doc": "Whether a text that no pattern matches is not an error."}
+    )
     tag_on_failure: tuple[str, ...] = field(
         default=("_grokparsefailure",), metadata={"doc": "Tags for an event whose text no pattern matches."}
     )
@@ -84,7 +93,7 @@ class GrokConfig(ProcessorConfig):
 def _secrets(names: tuple[str, ...]) -> Iterator[Finding]:
     for index, name in enumerate(names):
         if name not in PATTERNS:
-            yield f"[{index}]", f"{name!r} must be one of: {', '.join(PATTERNS)}; your own go below custom"
+            yield f"[{index}]", f"{name!r} must be one of: {', '.join(PATTERNS)}; your own patterns go below custom"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,35 +103,43 @@ class RedactConfig(ProcessorConfig):
     name: ClassVar = "redact"
     fields: tuple[str, ...] = field(
         default=("message",),
-        metadata={"doc": "Fields in which secrets are masked, whole objects too.", "check": not_empty},
+        metadata={"doc": "Fields in which secrets are masked; an object with all that is in it.", "check": not_empty},
     )
     patterns: tuple[str, ...] = field(
-        default=DEFAULT, metadata={"doc": f"What is masked: {', '.join(PATTERNS)}.", "check": _secrets}
+        default=DEFAULT, metadata={"doc": f"Which secrets are masked: {',  '.join(PATTERNS)}.", "check": _secrets}
     )
     custom: dict[str, str] = field(
         default_factory=dict,
-        metadata={"doc": "Regular expressions of your own, by name; one with a group masks only the group."},
+        metadata={"doc": "Your own regular expressions, by name; one with a group masks only the group."},
     )
     replacement: str = field(
-        default="[REDACTED:%{name}]", metadata={"doc": "What is put in its place; %{name} is the pattern's name."}
+        default="[REDACTED:%{name}]", metadata={"doc": "What replaces a secret; %{name} is the pattern's name."}
     )
-    mask: str = field(default="", metadata={"doc": "A character for each letter and digit instead of the replacement."})
+    mask: str = field(
+        default="", metadata={"doc": "A character that replaces each letter and digit, instead of the replacement."}
+    )
     keep_last: int = field(
         default=0,
-        metadata={"doc": "How many letters and digits at the end mask leaves.", "min": 0, "unit": "characters"},
+        metadata={
+            "doc": "How many letters and digits at the end mask leaves readable.",
+            "min": 0,
+            "unit": "characters",
+        },
     )
-    ignore_missing: bool = field(default=True, metadata={"doc": "Whether an event without the field is no error."})
+    ignore_missing: bool = field(
+        default=True, metadata={"doc": "Whether an event without the field is skipped without an error."}
+    )
 
     def check(self) -> Iterator[Finding]:
         if len(self.mask) > 1:
             yield "mask", "must be one character"
         if self.keep_last and not self.mask:
-            yield "keep_last", "needs mask; a replacement has nothing of the secret"
+            yield "keep_last", "needs mask; a replacement keeps nothing of the secret"
         if not self.patterns and not self.custom:
-            yield "patterns", "masks nothing; name patterns here or below custom"
+            yield "patterns", "is empty, so nothing is masked; name patterns here or below custom"
         for name, pattern in self.custom.items():
             if name in PATTERNS:
-                yield f"custom.{name}", "is a pattern known here; take another name"
+                yield f"custom.{name}", "is a built-in pattern; choose another name"
             yield from ((f"custom.{name}", problem) for problem in _problems(pattern))
 
 

@@ -1,4 +1,4 @@
-"""Processors that add facts about the container or pod that a log file belongs to, from the files of the runtime."""
+"""Processors that add metadata of the container or pod that a log file belongs to, from the runtime's files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,35 +9,39 @@ from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 from config.yaml.schema import Named
 
-_NO_API = "metadata is read from the files that the container runtime leaves on the host; no API is asked"
+_NO_API = "metadata is read from the container runtime's files on the host; no API is queried"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddDockerMetadataConfig(ProcessorConfig):
+    """Adds metadata of the Docker container that an event belongs to."""
+
     name: ClassVar = "add_docker_metadata"
     ignored: ClassVar = dict.fromkeys(
         ("host", "ssl", "tls", "wait_for_metadata", "wait_for_metadata_timeout", "wait_for_metadata_retry_period"),
         _NO_API,
     )
-    match_source: bool = field(default=True, metadata={"doc": "Takes the container's id from the path of the log."})
+    match_source: bool = field(
+        default=True, metadata={"doc": "Whether the container's id is taken from the path of the log file."}
+    )
     match_source_index: int = field(
         default=4,
-        metadata={"doc": "Which part of the path holds it, from 0; 4 is that of Docker's own files.", "min": 0},
+        metadata={"doc": "Which part of the path is the id, from 0; 4 fits Docker's own log files.", "min": 0},
     )
     match_short_id: bool = field(
-        default=False, metadata={"doc": "The path may hold the first 12 characters of the id alone."}
+        default=False, metadata={"doc": "Whether the path may contain only the first 12 characters of the id."}
     )
-    match_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that may hold the container's id."})
+    match_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that may contain the container's id."})
     match_pids: tuple[str, ...] = field(
         default=("process.pid", "process.parent.pid"),
-        metadata={"doc": "Fields with the number of a process in the container."},
+        metadata={"doc": "Fields with the id of a process in the container."},
     )
     hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
     cleanup_timeout: Duration = field(
-        default=60.0, metadata={"doc": "How long a container that is gone is remembered after its last event."}
+        default=60.0, metadata={"doc": "How long the metadata of a deleted container is kept after its last event."}
     )
     dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Writes dots in names of labels as underscores."}
+        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
     )
 
 
@@ -45,16 +49,16 @@ class AddDockerMetadataConfig(ProcessorConfig):
 class LogsPathMatcher:
     name: ClassVar = "logs_path"
     logs_path: str = field(
-        default="/var/lib/docker/containers/", metadata={"doc": "The directory whose logs get metadata."}
+        default="/var/lib/docker/containers/", metadata={"doc": "The directory whose log files get metadata."}
     )
     resource_type: Literal["container", "pod"] = field(
-        default="container", metadata={"doc": "Accepted; both are told from the path."}
+        default="container", metadata={"doc": "Accepted and not used: the path shows which of the two it is."}
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherMatcher:
-    """One that would look up what only the API server has."""
+    """A matcher that would need the API server."""
 
     lookup_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Accepted and not used."})
     regex_pattern: str = field(default="", metadata={"doc": "Accepted and not used."})
@@ -63,6 +67,8 @@ class OtherMatcher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddKubernetesMetadataConfig(ProcessorConfig):
+    """Adds metadata of the Kubernetes pod that a log file belongs to."""
+
     name: ClassVar = "add_kubernetes_metadata"
     ignored: ClassVar = dict.fromkeys(
         (
@@ -84,16 +90,17 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         _NO_API,
     )
     node: str | None = field(
-        default=None, metadata={"doc": "Becomes kubernetes.node.name; the variable NODE_NAME when absent."}
+        default=None,
+        metadata={"doc": "The value of kubernetes.node.name; the environment variable NODE_NAME when absent."},
     )
     default_matchers: bool = field(
         default=True,
-        metadata={"key": "default_matchers.enabled", "doc": "Whether logs elsewhere than in `matchers` match."},
+        metadata={"key": "default_matchers.enabled", "doc": "Whether the default matchers are used beside `matchers`."},
     )
     matchers: tuple[Any, ...] = field(
         default=(),
         metadata={
-            "doc": "Where logs lie that belong to containers; the usual places when absent.",
+            "doc": "Where the log files of containers are; the usual directories when absent.",
             "read_as": Named(
                 "matcher", {"logs_path": LogsPathMatcher, "fields": OtherMatcher, "field_format": OtherMatcher}
             ),
@@ -101,21 +108,26 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     )
     append_fields: bool = field(
         default=False,
-        metadata={"doc": "Adds what is missing where an event has kubernetes fields; else it is left alone."},
+        metadata={
+            "doc": "Whether missing fields are added to an event that already has kubernetes fields; when false, it "
+            "is skipped."
+        },
     )
     cleanup_timeout: Duration = field(
-        default=60.0, metadata={"doc": "How long a container that is gone is remembered after its last event."}
+        default=60.0, metadata={"doc": "How long the metadata of a deleted container is kept after its last event."}
     )
     labels_dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Writes dots in names of labels as underscores."}
+        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
     )
     annotations_dedot: bool = field(
         default=True,
-        metadata={"key": "annotations.dedot", "doc": "Writes dots in names of annotations as underscores."},
+        metadata={"key": "annotations.dedot", "doc": "Replaces dots in names of annotations by underscores."},
     )
-    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Only these labels."})
-    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "All labels but these."})
-    include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations that are added; none."})
+    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "The only labels that are added."})
+    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels that are not added."})
+    include_annotations: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Accepted and not used: annotations are not known."}
+    )
     hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
 
     def remarks(self) -> Iterator[Finding]:
@@ -127,5 +139,5 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
 
     @property
     def logs_paths(self) -> tuple[str, ...]:
-        """Directories, each with a slash at its end."""
+        """Return the directories, each with a slash at its end."""
         return tuple(each.logs_path.rstrip("/") + "/" for each in self.matchers if isinstance(each, LogsPathMatcher))

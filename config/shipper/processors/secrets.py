@@ -1,8 +1,8 @@
-"""What `redact` finds: patterns by name. Where a pattern has groups, only these are the secret.
+"""The patterns of `redact`, by name. Where a pattern has groups, only these are the secret.
 
-Each is written so that one pass over a text suffices: a match ends where the characters that it is made of end, so
-that no part of a text is looked at again for the next match. Digits that look like a card or an account are
-checked by their checksums afterwards (shipper/processor/parsing/checksums.py).
+Each is written so that one pass over a text suffices: a match ends where the characters it consists of end, so that no
+part of a text is scanned again for the next match. Digits that look like a card or an account are verified by their
+checksums afterwards (shipper/processor/parsing/checksums.py).
 """
 
 from config.text.patterns import parse_pattern
@@ -11,7 +11,7 @@ _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _SIGN_IN = r"[A-Za-z0-9_.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
 
 PATTERNS: dict[str, str] = {
-    # Groups in a row may be any, the check finds those that are a number.
+    # Any sequence of groups matches; the check finds those that are a card number.
     "credit_card": r"\b(?:[2-6][0-9]{12,18}|[2-6][0-9]{3}(?:[ -][0-9]{1,6}){2,})\b",
     "iban": r"\b[A-Z]{2}[0-9]{2}(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,}(?: [A-Z0-9]{1,3})?)\b",
     "us_ssn": r"\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b",
@@ -22,7 +22,7 @@ PATTERNS: dict[str, str] = {
     "bearer_token": r"(?i)\b(?:bearer|basic)[ \t]+([A-Za-z0-9._~+/-]{8,}=*)",
     "aws_access_key": r"\b(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}\b",
     "jwt": r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*",
-    # A key that was cut off, by the limit of a message for instance, is a secret to the end.
+    # A truncated key, for example at the limit of a message, is a secret up to its end.
     "private_key": r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
     r"(?:-----END [A-Z0-9 ]*KEY(?: BLOCK)?-----|\z)",
     "password_assignment": rf"(?i)\b{_SIGN_IN}[\\\"']*[ \t]*(?:=>|[:=])[ \t]*"
@@ -32,7 +32,7 @@ DEFAULT = ("credit_card", "bearer_token", "aws_access_key", "jwt", "private_key"
 
 
 def parse_secret(pattern: object) -> str:
-    """A pattern of the user's own. Raises ValueError in words."""
+    """Return the user's own pattern. Raises ValueError with a message for the user."""
     if not isinstance(pattern, str):
         raise ValueError("must be text; put it in quotes")
     if not pattern:

@@ -1,4 +1,4 @@
-"""Processors: times, and the messages of syslog, which begin with one."""
+"""Processors for timestamps and for syslog messages, which begin with one."""
 
 import time
 from collections.abc import Iterator
@@ -11,23 +11,25 @@ from config.text.checks import Finding, not_blank, without_blanks
 from config.text.layouts import is_layout, time_reader
 from config.text.timezones import LOCAL, Timezone, zone_of
 
-_ZONE = "Where times without a zone are from: a name, an offset such as +02:00, or Local."
-_NO_LAYOUT = "holds no part of a time; a layout is how Go would write Mon Jan 2 15:04:05 2006, as '2006-01-02 15:04:05'"
-_IGNORE_FAILURE = {"doc": "Whether an event that it cannot work on is no error."}
+_ZONE = "The time zone of times without one: a name, an offset such as +02:00, or Local."
+_NO_LAYOUT = (
+    "contains no part of a time; a layout shows how Go writes Mon Jan 2 15:04:05 2006, as in '2006-01-02 15:04:05'"
+)
+_IGNORE_FAILURE = {"doc": "Whether an event that it cannot process is not an error."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimestampConfig(ProcessorConfig):
-    """Reads the time of an event out of a field."""
+    """Parses the time of an event from a field."""
 
     name: ClassVar = "timestamp"
     source: str = field(metadata={"key": "field", "doc": "The field with the time.", "check": not_blank})
     target_field: str = field(
-        default="@timestamp", metadata={"doc": "The field that the time goes to, in UTC.", "check": not_blank}
+        default="@timestamp", metadata={"doc": "The field that the time is written to, in UTC.", "check": not_blank}
     )
     layouts: tuple[str, ...] = field(
         metadata={
-            "doc": "Go's layouts (Mon Jan 2 15:04:05 MST 2006), UNIX and UNIX_MS; the first that fits.",
+            "doc": "Go's layouts (Mon Jan 2 15:04:05 MST 2006), UNIX and UNIX_MS; the first that matches is used.",
             "check": without_blanks,
         }
     )
@@ -35,9 +37,9 @@ class TimestampConfig(ProcessorConfig):
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(default=False, metadata=_IGNORE_FAILURE)
     test: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Times that must fit a layout, or the configuration is refused."}
+        default=(), metadata={"doc": "Example times; the configuration is rejected if one matches no layout."}
     )
-    id: str = field(default="", metadata={"doc": "A name for this processor, which its errors give."})
+    id: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})
 
     def check(self) -> Iterator[Finding]:
         yield from ((f"layouts[{index}]", _NO_LAYOUT) for index, each in enumerate(self.layouts) if not is_layout(each))
@@ -46,20 +48,20 @@ class TimestampConfig(ProcessorConfig):
             try:
                 read(text, time.time())
             except ValueError as error:
-                yield f"test[{index}]", f"{text!r} fits none of the layouts: {error}"
+                yield f"test[{index}]", f"{text!r} matches none of the layouts: {error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyslogProcessorConfig(ProcessorConfig):
-    """Takes a message of syslog apart."""
+    """Parses a syslog message."""
 
     name: ClassVar = "syslog"
     source: str = field(
-        default="message", metadata={"key": "field", "doc": "The field with the message of syslog.", "check": not_blank}
+        default="message", metadata={"key": "field", "doc": "The field with the syslog message.", "check": not_blank}
     )
-    format: SyslogFormat = field(default="auto", metadata={"doc": "The format; auto sees it by each message."})
+    format: SyslogFormat = field(default="auto", metadata={"doc": "The format; auto detects it for each message."})
     timezone: Timezone = field(default=LOCAL, metadata={"doc": _ZONE})
-    overwrite_keys: bool = field(default=True, metadata={"doc": "Whether fields that are there already are replaced."})
+    overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(default=False, metadata=_IGNORE_FAILURE)
-    tag: str = field(default="", metadata={"doc": "A name for this processor, which its errors give."})
+    tag: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})

@@ -14,9 +14,9 @@ from config.text.units import Size
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionConfig:
     source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field."})
-    to: str = field(default="", metadata={"doc": "Where the result goes; the field itself when absent."})
+    to: str = field(default="", metadata={"doc": "Where the result is written; the field itself when absent."})
     type: Literal["", "integer", "long", "float", "double", "string", "boolean", "ip"] = field(
-        default="", metadata={"doc": "What it becomes; the same value when absent."}
+        default="", metadata={"doc": "The type to convert to; the value is unchanged when absent."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -26,13 +26,13 @@ class ConversionConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertConfig(ProcessorConfig):
-    """Gives values another type."""
+    """Converts values to another type."""
 
     name: ClassVar = "convert"
-    fields: tuple[ConversionConfig, ...] = field(metadata={"check": not_empty, "doc": "What is converted."})
-    tag: str = field(default="", metadata={"doc": "A name for this processor, told in its errors."})
+    fields: tuple[ConversionConfig, ...] = field(metadata={"check": not_empty, "doc": "The fields to convert."})
+    tag: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})
     mode: Literal["copy", "rename"] = field(
-        default="copy", metadata={"doc": "Whether a field stays whose result goes elsewhere."}
+        default="copy", metadata={"doc": "Whether the field is kept when the result is written elsewhere."}
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
@@ -40,13 +40,15 @@ class ConvertConfig(ProcessorConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractArrayConfig(ProcessorConfig):
-    """Writes items of a list to fields of their own."""
+    """Copies items of a list to fields of their own."""
 
     name: ClassVar = "extract_array"
     array: str = field(metadata={"key": "field", "check": not_blank, "doc": "The list."})
-    mappings: dict[str, Any] = field(metadata={"doc": "Which field gets the item of which number; the first is 0."})
-    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether fields that are there are overwritten."})
-    omit_empty: bool = field(default=False, metadata={"doc": "Whether empty texts, lists and objects are left out."})
+    mappings: dict[str, Any] = field(
+        metadata={"doc": "The index of the item, from 0, by the field that it is written to."}
+    )
+    overwrite_keys: bool = field(default=False, metadata={"doc": "Whether existing fields are overwritten."})
+    omit_empty: bool = field(default=False, metadata={"doc": "Whether empty texts, lists and objects are skipped."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
@@ -55,33 +57,35 @@ class ExtractArrayConfig(ProcessorConfig):
             yield "mappings", "must not be empty"
         for name, number in flat(self.mappings):
             if type(number) is not int or number < 0:
-                yield f"mappings.{name}", f"{number!r} must be the number of an item: 0, 1, 2, …"
+                yield f"mappings.{name}", f"{number!r} must be the index of an item: 0, 1, 2, …"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacementConfig:
-    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field, a text."})
-    pattern: Pattern = field(metadata={"check": not_blank, "doc": "What is replaced, wherever it is found."})
-    replacement: str = field(metadata={"doc": "What takes its place; $1 and $${name} stand for groups, $$ for $."})
+    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The text field."})
+    pattern: Pattern = field(metadata={"check": not_blank, "doc": "What is replaced, wherever it matches."})
+    replacement: str = field(metadata={"doc": "The replacement; $1 and $${name} stand for groups, $$ for $."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceConfig(ProcessorConfig):
-    """Replaces what a regular expression finds in texts."""
+    """Replaces what a regular expression matches in texts."""
 
     name: ClassVar = "replace"
-    fields: tuple[ReplacementConfig, ...] = field(metadata={"check": not_empty, "doc": "What is replaced where."})
+    fields: tuple[ReplacementConfig, ...] = field(
+        metadata={"check": not_empty, "doc": "The fields and their replacements."}
+    )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncateFieldsConfig(ProcessorConfig):
-    """Cuts texts to a length; log.flags then holds truncated."""
+    """Truncates texts to a length; log.flags then contains truncated."""
 
     name: ClassVar = "truncate_fields"
-    fields: tuple[str, ...] = field(metadata={"check": not_empty, "doc": "The fields, texts."})
-    max_bytes: Size | None = field(default=None, metadata={"doc": "The most bytes of UTF-8; no character is cut."})
+    fields: tuple[str, ...] = field(metadata={"check": not_empty, "doc": "The text fields."})
+    max_bytes: Size | None = field(default=None, metadata={"doc": "The most bytes of UTF-8; no character is split."})
     max_characters: int | None = field(default=None, metadata={"min": 0, "doc": "The most characters."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
@@ -94,14 +98,16 @@ class TruncateFieldsConfig(ProcessorConfig):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlFieldConfig:
     source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field."})
-    to: str = field(default="", metadata={"doc": "Where the result goes; the field itself when absent."})
+    to: str = field(default="", metadata={"doc": "Where the result is written; the field itself when absent."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrldecodeConfig(ProcessorConfig):
-    """Decodes what was encoded for a URL: %41, and + for a space."""
+    """Decodes URL-encoded values: %41, and + for a space."""
 
     name: ClassVar = "urldecode"
-    fields: tuple[UrlFieldConfig, ...] = field(metadata={"check": not_empty, "doc": "What is decoded."})
+    fields: tuple[UrlFieldConfig, ...] = field(
+        metadata={"check": not_empty, "doc": "The field to decode and its target."}
+    )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)

@@ -38,7 +38,7 @@ def test_who_asks_for_one_stream_is_told_that_the_other_is_dropped(
     config = lab.load(f"shipper.inputs:\n- paths: [x]\n  {text.format(stream)}\noutput.console:\n")
     (note,) = config.notes
     assert "stream (" in note
-    assert f"lines of {other} are dropped; a file has one input, so another one cannot ship them" in note
+    assert f"lines of {other} are dropped; a file belongs to one input, so another input cannot ship them" in note
 
 
 def test_who_asks_for_both_is_told_nothing(lab: Lab) -> None:
@@ -52,7 +52,7 @@ def test_who_asks_for_both_is_told_nothing(lab: Lab) -> None:
         ("container: {format: json}", "container.format: 'json' must be one of: auto, docker, json-file, cri"),
         ("container: {streams: all}", "container.streams: unknown option; did you mean 'stream'?"),
         ("syslog: {format: rfc5425}", "syslog.format: 'rfc5425' must be one of: auto, rfc3164, rfc5424"),
-        ("syslog: {timezone: Mars}", "syslog.timezone: 'Mars' is no time zone; write a name such as Europe/Berlin"),
+        ("syslog: {timezone: Mars}", "syslog.timezone: 'Mars' is not a time zone; write a name such as Europe/Berlin"),
     ],
 )
 def test_mistakes_in_them(lab: Lab, item: str, problem: str) -> None:

@@ -80,7 +80,7 @@ def test_raw_settings_are_not_shown(sink: LoadSink) -> None:
 
 def test_what_is_missing_is_named_where_it_belongs(lab: Lab) -> None:
     assert lab.problems("kafka.options.x: 1\n\ntable:\n", SinkConfig) == [
-        "shipper.yml:1: kafka.hosts: missing; name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
+        "shipper.yml:1: kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         "shipper.yml:1: checkpoint.path: missing",
         "shipper.yml:3: table.path: missing",
     ]
@@ -110,7 +110,7 @@ def test_what_is_missing_is_named_where_it_belongs(lab: Lab) -> None:
         ("dedupe: false", "dedupe: must be a section of options (key: value), as in 'dedupe: {enabled: false}'"),
         (
             "dedupe.forget_after: 10m",
-            "dedupe.forget_after: must be at least 1h: a shipper that comes back after a while sends again",
+            "dedupe.forget_after: must be at least 1h: a shipper that was away for a while sends lines again",
         ),
         (
             "dedupe.forget_after: 2 weeks",
@@ -142,7 +142,7 @@ def test_variables_are_filled_in_as_in_the_shippers(lab: Lab) -> None:
     assert (config.table.path, config.kafka.password) == ("s3a://lake/logs", "s3cret")
     assert "s3cret" not in repr(config)
     assert lab.problems(text, SinkConfig, env={"LAKE": "/x"}) == [
-        "shipper.yml:5: kafka.password: variable SECRET is not set; ${SECRET:value} would give it a default"
+        "shipper.yml:5: kafka.password: variable SECRET is not set; write ${SECRET:value} to give it a default"
     ]
 
 

@@ -79,20 +79,20 @@ def test_a_group_to_go_on_from_is_the_sinks_own_or_another(sink: LoadSink) -> No
         ("stop: offsets", "4: stop: 'offsets' needs stop_offsets, as in 'stop_offsets: {logs: {0: 17, 1: 23}}'"),
         (
             "start_timestamp: 2026-11-21",
-            "4: start_timestamp: counts only with 'start: timestamp'; here it is 'start: earliest'",
+            "4: start_timestamp: is used only with 'start: timestamp'; here it is 'start: earliest'",
         ),
         (
             "start: latest\nstart_offsets: {logs: {0: 1}}",
-            "5: start_offsets: counts only with 'start: offsets'; here it is 'start: latest'",
+            "5: start_offsets: is used only with 'start: offsets'; here it is 'start: latest'",
         ),
-        ("start_group: x", "4: start_group: counts only with 'start: committed'; here it is 'start: earliest'"),
+        ("start_group: x", "4: start_group: is used only with 'start: committed'; here it is 'start: earliest'"),
         (
             "stop_offsets: {logs: {0: 1}}",
-            "4: stop_offsets: counts only with 'stop: offsets'; here it is 'stop: never'",
+            "4: stop_offsets: is used only with 'stop: offsets'; here it is 'stop: never'",
         ),
         (
             "start: committed\nkafka.group_id: ''",
-            "4: start: 'committed' needs start_group, the consumer group to go on from: kafka.group_id is empty",
+            "4: start: 'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty",
         ),
     ],
 )
@@ -122,13 +122,13 @@ def test_a_mistake_in_offsets_is_named(lab: Lab, text: str, problem: str) -> Non
 @pytest.mark.parametrize("text", ["yesterday", "1763712000000", "09:30"])
 def test_what_is_no_time_is_told(lab: Lab, text: str) -> None:
     (told,) = lab.problems(f"{SMALL}start: timestamp\nstart_timestamp: {text}", SinkConfig)
-    assert told.startswith(f"shipper.yml:5: start_timestamp: '{text}' is no time; write 2026-11-21T09:30:00Z")
+    assert told.startswith(f"shipper.yml:5: start_timestamp: '{text}' is not a time; write 2026-11-21T09:30:00Z")
 
 
 def test_offsets_of_a_partition_that_is_not_read_are_told(lab: Lab) -> None:
     text = SMALL.replace("topics: [logs, web.eu]", "partitions: {logs: [0]}")
     text += "start: offsets\nstart_offsets: {logs: {0: 1, 4: 1}}"
-    assert lab.problems(text, SinkConfig) == ["shipper.yml:5: start_offsets.logs.4: is none of kafka.partitions"]
+    assert lab.problems(text, SinkConfig) == ["shipper.yml:5: start_offsets.logs.4: is not one of kafka.partitions"]
 
 
 def test_offsets_of_any_topic_may_be_said_where_a_pattern_names_them(lab: Lab) -> None:

@@ -59,7 +59,7 @@ def test_the_names_of_topics_may_hold_dots(kafka: LoadKafka, text: str, partitio
 @pytest.mark.parametrize("text", ["", "kafka.topics: []", "kafka.topics_pattern: ~", "kafka.partitions: {}"])
 def test_topics_must_be_named_in_one_way(problems: Callable[[str], list[str]], text: str) -> None:
     (problem,) = problems(text)
-    assert problem.endswith("kafka.topics: missing; name one topic at least, or give topics_pattern or partitions")
+    assert problem.endswith("kafka.topics: missing; name at least one topic, or give topics_pattern or partitions")
 
 
 @pytest.mark.parametrize(
@@ -81,44 +81,48 @@ def test_topics_must_not_be_named_in_two_ways(problems: Callable[[str], list[str
     [
         (
             "topics: ['logs-*']",
-            "topics: 'logs-*' is no name of a topic; for several by one expression there is kafka.topics_pattern",
+            "topics: 'logs-*' is not the name of a topic; to match several topics, use kafka.topics_pattern",
         ),
         (
             "topics: ['a b']",
-            "topics: 'a b' is no name of a topic: up to 249 letters, digits, dots, underscores and dashes",
+            "topics: 'a b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
         ),
         ("topics: [a, b, a]", "topics: 'a' is given twice"),
         (
             "topics_pattern: '*'",
-            "topics_pattern: '*' is no regular expression: nothing to repeat at position 0; '.*' stands for any text",
+            "topics_pattern: '*' is not a regular expression: nothing to repeat at position 0; '.*' stands for any "
+            "text",
         ),
         (
             "topics_pattern: '(a'",
-            "topics_pattern: '(a' is no regular expression: missing ), unterminated subpattern at position 0",
+            "topics_pattern: '(a' is not a regular expression: missing ), unterminated subpattern at position 0",
         ),
         ("topics_pattern: ''", "topics_pattern: is empty"),
         ("partitions: {a: []}", "partitions.a: names no partition"),
         ("partitions: {a: [0, 0]}", "partitions.a: names a partition twice"),
-        ("partitions: {a: [-1]}", "partitions.a: must be partitions: numbers from 0"),
+        ("partitions: {a: [-1]}", "partitions.a: must be partition numbers, from 0"),
         ("partitions: {a: [x]}", "partitions.a: 'x' must be a whole number"),
         ("partitions: {a: [[0]]}", "partitions.a: must be a whole number, not a list"),
-        ("partitions: {a: ['${NOT}']}", "partitions.a: variable NOT is not set; ${NOT:value} would give it a default"),
+        (
+            "partitions: {a: ['${NOT}']}",
+            "partitions.a: variable NOT is not set; write ${NOT:value} to give it a default",
+        ),
         (
             "partitions: {a: {0: 1}}",
             "partitions.a.0: must be a topic with a list of partitions, as in 'logs: [0, 1]'",
         ),
         ("partitions: [0]", "partitions: must be a section of options (key: value)"),
-        ("partitions: {a: [0], a: [1]}", "partitions.a: given twice, first in line 4; keep one"),
+        ("partitions: {a: [0], a: [1]}", "partitions.a: given twice, first on line 4; keep one"),
         ("topics: a\n\n\nkafka.username: me", "password: missing; username needs it"),
         ("topics: a\n\n\nkafka.password: x", "username: missing; password needs it"),
         ("topics: a\nkafka.metadata_max_age: 0", "metadata_max_age: must be at least 1"),
         (
             "topics: a\nkafka.options.startingOffsets: latest",
-            "options.startingOffsets: is for start to say",
+            "options.startingOffsets: is set by start",
         ),
         (
             "topics: a\nkafka.options: {subscribePattern: x}",
-            "options.subscribePattern: is for kafka.topics, topics_pattern or partitions to say",
+            "options.subscribePattern: is set by kafka.topics, topics_pattern or partitions",
         ),
     ],
 )

@@ -73,11 +73,11 @@ def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Pr
         ),
         (
             "dead_letter.path: /data/logs/bad",
-            "dead_letter.path: '/data/logs/bad' lies in the directory of the table (table.path)",
+            "dead_letter.path: '/data/logs/bad' is in the directory of the table (table.path)",
         ),
         (
             "dead_letter.path: /data\nstate.path: /s",
-            "dead_letter.path: '/data' has the table in it (table.path: '/data/logs')",
+            "dead_letter.path: '/data' contains the table (table.path: '/data/logs')",
         ),
         (
             "state.path: /data/logs_dead_letter/",
@@ -92,11 +92,11 @@ def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Pr
         ),
         (
             "views: [{name: v, sql: x, path: /v}, {name: w, sql: x, path: /v/w}]",
-            "views[1].path: '/v/w' lies in the directory of the view 'v' (views[0].path)",
+            "views[1].path: '/v/w' is in the directory of the view 'v' (views[0].path)",
         ),
         (
             "state.path: /data/%{[topic]}",
-            "state.path: '/data/%{[topic]}': only table.path may hold %{...}; there is one of these for all tables",
+            "state.path: '/data/%{[topic]}': only table.path may contain %{...}; there is one of these for all tables",
         ),
         ("dead_letter.path: ''", "dead_letter.path: is empty"),
     ],
@@ -124,7 +124,7 @@ def test_a_directory_that_begins_with_an_underscore_may_lie_in_the_table(loaded:
 )
 def test_what_may_be_one_of_several_tables_is_told(problems: Problems, table: str, kafka: str, checkpoint: str) -> None:
     (told,) = problems(table, kafka=kafka, checkpoint=checkpoint)
-    assert f"checkpoint.path: '{checkpoint}' may be a table by table.path (" in told
+    assert f"checkpoint.path: '{checkpoint}' may be one of the tables of table.path (" in told
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_directory_among_the_tables_may_be_no_topic(lab: Lab, table: str, chec
 @pytest.mark.parametrize("checkpoint", ["/data/all", "/data"])
 def test_tables_may_not_lie_in_another_directory(problems: Problems, checkpoint: str) -> None:
     told = problems("/data/all/%{[topic]}", checkpoint=checkpoint)
-    words = f"checkpoint.path: '{checkpoint}' would have the tables in it; take a directory beside them"
+    words = f"checkpoint.path: '{checkpoint}' would contain the tables; choose a directory beside them"
     assert f"shipper.yml:3: {words}" in told
 
 

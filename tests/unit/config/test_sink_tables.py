@@ -72,39 +72,39 @@ def test_a_short_time_travel_is_no_mistake_and_is_told(sink: LoadSink) -> None:
     ("text", "problem"),
     [
         ("table.partition_by: host", "table.partition_by: 'host' must be one of: date, none"),
-        ("table.cluster_by: [host]", "table.cluster_by: needs 'partition_by: none': Delta takes one of the two"),
+        ("table.cluster_by: [host]", "table.cluster_by: needs 'partition_by: none': Delta allows one of the two"),
         (
             "table: {partition_by: none, cluster_by: [a, b, c, d, e]}",
-            "table.cluster_by: names 5 columns; Delta takes 4 at most",
+            "table.cluster_by: names 5 columns; Delta allows at most 4",
         ),
         ("table: {partition_by: none, cluster_by: [host, Host]}", "table.cluster_by[1]: 'Host' is given twice"),
         (
             "table: {partition_by: none, cluster_by: [doc]}",
-            "table.cluster_by[0]: 'doc' has a type that Delta does not cluster by",
+            "table.cluster_by[0]: 'doc' has a type that Delta cannot cluster by",
         ),
         (
             "table: {partition_by: none, cluster_by: [ok]}\ncolumns: [{name: ok, path: ok, type: boolean}]",
-            "table.cluster_by[0]: 'ok' has a type that Delta does not cluster by",
+            "table.cluster_by[0]: 'ok' has a type that Delta cannot cluster by",
         ),
         (
             "table: {partition_by: none, cluster_by: [hots]}\ncolumns: [{name: ok, path: ok}]",
-            "table.cluster_by[0]: 'hots' is no column; there are: ts, date, message, host, path, file_id, offset, "
+            "table.cluster_by[0]: 'hots' is not a column; known: ts, date, message, host, path, file_id, offset, "
             "length, topic, partition, kafka_offset, kafka_ts, ok",
         ),
         ("table.max_tables: 0", "table.max_tables: must be at least 1"),
         ("table.path2: x", "table.path2: unknown option; did you mean 'path'?"),
-        ("columns: [{name: Host, path: a}]", "columns[0].name: 'Host' is a column of every table; take another name"),
+        ("columns: [{name: Host, path: a}]", "columns[0].name: 'Host' is a column of every table; choose another name"),
         (
             "columns: [{name: a, path: a}, {name: A, path: b}]",
             "columns[1].name: 'A' is the name of columns[0] too",
         ),
         (
             "columns: [{name: _a, path: a}]",
-            "columns[0].name: '_a' is no name: letters, digits and underscores, beginning with a letter",
+            "columns[0].name: '_a' is not a valid name: use letters, digits and underscores, beginning with a letter",
         ),
         (
             "columns: [{name: a, path: $.a}]",
-            "columns[0].path: '$.a' is no field of a record: write names joined by dots, as in "
+            "columns[0].path: '$.a' is not a field of a record: write names joined by dots, as in "
             "http.response.status_code",
         ),
         (
@@ -122,15 +122,15 @@ def test_a_short_time_travel_is_no_mistake_and_is_told(sink: LoadSink) -> None:
         ("views: [{name: a, sql: ' '}]", "views[0].sql: is empty"),
         (
             "views: [{name: a-b, sql: x}]",
-            "views[0].name: 'a-b' is no name: letters, digits and underscores, beginning with a letter",
+            "views[0].name: 'a-b' is not a valid name: use letters, digits and underscores, beginning with a letter",
         ),
         (
             "views: [{name: lines, sql: x}]",
-            "views[0].name: 'lines' is what a view's sql calls the rows; take another name",
+            "views[0].name: 'lines' is what a view's sql calls the rows; choose another name",
         ),
         ("views: [{name: a, sql: x}, {name: A, sql: x}]", "views[1].name: 'A' is the name of views[0] too"),
         ("views: [{name: a, sql: x, mode: update}]", "views[0].mode: 'update' must be one of: append, complete"),
-        ("views: [{name: a, sql: x, source: /y}]", "views[0].source: '/y' is no table by table.path ('/data/logs')"),
+        ("views: [{name: a, sql: x, source: /y}]", "views[0].source: '/y' is not a table of table.path ('/data/logs')"),
         ("views: [{name: a, sql: x, partition_by: [h, H]}]", "views[0].partition_by[1]: 'H' is given twice"),
         (
             "maintenance.vacuum: off",
@@ -138,11 +138,11 @@ def test_a_short_time_travel_is_no_mistake_and_is_told(sink: LoadSink) -> None:
         ),
         (
             "maintenance.vacuum.retain: 10m",
-            "maintenance.vacuum.retain: must be at least 1h: files of a batch that is under way would be deleted",
+            "maintenance.vacuum.retain: must be at least 1h, or files of a batch in progress would be deleted",
         ),
         (
             "maintenance.retention.lines: 23h",
-            "maintenance.retention.lines: must be at least 1d: rows go by whole dates",
+            "maintenance.retention.lines: must be at least 1d: rows are deleted by whole dates",
         ),
         ("maintenance.optimize.min_files: 1", "maintenance.optimize.min_files: must be at least 2"),
         ("maintenance.optimise.enabled: false", "maintenance.optimise: unknown option; did you mean 'optimize'?"),
@@ -159,8 +159,8 @@ def test_a_view_of_one_of_several_tables_says_which(lab: Lab) -> None:
         + "views: [{name: a, sql: x"
     )
     assert lab.problems(text + "}]", SinkConfig) == [
-        "shipper.yml:4: views[0].source: missing; table.path stands for several tables: say the path of one"
+        "shipper.yml:4: views[0].source: missing; table.path is a template for several tables: give the path of one"
     ]
     assert lab.load(text + ", source: /data//logs/}]", SinkConfig).views[0].source == "/data//logs/"
     (told,) = lab.problems(text + ", source: /data/other}]", SinkConfig)
-    assert told.endswith("views[0].source: '/data/other' is no table by table.path ('/data/%{[topic]}')")
+    assert told.endswith("views[0].source: '/data/other' is not a table of table.path ('/data/%{[topic]}')")

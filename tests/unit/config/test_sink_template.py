@@ -30,8 +30,8 @@ def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tup
         ("/d/%{}", "'%{}' names no field"),
         ("/d/%{[]}", "'%{[]}' names no field"),
         ("/d/%{[a]b}", "'%{[a]b}' names no field"),
-        ("/d/%{[topic]", "'%{[topic]' has no end; write '%{[topic]}'"),
-        ("/d/%{[a.]}", "'%{[a.]}': 'a.' is no name of a field"),
+        ("/d/%{[topic]", "'%{[topic]' has no closing brace; write '%{[topic]}'"),
+        ("/d/%{[a.]}", "'%{[a.]}': 'a.' is not the name of a field"),
         (
             "/d/%{[a]:}",
             "'%{[a]:}': the default must be the name of one directory (letters, digits, '.', '_', '-'), not ''",
@@ -40,8 +40,8 @@ def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tup
         ("/d/%{[a]:..}", "not '..'"),
         ("/d/%{[a]:.x}", "not '.x'"),
         ("/d/%{[a]: x}", "not ' x'"),
-        ("/d/%{+yyyy.MM}", "'%{+yyyy.MM}': a path has no times; within a table, `date` parts the days"),
-        ("/d/{topic}", "'/d/{topic}' has braces, and no field in them: write '%{[topic]}'"),
+        ("/d/%{+yyyy.MM}", "'%{+yyyy.MM}': a path cannot contain times; within a table, `date` separates the days"),
+        ("/d/{topic}", "'/d/{topic}' has braces without a field in them: write '%{[topic]}'"),
         ("/d/%[topic]", "'/d/%[topic]' has braces"),
     ],
 )

@@ -10,7 +10,7 @@ from config.shipper.model import REGISTRY_FILES, InputConfig, ProspectorConfig, 
 from registry.load import CHECKPOINT, LOG
 from tests.unit.config.conftest import Lab
 
-WORDS = "the shipper would read what it writes; exclude that file, or move one of them"
+WORDS = "the shipper would read its own output; exclude that file, or move one of them"
 
 
 def found(pattern: str, path: str, **scanner: Any) -> list[str]:

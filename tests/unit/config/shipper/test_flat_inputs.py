@@ -131,7 +131,7 @@ def test_stdin_needs_nothing(lab: Lab) -> None:
 
 def test_stdin_runs_alone(lab: Lab) -> None:
     assert problems(lab, "{type: stdin}", "{id: a, paths: [x]}") == [
-        "shipper.yml:2: shipper.inputs[0].type: stdin must be the only input that is enabled"
+        "shipper.yml:2: shipper.inputs[0].type: stdin must be the only enabled input"
     ]
     assert [each.type for each in load(lab, "{type: stdin}", "{id: a, paths: [x], enabled: false}")] == [
         "stdin",
@@ -160,7 +160,7 @@ def test_an_id_is_made_of_type_and_paths(lab: Lab) -> None:
 def test_two_inputs_of_the_same_paths_need_ids(lab: Lab) -> None:
     _, problem = problems(lab, "{type: log, paths: [x]}", "{type: log, paths: [x]}")
     assert problem.startswith("shipper.yml:3: shipper.inputs[1].id: 'log-")
-    assert problem.endswith("' is the id of 2 inputs; each needs its own")
+    assert problem.endswith("' is the id of 2 inputs; each input needs its own")
 
 
 @pytest.mark.parametrize(
@@ -178,26 +178,26 @@ def test_two_inputs_of_the_same_paths_need_ids(lab: Lab) -> None:
         (
             "{type: log, paths: [x], close.on_state_change.inactive: 1s}",
             "close.on_state_change.inactive",
-            "an option of type: filestream; here it is close_inactive",
+            "belongs to type: filestream; here its name is close_inactive",
         ),
         (
             "{type: log, paths: [x], prospector: {scanner: {check_interval: 1s}}}",
             "prospector.scanner.check_interval",
-            "an option of type: filestream; here it is scan_frequency",
+            "belongs to type: filestream; here its name is scan_frequency",
         ),
-        ("{type: log, paths: [x], parsers: []}", "parsers", "an option of type: filestream; here it is multiline"),
-        ("{type: log, paths: [x], delete.enabled: true}", "delete.enabled", "an option of type: filestream"),
-        ("{type: log, paths: [x], stream: stdout}", "stream", "an option of type: container"),
+        ("{type: log, paths: [x], parsers: []}", "parsers", "belongs to type: filestream; here its name is multiline"),
+        ("{type: log, paths: [x], delete.enabled: true}", "delete.enabled", "belongs to type: filestream"),
+        ("{type: log, paths: [x], stream: stdout}", "stream", "belongs to type: container"),
         (
             "{type: log, paths: [x], clean_inactive: 1m}",
             "clean_inactive",
-            "needs ignore_older: a file that is forgotten and not ignored is read again",
+            "needs ignore_older: a file that is forgotten but not ignored is read again",
         ),
         (
             "{type: log, paths: [x], clean_inactive: 71s, ignore_older: 1m, scan_frequency: 11s}",
             "clean_inactive",
-            "must be more than ignore_older + scan_frequency (1m + 11s), "
-            "or files are forgotten that are still looked at",
+            "must be more than ignore_older + scan_frequency (1m + 11s), or files would be forgotten that are still "
+            "read",
         ),
         (
             "{type: container, paths: [x], stream: stdin}",
@@ -208,14 +208,14 @@ def test_two_inputs_of_the_same_paths_need_ids(lab: Lab) -> None:
         (
             "{type: container, paths: [x], clean_inactive: 1m}",
             "clean_inactive",
-            "needs ignore_older: a file that is forgotten and not ignored is read again",
+            "needs ignore_older: a file that is forgotten but not ignored is read again",
         ),
-        ("{type: stdin, paths: [x]}", "paths", "an option of type: filestream, log, container"),
-        ("{type: stdin, close_eof: true}", "close_eof", "an option of type: log, container"),
+        ("{type: stdin, paths: [x]}", "paths", "belongs to type: filestream, log, container"),
+        ("{type: stdin, close_eof: true}", "close_eof", "belongs to type: log, container"),
         (
             "{type: stdin, message_max_bytes: 1}",
             "message_max_bytes",
-            "an option of type: filestream; here it is max_bytes",
+            "belongs to type: filestream; here its name is max_bytes",
         ),
     ],
 )

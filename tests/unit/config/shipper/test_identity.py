@@ -48,7 +48,7 @@ def test_the_older_inputs_have_the_same_choice(lab: Lab, type: str) -> None:
         (
             "file_identity: {native: ~, path: ~}",
             "file_identity.path",
-            "file_identity.native is given too; a file is known by one of them",
+            "file_identity.native is given too; a file is identified by one of them",
         ),
         ("file_identity.inode_markr: ~", "file_identity.inode_markr", "unknown option; did you mean 'inode_marker'?"),
         ("file_identity.native.x: 1", "file_identity.native.x", "unknown option; known here: none"),

@@ -102,8 +102,8 @@ def test_ids_are_unique_over_all_files(lab: Lab, write: Write) -> None:
     write("a.yml", WEB)
     write("b.yml", WEB.replace("web", "app"))
     assert told(lab) == [
-        "shipper.yml:2: filebeat.inputs[0].id: 'app' is the id of 2 inputs; each needs its own",
-        "inputs.d/b.yml:2: [0].id: 'app' is the id of 2 inputs; each needs its own",
+        "shipper.yml:2: filebeat.inputs[0].id: 'app' is the id of 2 inputs; each input needs its own",
+        "inputs.d/b.yml:2: [0].id: 'app' is the id of 2 inputs; each input needs its own",
     ]
 
 
@@ -116,8 +116,8 @@ def test_an_input_that_would_read_what_the_shipper_writes_is_named_where_it_stan
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("type: log\n", "must hold a list of inputs, each beginning with '- type:', and nothing else"),
-        ("filebeat.inputs: []\n", "must hold a list of inputs, each beginning with '- type:', and nothing else"),
+        ("type: log\n", "must contain a list of inputs, each beginning with '- type:', and nothing else"),
+        ("filebeat.inputs: []\n", "must contain a list of inputs, each beginning with '- type:', and nothing else"),
         ("- [\n", "is not YAML"),
     ],
 )
@@ -127,9 +127,7 @@ def test_a_file_that_is_no_list_is_named_beside_all_else(lab: Lab, write: Write,
     first, second = told(lab)
     assert first.startswith("inputs.d/a.yml:")
     assert message in first
-    assert (
-        second == "inputs.d/b.yml:2: [0].id: missing; every filestream input needs an id of its own, as in 'id: nginx'"
-    )
+    assert second == "inputs.d/b.yml:2: [0].id: missing; every filestream input needs its own id, as in 'id: nginx'"
 
 
 def test_a_file_that_cannot_be_read_is_named(lab: Lab, write: Write) -> None:
@@ -141,7 +139,7 @@ def test_a_file_that_cannot_be_read_is_named(lab: Lab, write: Write) -> None:
 def test_where_none_is_there_yet_the_shipper_waits_for_them_if_it_may(lab: Lab) -> None:
     text = "filebeat.config.inputs: {path: inputs.d/*.yml}\noutput.console: {}\n"
     assert lab.problems(text) == [
-        "shipper.yml:1: filebeat.inputs: no input is enabled; at least one must be, here or in inputs.d/*.yml"
+        "shipper.yml:1: filebeat.inputs: no input is enabled; enable at least one, here or in inputs.d/*.yml"
     ]
     assert ids(lab.load(text, overrides=["filebeat.config.inputs.reload.enabled=true"])) == []
 
@@ -178,7 +176,7 @@ def test_what_is_no_regular_file_is_named_and_seen_when_it_becomes_one(lab: Lab,
 
 def test_files_to_look_at_again_need_a_name(lab: Lab) -> None:
     assert lab.problems_with("filebeat.config.inputs.reload.enabled: true\n") == [
-        "shipper.yml:5: filebeat.config.inputs.path: missing; name the files to look at, as in 'path: inputs.d/*.yml'"
+        "shipper.yml:5: filebeat.config.inputs.path: missing; name the files to reload, as in 'path: inputs.d/*.yml'"
     ]
 
 
@@ -205,4 +203,4 @@ def test_all_files_together_hold_no_more_than_a_configuration_may(lab: Lab, writ
     for name in ("a", "b"):
         write(f"{name}.yml", f"- {{id: {name}, nothing: {most}}}\n")
     problems = lab.problems(MAIN)
-    assert any(problem.startswith("inputs.d/b.yml:1: from here on there are more than 250,000") for problem in problems)
+    assert any(problem.startswith("inputs.d/b.yml:1: exceeds the limit of 250,000") for problem in problems)

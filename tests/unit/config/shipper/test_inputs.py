@@ -21,9 +21,9 @@ PATTERN = "parsers[0].multiline.pattern"
         ("pathz: [x]", "pathz", "unknown option; did you mean 'paths'?"),
         ("type: tcp", "type", "'tcp' is not supported; the shipper reads files and standard input"),
         ("type: filestrem", "type", "'filestrem' is unknown; did you mean 'filestream'?"),
-        ("type: ${NO}", "type", "variable NO is not set; ${NO:value} would give it a default"),
+        ("type: ${NO}", "type", "variable NO is not set; write ${NO:value} to give it a default"),
         ("type: [log]", "type", "must be a single value, not a list"),
-        ("encoding: klingon", "encoding", "'klingon' is no encoding that is known here"),
+        ("encoding: klingon", "encoding", "'klingon' is not a known encoding"),
         ("message_max_bytes: 0", "message_max_bytes", "must be at least 1"),
         (
             "message_max_bytes: big",
@@ -38,30 +38,30 @@ PATTERN = "parsers[0].multiline.pattern"
         (
             "prospector.scanner.resend_on_touch: true",
             "prospector.scanner.resend_on_touch",
-            "not supported (yet); a file that was touched and holds the same is not sent again",
+            "not supported (yet); a file that was touched without a change of its content is not sent again",
         ),
         (
             "json.keys_under_root: true",
             "json",
-            "an option of type: log, container, stdin; here it is '- ndjson:' below parsers",
+            "belongs to type: log, container, stdin; here its name is '- ndjson:' below parsers",
         ),
         (
             "multiline.pattern: x",
             "multiline",
-            "an option of type: log, container, stdin; here it is '- multiline:' below parsers",
+            "belongs to type: log, container, stdin; here its name is '- multiline:' below parsers",
         ),
         (
             "scan_frequency: 1s",
             "scan_frequency",
-            "an option of type: log, container; here it is prospector.scanner.check_interval",
+            "belongs to type: log, container; here its name is prospector.scanner.check_interval",
         ),
         (
             "recursive_glob: {enabled: false}",
             "recursive_glob.enabled",
-            "an option of type: log, container; here it is prospector.scanner.recursive_glob",
+            "belongs to type: log, container; here its name is prospector.scanner.recursive_glob",
         ),
-        ("tail_files: true", "tail_files", "an option of type: log, container"),
-        ("stream: stdout", "stream", "an option of type: container"),
+        ("tail_files: true", "tail_files", "belongs to type: log, container"),
+        ("stream: stdout", "stream", "belongs to type: container"),
         (
             "prospector.scanner.exclude_files: ['[']",
             "prospector.scanner.exclude_files[0]",
@@ -84,7 +84,7 @@ PATTERN = "parsers[0].multiline.pattern"
         (
             "clean_inactive: 1h",
             "clean_inactive",
-            "needs ignore_older: a file that is forgotten and not ignored is read again",
+            "needs ignore_older: a file that is forgotten but not ignored is read again",
         ),
         ("parsers: [{}]", "parsers[0]", "each item is one parser, as in '- multiline: {...}'; here are 0: none"),
         ("parsers: [multiline: {}]", PATTERN, "missing; type: pattern needs it"),
@@ -116,7 +116,7 @@ def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, where: str, message
     [
         (
             "- paths: [x]",
-            "2: shipper.inputs[0].id: missing; every filestream input needs an id of its own, as in 'id: nginx'",
+            "2: shipper.inputs[0].id: missing; every filestream input needs its own id, as in 'id: nginx'",
         ),
         ("- id: a", "2: shipper.inputs[0].paths: missing"),
         ("- {id: a, paths: []}", "2: shipper.inputs[0].paths: must not be empty"),
@@ -124,9 +124,9 @@ def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, where: str, message
         ("- {id: ' ', paths: [x]}", "2: shipper.inputs[0].id: is empty"),
         ("- just text", "2: shipper.inputs[0]: must be a section of options (key: value)"),
         ("  id: a\n  paths: [x]", "1: shipper.inputs: must be a list (- item)"),
-        ("", "1: shipper.inputs: missing; say what is read, below filebeat.inputs; of modules nothing is read"),
-        ("  []", "1: shipper.inputs: no input is enabled; at least one must be"),
-        ("- {id: a, paths: [x], enabled: no}", "1: shipper.inputs: no input is enabled; at least one must be"),
+        ("", "1: shipper.inputs: missing; list what to read below filebeat.inputs; modules are not read"),
+        ("  []", "1: shipper.inputs: no input is enabled; enable at least one"),
+        ("- {id: a, paths: [x], enabled: no}", "1: shipper.inputs: no input is enabled; enable at least one"),
     ],
 )
 def test_a_mistake_about_inputs_is_named(lab: Lab, inputs: str, problem: str) -> None:
@@ -181,23 +181,23 @@ def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab: Lab, more: str
     text = f"    ignore_older: 1m\n    clean_inactive: {cleaned}\n    {more}\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
         "shipper.yml:5: shipper.inputs[0].clean_inactive: must be more than ignore_older + "
-        f"prospector.scanner.check_interval (1m + {interval}), or files are forgotten that are still looked at"
+        f"prospector.scanner.check_interval (1m + {interval}), or files would be forgotten that are still read"
     ]
 
 
 def test_one_parser_takes_the_frame_of_a_container_off(lab: Lab) -> None:
     text = "    parsers: [{container: {}}, {ndjson: {}}, {container: {}}]\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
-        "shipper.yml:4: shipper.inputs[0].parsers: have container twice; a line has one runtime's frame, and the "
-        "second finds none"
+        "shipper.yml:4: shipper.inputs[0].parsers: list container twice; a line has the frame of one runtime, which "
+        "the first one removes"
     ]
 
 
 def test_a_file_that_is_never_closed_is_never_deleted(lab: Lab) -> None:
     text = "    delete.enabled: true\n    close.on_state_change.inactive: 0\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
-        "shipper.yml:4: shipper.inputs[0].delete.enabled: needs close.reader.on_eof: true, "
-        "or close.on_state_change.inactive above 0: only closed files go"
+        "shipper.yml:4: shipper.inputs[0].delete.enabled: needs close.reader.on_eof: true, or "
+        "close.on_state_change.inactive above 0: only closed files are deleted"
     ]
 
 
@@ -219,13 +219,13 @@ def test_what_makes_no_sense_in_an_input_is_noted(lab: Lab) -> None:
 def test_every_input_needs_an_id_of_its_own(lab: Lab) -> None:
     inputs = "- {id: a, paths: [x]}\n- {id: b, paths: [x]}\n-\n    paths: [x]\n    id: a\n"
     assert lab.problems(f"filebeat.inputs:\n{inputs}output.console:\n") == [
-        "shipper.yml:2: filebeat.inputs[0].id: 'a' is the id of 2 inputs; each needs its own",
-        "shipper.yml:6: filebeat.inputs[2].id: 'a' is the id of 2 inputs; each needs its own",
+        "shipper.yml:2: filebeat.inputs[0].id: 'a' is the id of 2 inputs; each input needs its own",
+        "shipper.yml:6: filebeat.inputs[2].id: 'a' is the id of 2 inputs; each input needs its own",
     ]
 
 
 def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) -> None:
-    problem = "shipper.inputs[0].id: '.global' is what Filebeat calls inputs without an id; give the input another one"
+    problem = "shipper.inputs[0].id: '.global' is what Filebeat calls inputs without an id; choose another id"
     assert lab.problems("shipper.inputs: [{id: .global, paths: [x]}]\noutput.console:\n") == [
         f"shipper.yml:1: {problem}"
     ]
@@ -251,7 +251,7 @@ def test_all_mistakes_of_all_inputs_are_told_at_once(lab: Lab) -> None:
         ("close.inactive: 1m", "close.inactive: unknown option; did you mean 'on_state_change.inactive'?"),
         (
             "file_identity.fingerprint.length: 64",
-            "file_identity.fingerprint.length: not supported (yet); it is prospector.scanner.fingerprint.length",
+            "file_identity.fingerprint.length: not supported (yet); set prospector.scanner.fingerprint.length",
         ),
     ],
 )

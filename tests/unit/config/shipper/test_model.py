@@ -137,7 +137,7 @@ def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) ->
         "ignored: http",
         "ignored: filebeat.modules",
     ]
-    assert filebeat.notes[4] == f"ignored: setup ({lab.file}:52): nothing here uses it"
+    assert filebeat.notes[4] == f"ignored: setup ({lab.file}:52): the shipper does not use it"
 
 
 def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
@@ -199,18 +199,18 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
         (
             "filebeat.autodiscover.providers: []",
             "filebeat.autodiscover",
-            "not supported (yet); name the files of containers by type: container",
+            "not supported (yet); read the files of containers with type: container",
         ),
         (
             "filebeat.prospectors: []",
             "filebeat.prospectors",
-            "not supported (yet); it is filebeat.inputs, and filebeat.config.inputs for those in files of their own",
+            "not supported (yet); use filebeat.inputs, or filebeat.config.inputs for inputs in separate files",
         ),
         ("filebeat.config.inputs.pat: x", "filebeat.config.inputs.pat", "unknown option; did you mean 'path'?"),
         (
             "queue.disk.max_size: 1GB",
             "queue.disk",
-            "not supported (yet); the log files themselves are the queue: the shipper waits, and reads on when it can",
+            "not supported (yet); the log files themselves are the queue: the shipper pauses and resumes reading",
         ),
         ("queue.mem.events: 0", "queue.mem.events", "must be at least 1"),
         ("queue.mem.bytes: 0", "queue.mem.bytes", "must be at least 1"),
@@ -235,6 +235,6 @@ def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, where:
 
 def test_an_empty_file_is_told_all_that_it_lacks(lab: Lab) -> None:
     assert lab.problems("") == [
-        "shipper.yml:1: shipper.inputs: missing; say what is read, below filebeat.inputs; of modules nothing is read",
-        "shipper.yml:1: output: no output is enabled; exactly one of output.kafka, output.console, output.file must be",
+        "shipper.yml:1: shipper.inputs: missing; list what to read below filebeat.inputs; modules are not read",
+        "shipper.yml:1: output: no output is enabled; enable exactly one of output.kafka, output.console, output.file",
     ]

@@ -16,7 +16,7 @@ ALL: dict[str, Any] = {
     "document_id": "a.id",
     "ignore_decoding_error": True,
 }
-NO_OBJECT = "is no object that could take members; give another name"
+NO_OBJECT = "is not an object that could take members; choose another field"
 WRITTEN = ", ".join(f"{name}: {str(value).lower()}" for name, value in ALL.items())
 
 
@@ -53,7 +53,7 @@ def test_a_parser_is_read(lab: Lab, written: str, parsers: tuple[ParserConfig, .
         ("ndjson: {target: '@timestamp'}", "ndjson.target", f"'@timestamp' {NO_OBJECT}"),
         ("ndjson: {target: message.x}", "ndjson.target", f"'message' {NO_OBJECT}"),
         ("ndjson: {target: a..b}", "ndjson.target", "'a..b' has an empty name between its dots"),
-        ("ndjson: {field: x}", "ndjson.field", "not supported (yet); it is the message that is decoded"),
+        ("ndjson: {field: x}", "ndjson.field", "not supported (yet); the message is always the field that is decoded"),
         ("ndjson: {overwrite_keys: perhaps}", "ndjson.overwrite_keys", "'perhaps' must be true or false"),
         ("include_message:", "include_message.patterns", "missing"),
         ("include_message.patterns: []", "include_message.patterns", "must not be empty"),
@@ -116,8 +116,8 @@ def test_what_works_on_the_message_needs_a_message_key(lab: Lab, kind: str, writ
     paths = "" if kind == "stdin" else "paths: [x], "
     text = "shipper.inputs:\n- {{type: {}, {}{}, json: {{{}}}}}\noutput.console:\n"
     assert lab.problems(text.format(kind, paths, written, "keys_under_root: true")) == [
-        f"shipper.yml:2: shipper.inputs[0].json.message_key: missing; {name} needs it: name the member of the JSON "
-        "that is the message, as in 'message_key: log'"
+        f"shipper.yml:2: shipper.inputs[0].json.message_key: missing; {name} needs it: name the JSON member that is "
+        f"the message, as in 'message_key: log'"
     ]
     assert len(lab.load(text.format(kind, paths, written, "message_key: log")).inputs) == 1
     assert len(lab.load(text.format(kind, paths, "tags: [x]", "keys_under_root: true")).inputs) == 1

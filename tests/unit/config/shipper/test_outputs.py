@@ -35,20 +35,20 @@ def test_an_output_can_be_changed_from_the_command_line(lab: Lab) -> None:
 
 def test_no_output_is_too_few(lab: Lab) -> None:
     assert lab.problems_with("output.console.enabled: false\n") == [
-        "shipper.yml:4: output: no output is enabled; exactly one of output.kafka, output.console, output.file must be"
+        "shipper.yml:4: output: no output is enabled; enable exactly one of output.kafka, output.console, output.file"
     ]
 
 
 def test_two_outputs_are_too_many(lab: Lab) -> None:
     assert lab.problems_with("output.file.path: /tmp\n") == [
-        "shipper.yml:5: output.file: output.console is enabled too; exactly one output must be"
+        "shipper.yml:5: output.file: output.console is enabled too; enable exactly one output"
     ]
 
 
 def test_an_output_that_we_do_not_have_is_named(lab: Lab) -> None:
     assert lab.problems_with("output.redis: {hosts: [x]}\n") == [
-        "shipper.yml:5: output.redis: not supported (yet); send to Kafka (output.kafka) and take it from there, "
-        "as by Logstash, Kafka Connect or the Spark sink; output.file and output.console need no broker"
+        "shipper.yml:5: output.redis: not supported (yet); send to Kafka (output.kafka) and forward from there with "
+        "Logstash, Kafka Connect or the Spark sink; output.file and output.console need no broker"
     ]
 
 
@@ -65,7 +65,7 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
         (
             "topics: [{topic: a}]",
             "topics",
-            "not supported (yet); every record goes to the one topic that `topic` names",
+            "not supported (yet); every record goes to the topic that `topic` names",
         ),
         ("max_message_bytes: 10", "max_message_bytes", "must be at least 1000"),
         ("sasl.mechanism: MD5", "sasl.mechanism", "'MD5' must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
@@ -104,7 +104,7 @@ def test_a_user_needs_a_password_and_a_password_a_user(lab: Lab) -> None:
 
 def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: Lab) -> None:
     assert lab.problems("shipper.inputs: [{id: a, paths: [x]}]\n\noutput.kafka:\n") == [
-        "shipper.yml:3: output.kafka.hosts: missing; name one broker at least, as in 'hosts: [\"localhost:9092\"]'",
+        "shipper.yml:3: output.kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         "shipper.yml:3: output.kafka.topic: missing",
     ]
 
@@ -119,8 +119,8 @@ def test_a_host_has_a_port_that_there_is(lab: Lab, host: str) -> None:
 @pytest.mark.parametrize("topic", ["a b", "logs/app", "..", "x" * 250])
 def test_a_topic_has_a_name_that_kafka_takes(lab: Lab, topic: str) -> None:
     assert lab.problems(KAFKA.replace("topic: t", f"topic: '{topic}'")) == [
-        f"shipper.yml:4: output.kafka.topic: {topic!r} is no name that Kafka takes: "
-        "up to 249 letters, digits, dots, underscores and dashes"
+        f"shipper.yml:4: output.kafka.topic: {topic!r} is not a valid topic name: use up to 249 letters, digits, "
+        f"dots, underscores and dashes"
     ]
 
 

@@ -7,12 +7,12 @@ from tests.unit.config.conftest import Lab
 def test_a_name_that_is_empty_or_holds_a_nul_is_refused() -> None:
     assert list(not_blank("a b")) == []
     assert list(not_blank(" \t")) == [("", "is empty")]
-    assert list(not_blank("a\0b")) == [("", r"'a\x00b' has a NUL character in it")]
+    assert list(not_blank("a\0b")) == [("", r"'a\x00b' contains a NUL character")]
 
 
 def test_of_several_names_each_that_is_wrong_is_named() -> None:
     assert list(without_blanks(())) == [("", "must not be empty")]
-    assert list(without_blanks(("a", "", "\0"))) == [("[1]", "is empty"), ("[2]", r"'\x00' has a NUL character in it")]
+    assert list(without_blanks(("a", "", "\0"))) == [("[1]", "is empty"), ("[2]", r"'\x00' contains a NUL character")]
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ def test_of_several_names_each_that_is_wrong_is_named() -> None:
     ],
 )
 def test_a_path_that_no_system_knows_is_a_mistake(lab: Lab, option: str, path: str) -> None:
-    assert any(f"{path}: " in problem and "has a NUL" in problem for problem in lab.problems_with("", [option]))
+    assert any(f"{path}: " in problem and "contains a NUL" in problem for problem in lab.problems_with("", [option]))

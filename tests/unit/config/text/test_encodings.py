@@ -38,10 +38,10 @@ def test_a_name_is_known_however_it_is_written(written: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("latin-1", "'latin-1' is no encoding that is known here; did you mean 'latin1'?"),
-        ("utf16-le", "'utf16-le' is no encoding that is known here; did you mean 'utf-16le'?"),
-        ("klingon", "'klingon' is no encoding that is known here"),
-        ("iso-2022-kr", "'iso-2022-kr' is not supported; nothing but U+FFFD comes of it in Filebeat; convert the file"),
+        ("latin-1", "'latin-1' is not a known encoding; did you mean 'latin1'?"),
+        ("utf16-le", "'utf16-le' is not a known encoding; did you mean 'utf-16le'?"),
+        ("klingon", "'klingon' is not a known encoding"),
+        ("iso-2022-kr", "'iso-2022-kr' is not supported; Filebeat reads nothing but U+FFFD with it; convert the file"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_one(name: str, message: str) -> None:
@@ -78,7 +78,7 @@ def test_line_feeds_end_lines_in_every_encoding(terminator: LineTerminator) -> N
         ),
         ("iso8859-1", "line_separator", "encoding iso8859-1 has no character line_separator"),
         ("shift-jis", "next_line", "encoding shift-jis has no character next_line"),
-        ("gbk", "next_line", "encoding gbk writes next_line in bytes that other characters are made of too"),
+        ("gbk", "next_line", "encoding gbk writes next_line in bytes that are also part of other characters"),
     ],
 )
 def test_a_terminator_that_cannot_be_told_is_refused(encoding: str, terminator: LineTerminator, message: str) -> None:

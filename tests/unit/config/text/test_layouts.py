@@ -134,13 +134,13 @@ def test_numbers_since_1970(layout: str, value: Any, expected: str) -> None:
      b"1", 10**30, -(10**30), 10**400, 1e300, float("nan"), float("inf"), 253402300800 * 10**6],
 )  # fmt: skip
 def test_what_is_no_number_of_a_time_is_refused(layout: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=r"no number|beyond the years"):
+    with pytest.raises(ValueError, match=r"not a number|outside the years"):
         read(layout, value)
 
 
 @pytest.mark.parametrize("value", [1, 1.5, None, True, b"2015", ["2015"], {"2015": 1}])
 def test_only_text_fits_a_layout_of_text(value: Any) -> None:
-    with pytest.raises(ValueError, match="it is no text"):
+    with pytest.raises(ValueError, match="it is not a text"):
         read("2006", value)
 
 
@@ -175,14 +175,16 @@ def test_local_times_are_of_this_machine() -> None:
 @pytest.mark.parametrize("text", ["0001-01-01 00:00:00", "9999-12-31 23:59:59"])
 def test_the_ends_of_the_calendar_raise_nothing_else(zone: str, text: str) -> None:
     why = refusal("2006-01-02 15:04:05", text, zone)
-    assert why == "" or "beyond the years" in why or "out of range" in why
+    assert why == "" or "outside the years" in why or "out of range" in why
 
 
 def test_layouts_are_tried_in_order_and_all_of_them_are_told() -> None:
     reader = time_reader(["2006-01-02", "UNIX", "2006-02-01"], UTC)
     assert reader("2015-03-07", NOW).month == 3
     assert reader("0", NOW).year == 1970
-    with pytest.raises(ValueError, match="as '2006-01-02': it is written differently; as 'UNIX': it is no number; as"):
+    with pytest.raises(
+        ValueError, match="as '2006-01-02': it does not match the layout; as 'UNIX': it is not a number; as"
+    ):
         reader("never", NOW)
 
 

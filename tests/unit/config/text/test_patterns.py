@@ -36,7 +36,9 @@ def test_what_re2_refuses_is_told_with_its_reason(pattern: str, why: str) -> Non
 
 
 def test_of_a_glob_it_is_told_what_it_is_as_a_regular_expression() -> None:
-    with pytest.raises(ValueError, match=re.escape("it is no glob: for what ends in .log.gz write '\\.log\\.gz$'")):
+    with pytest.raises(
+        ValueError, match=re.escape("it is not a glob: for names that end in .log.gz write '\\.log\\.gz$'")
+    ):
         parse_pattern("*.log.gz")
 
 

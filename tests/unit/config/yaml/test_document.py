@@ -36,17 +36,17 @@ def test_an_empty_file_is_a_table_without_entries(text: str) -> None:
 
 def test_a_key_given_twice_names_both_lines() -> None:
     _, problems = parsed("a:\n  b: 1\n  c: 2\n  b: 3\n")
-    assert problems == ["a.yml:4: a.b: given twice, first in line 2; keep one"]
+    assert problems == ["a.yml:4: a.b: given twice, first on line 2; keep one"]
 
 
 def test_two_sections_of_one_key_are_refused_as_well() -> None:
     _, problems = parsed("a:\n  b: 1\na:\n  c: 2\n")
-    assert problems == ["a.yml:3: a: given twice, first in line 1; keep one"]
+    assert problems == ["a.yml:3: a: given twice, first on line 1; keep one"]
 
 
 def test_a_key_given_twice_in_a_list_names_the_item() -> None:
     _, problems = parsed("a:\n  - b: 1\n  - c: 1\n    c: 2\n")
-    assert problems == ["a.yml:4: a[1].c: given twice, first in line 3; keep one"]
+    assert problems == ["a.yml:4: a[1].c: given twice, first on line 3; keep one"]
 
 
 def test_a_tab_is_named_with_its_line() -> None:
@@ -73,17 +73,17 @@ def test_a_second_document_is_refused() -> None:
 
 
 def test_a_list_is_no_configuration() -> None:
-    assert refused("# first\n- a\n") == "a.yml:2: must hold options (key: value), not a list"
+    assert refused("# first\n- a\n") == "a.yml:2: must contain options (key: value), not a list"
 
 
 def test_a_single_value_is_no_configuration() -> None:
-    assert refused("hello\n") == "a.yml:1: must hold options (key: value), not a single value"
+    assert refused("hello\n") == "a.yml:1: must contain options (key: value), not a single value"
 
 
 @pytest.mark.parametrize("text", ["a..b: 1\n", ".a: 1\n", "? [x]\n: 1\n"])
 def test_a_key_that_is_no_name_is_refused(text: str) -> None:
     _, problems = parsed(text)
-    assert problems == ["a.yml:1: a key must be a name, or names joined by dots"]
+    assert problems == ["a.yml:1: a key must be a name, or several names joined by dots"]
 
 
 def test_an_anchor_can_be_merged_and_what_is_written_beside_it_wins() -> None:
@@ -94,11 +94,11 @@ def test_an_anchor_can_be_merged_and_what_is_written_beside_it_wins() -> None:
 
 
 def test_a_merge_of_no_section_is_refused() -> None:
-    assert parsed("a: &x 5\nb:\n  <<: *x\n")[1] == ["a.yml:3: b: '<<' takes the alias of one section"]
+    assert parsed("a: &x 5\nb:\n  <<: *x\n")[1] == ["a.yml:3: b: '<<' must be the alias of one section"]
 
 
 def test_an_alias_to_its_own_section_is_refused() -> None:
-    assert parsed("a: &x\n  b: *x\n")[1] == ["a.yml:2: a.b: the alias refers to a section that it is part of"]
+    assert parsed("a: &x\n  b: *x\n")[1] == ["a.yml:2: a.b: the alias refers to a section that contains it"]
 
 
 @pytest.mark.parametrize(
@@ -200,5 +200,5 @@ def test_a_file_can_hold_a_list(tmp_path: Path, text: str, count: int) -> None:
 def test_where_a_list_is_wanted_nothing_else_will_do(tmp_path: Path, text: str) -> None:
     file = tmp_path / "a.yml"
     file.write_text(text)
-    with pytest.raises(ConfigError, match=r"a\.yml:1: must hold a list of inputs, each beginning with '- type:'"):
+    with pytest.raises(ConfigError, match=r"a\.yml:1: must contain a list of inputs, each beginning with '- type:'"):
         read_list(file, [], Budget())

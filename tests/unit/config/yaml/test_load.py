@@ -173,14 +173,14 @@ def test_what_is_ignored_or_not_enabled_becomes_a_note(car: Load[Car], lab: Lab)
         ("old.wheels:\n  - name: a\n  - name: a\n", "shipper.yml:3: old.wheels[1].name: 'a' again"),
         ("spare:\n  low: 5\n  high: 4\n", "shipper.yml:3: spare.high: must be at least 5"),
         ("spare:\n  low: 10\n", "shipper.yml:1: spare.high: must be at least 10"),
-        ("engine:\n  low: 1\nengine.low: 2\n", "shipper.yml:3: engine.low: given twice, first in line 2; keep one"),
+        ("engine:\n  low: 1\nengine.low: 2\n", "shipper.yml:3: engine.low: given twice, first on line 2; keep one"),
         (
             "engine.raw:\n  a.b: 1\n  a: {b: 2}\n",
-            "shipper.yml:3: engine.raw.a.b: given twice, first in line 2; keep one",
+            "shipper.yml:3: engine.raw.a.b: given twice, first on line 2; keep one",
         ),
-        ("labels:\n  a.b: 1\n  a: {b: 2}\n", "shipper.yml:3: labels.a.b: given twice, first in line 2; keep one"),
+        ("labels:\n  a.b: 1\n  a: {b: 2}\n", "shipper.yml:3: labels.a.b: given twice, first on line 2; keep one"),
         ("labels:\n  a: [0x_]\n", "shipper.yml:2: labels.a[0]: invalid literal for int() with base 16: ''"),
-        ("owner: ${NO}\n", "shipper.yml:1: owner: variable NO is not set; ${NO:value} would give it a default"),
+        ("owner: ${NO}\n", "shipper.yml:1: owner: variable NO is not set; write ${NO:value} to give it a default"),
         ("\nengine.even: ${NO:?say it}\n", "shipper.yml:2: engine.even: variable NO is not set: say it"),
         ("seats: [a, '${NO:?say it}']\n", "shipper.yml:1: seats[1]: variable NO is not set: say it"),
         ("labels.x: ${NO:?say it}\n", "shipper.yml:1: labels.x: variable NO is not set: say it"),
@@ -291,12 +291,12 @@ def test_a_part_that_is_written_as_not_wanted_is_noted(drawing: Load[Drawing], l
 @pytest.mark.parametrize(
     ("shape", "problem"),
     [
-        ("{kind: line}", "kind: 'line' is unknown; there are: square, circle"),
-        ("{kind: '${NO}'}", "kind: variable NO is not set; ${NO:value} would give it a default"),
+        ("{kind: line}", "kind: 'line' is unknown; known: square, circle"),
+        ("{kind: '${NO}'}", "kind: variable NO is not set; write ${NO:value} to give it a default"),
         ("{kind: [circle]}", "kind: must be a single value, not a list"),
-        ("{kind: circle, side: 2}", "side: an option of kind: square"),
-        ("{kind: square, radius: 2}", "radius: an option of kind: circle; here it is side"),
-        ("{radius: 2}", "radius: an option of kind: circle; here it is side"),
+        ("{kind: circle, side: 2}", "side: belongs to kind: square"),
+        ("{kind: square, radius: 2}", "radius: belongs to kind: circle; here its name is side"),
+        ("{radius: 2}", "radius: belongs to kind: circle; here its name is side"),
         ("{turn: 2}", "turn: not supported (yet)"),
         ("{kind: circle, sid: 2}", "sid: unknown option; known here: kind, radius, turn"),
         ("{side: 0}", "side: must be at least 1"),
@@ -309,7 +309,7 @@ def test_a_mistake_in_a_section_of_some_kind_is_named(lab: Lab, shape: str, prob
 
 def test_a_kind_given_twice_is_told_once(lab: Lab) -> None:
     assert lab.problems("shapes:\n- kind: circle\n  kind: square\n", Drawing) == [
-        "shipper.yml:3: shapes[0].kind: given twice, first in line 2; keep one"
+        "shipper.yml:3: shapes[0].kind: given twice, first on line 2; keep one"
     ]
 
 
@@ -388,7 +388,7 @@ def test_a_chain_of_options_has_a_longest_length(car: Load[Car], wrong: Load[lis
 def test_options_that_name_each_other_many_times_are_expanded_once(car: Load[Car], wrong: Load[list[str]]) -> None:
     assert car(chain(8, "${{labels.x{n}}}" * 2)).owner == "end" * 3**7
     (first, *_) = wrong(chain(8, "${{labels.x{n}}}" * 9))
-    assert first == "shipper.yml:1: owner: has more than 1,048,576 characters with its variables filled in"
+    assert first == "shipper.yml:1: owner: has more than 1,048,576 characters after its variables are filled in"
 
 
 def written(lab: Lab, name: str, text: str) -> Path:
@@ -452,5 +452,5 @@ def test_an_item_that_there_is_elsewhere_is_told_from_one_that_is_misspelt(lab: 
     assert lab.problems("tools: [roller: ~, spary: ~, xx: ~]\n", Paint) == [
         "shipper.yml:1: tools[0].roller: not supported",
         "shipper.yml:1: tools[1].spary: unknown tool; did you mean 'spray'?",
-        "shipper.yml:1: tools[2].xx: unknown tool; there are: brush",
+        "shipper.yml:1: tools[2].xx: unknown tool; known: brush",
     ]

@@ -105,9 +105,9 @@ def test_leaves_are_named_from_the_top_but_for_lists_of_sections() -> None:
 
 def test_a_name_of_another_kind_is_known_with_where_it_belongs() -> None:
     names = Names.of(Other, KINDS)
-    assert names.others["inner.depth"] == "an option of kind: model; here it is deep.depth"
-    assert names.others["first"] == "an option of kind: model"
-    assert Names.of(Model, KINDS).others["flat"] == "an option of kind: other, third"
+    assert names.others["inner.depth"] == "belongs to kind: model; here its name is deep.depth"
+    assert names.others["first"] == "belongs to kind: model"
+    assert Names.of(Model, KINDS).others["flat"] == "belongs to kind: other, third"
     assert (names.foreign("first"), names.beneath("inner"), names.foreign("nothing")) == (True, True, False)
 
 
@@ -118,6 +118,6 @@ def test_without_kinds_no_name_belongs_elsewhere() -> None:
 def test_a_kind_that_there_is_elsewhere_is_told_from_one_that_is_misspelt() -> None:
     kinds = Kinds("kind", {"model": Model}, {"cart": "it has no model", "coach": ""})
     assert kinds.unknown("cart") == "'cart' is not supported; it has no model"
-    assert kinds.unknown("coach") == "'coach' is not supported; there are: model"
+    assert kinds.unknown("coach") == "'coach' is not supported; known: model"
     assert kinds.unknown("modle") == "'modle' is unknown; did you mean 'model'?"
-    assert kinds.unknown("x") == "'x' is unknown; there are: model"
+    assert kinds.unknown("x") == "'x' is unknown; known: model"

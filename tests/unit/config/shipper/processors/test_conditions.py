@@ -5,7 +5,7 @@ from config.shipper.processors.moving import DropEventConfig
 from config.yaml.errors import ConfigError
 from tests.processing import section
 
-NO_BOUND = "must be a bound of a field, as in 'http.response.code.gte: 400'; bounds are lt, lte, gt, gte"
+NO_BOUND = "must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are lt, lte, gt, gte"
 NETWORKS = (
     "loopback, global_unicast, unicast, link_local_unicast, interface_local_multicast, link_local_multicast, multicast,"
     " unspecified, private, public"
@@ -49,7 +49,7 @@ def test_dotted_and_nested_fields_are_the_same() -> None:
     [
         ("{}", ": is empty"),
         ("{equals: {}}", ": is empty"),
-        ("{equals.a: 1, contains.b: x}", ": must be one condition; several are joined by 'and:' or 'or:'"),
+        ("{equals.a: 1, contains.b: x}", ": must be one condition; combine several with 'and:' or 'or:'"),
         ("{equals.a: 1.5}", "equals.a: must be a text, a whole number, true or false"),
         ("{equals: {a: [1]}}", "equals.a: must be a text, a whole number, true or false"),
         ("{equals: {a: null}}", "equals.a: must be a text, a whole number, true or false"),
@@ -64,7 +64,7 @@ def test_dotted_and_nested_fields_are_the_same() -> None:
         ("{network.a: []}", "network.a: must not be empty"),
         *(
             (f"{{network.a: '{each}'}}",
-             f"network.a: '{each}' is no network; write 192.0.2.0/24, 2001:db8::/32, or one of: {NETWORKS}")
+             f"network.a: '{each}' is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {NETWORKS}")
             for each in ("10.0.0.1", "10.0.0.0/33", "10.0.0.0/255.0.0.0", "office", "fe80::%1/10", "::/129")
         ),
         ("{and: [{equals.a: [1]}]}", "and[0].equals.a: must be a text, a whole number, true or false"),

@@ -64,7 +64,7 @@ def test_options_have_the_defaults_of_filebeat(text: str, config: ProcessorConfi
         ("fingerprint: {fields: ['']}", "fields[0]", "is empty"),
         ("community_id: {seed: 65536}", "seed", "must be at most 65535"),
         ("registered_domain: {field: a}", "target_field", "missing"),
-        ("detect_mime_type: {field: a, target: a}", "target", "would replace"),
+        ("detect_mime_type: {field: a, target: a}", "target", "would overwrite"),
     ],
 )
 def test_mistakes_are_told_where_they_were_made(text: str, where: str, words: str) -> None:

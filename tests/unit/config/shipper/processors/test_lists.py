@@ -41,7 +41,7 @@ def test_a_branch_holds_lists_of_its_own() -> None:
     [
         ("- drop_evnt:", "processors[0].drop_evnt: unknown processor; did you mean 'drop_event'?"),
         ("- if.has_fields: a", "processors[0].then: missing; name the processors for events that meet the condition"),
-        ("- then: [drop_event: ]", "processors[0].if: missing; then needs its if"),
+        ("- then: [drop_event: ]", "processors[0].if: missing; 'then' needs an 'if'"),
         ("- if: {}\n  then: [drop_event: ]", "processors[0].if: is empty"),
         ("- {if.has_fields: a, then: [drop_event: ], elif: []}",
          "processors[0].elif: unknown option; did you mean 'if'?"),

@@ -72,15 +72,15 @@ def test_all_of_dns_that_the_documentation_of_filebeat_shows(file: Path) -> None
     found, notes = loaded(file, f"dns: {options}")
     assert (found.success_cache.capacity, found.success_cache.min_ttl, found.failure_cache.ttl) == (10000, 60, 60)
     assert len(notes) == 2
-    assert all("capacity.initial: the cache grows as it is filled" in note for note in notes)
+    assert all("capacity.initial: the cache grows as needed" in note for note in notes)
 
 
 @pytest.mark.parametrize(
     ("processor", "count", "words"),
     [
-        ("add_docker_metadata: {host: 'unix:///x', ssl: {certificate: x}}", 2, "no API is asked"),
-        ("add_kubernetes_metadata: {kube_config: /x, indexers: [{ip_port: }], scope: node}", 3, "no API is asked"),
-        ("add_kubernetes_metadata: {add_resource_metadata: {deployment: true}}", 1, "no API is asked"),
+        ("add_docker_metadata: {host: 'unix:///x', ssl: {certificate: x}}", 2, "no API is queried"),
+        ("add_kubernetes_metadata: {kube_config: /x, indexers: [{ip_port: }], scope: node}", 3, "no API is queried"),
+        ("add_kubernetes_metadata: {add_resource_metadata: {deployment: true}}", 1, "no API is queried"),
         ("add_kubernetes_metadata: {matchers: [{fields: {lookup_fields: [a]}}]}", 1, "by their path alone"),
         ("add_kubernetes_metadata: {default_matchers.enabled: false}", 1, "no metadata is added"),
     ],
@@ -105,7 +105,7 @@ def test_what_asks_an_api_is_accepted_with_a_note(file: Path, processor: str, co
         ("dns: {type: a, fields: {}}", "fields: must not be empty"),
         ("dns: {type: a, fields: {a: 5}}", "fields.a: must be the name of a field"),
         ("dns: {type: a, fields: {a: b}, timeout: 0}", "timeout: must be more than 0"),
-        ("dns: {type: a, fields: {a: b}, nameservers: ['x:y']}", "'x:y' is no name server"),
+        ("dns: {type: a, fields: {a: b}, nameservers: ['x:y']}", "'x:y' is not a name server"),
         ("dns: {type: a, fields: {a: b}, success_cache.min_ttl: 0}", "min_ttl: must be more than 0"),
         ("dns: {type: a, fields: {a: b}, failure_cache.ttl: 0}", "ttl: must be more than 0"),
         ("dns: {type: a, fields: {a: b}, order: any}", "order: 'any' must be one of: kept, free"),
@@ -138,5 +138,5 @@ def test_a_name_server_may_have_a_port(text: str, expected: Nameserver) -> None:
 
 @pytest.mark.parametrize("text", ["", ":53", "a:b", "[::1", "1:2:3:4"])
 def test_what_is_no_name_server_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no name server"):
+    with pytest.raises(ValueError, match="not a name server"):
         nameserver(text)

@@ -36,16 +36,20 @@ def test_times_that_are_to_fit_are_tried() -> None:
     told = problems(
         f"- timestamp: {{field: t, {layouts}, test: ['2019-06-22T16:33:51Z', '2019-06-22', '2020-02-30T00:00:00Z']}}"
     )
-    assert "timestamp.test[1]: '2019-06-22' fits none of the layouts: as '2006-01-02T15:04:05Z': it is written" in told
     assert (
-        "timestamp.test[2]: '2020-02-30T00:00:00Z' fits none of the layouts: as '2006-01-02T15:04:05Z': day is" in told
+        "timestamp.test[1]: '2019-06-22' matches none of the layouts: as '2006-01-02T15:04:05Z': it does not match"
+        in told
+    )
+    assert (
+        "timestamp.test[2]: '2020-02-30T00:00:00Z' matches none of the layouts: as '2006-01-02T15:04:05Z': day is"
+        in told
     )
     assert "test[0]" not in told
 
 
 @pytest.mark.parametrize("name", ["timestamp: {field: t, layouts: [UNIX], ", "syslog: {"])
 def test_a_zone_that_there_is_not_is_told(name: str) -> None:
-    assert "timezone: '-400' is no time zone" in problems(f"- {name}timezone: '-400'}}")
+    assert "timezone: '-400' is not a time zone" in problems(f"- {name}timezone: '-400'}}")
 
 
 def test_a_format_that_there_is_not_is_told() -> None:

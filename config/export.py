@@ -1,7 +1,7 @@
-"""The configuration that is in effect, as YAML: what `shipper export config` and `spark-sink export config` print.
+"""The configuration in effect, as YAML: the output of `shipper export config` and `spark-sink export config`.
 
-What was written, with variables filled in and overrides laid over it, so that it can be loaded again; what is not there
-has the default that the pages of options name. Secrets are masked by the names of their options.
+It is what was written, with variables filled in and overrides applied, so that it can be loaded again; options that are
+not written have the defaults on the pages of options. Secrets are masked, recognised by the names of their options.
 """
 
 import os
@@ -35,7 +35,7 @@ def export(
     env: Mapping[str, str] = os.environ,
     model: Any = ShipperConfig,
 ) -> str:
-    """Raises ConfigError for what is no YAML, and for variables that are not set."""
+    """Return the configuration as YAML. Raises ConfigError for what is not YAML, and for variables that are not set."""
     report = Report([])
     reading = read(files, model, overrides, env, report.problems)
     values = RawMaps(reading.env, report, frozenset(_maps(model))).nested(
@@ -48,7 +48,7 @@ def export(
 
 
 def _maps(model: Any, above: str = "") -> Iterator[str]:
-    """The dotted names of the options that are maps with keys of somebody else's."""
+    """Yield the dotted names of options that are maps with arbitrary keys."""
     for option in options(model):
         for path in (dotted(above, key) for key in option.keys):
             if get_origin(option.hint) is dict and get_args(option.hint)[1] is not Any:
@@ -58,7 +58,7 @@ def _maps(model: Any, above: str = "") -> Iterator[str]:
 
 
 def masked(value: Any, name: str = "") -> Any:
-    """The value with MASK for each secret in it; `name` is its dotted name."""
+    """Return the value with MASK for each secret in it; `name` is its dotted name."""
     if isinstance(value, dict):
         return {key: masked(each, f"{name}.{key}" if name else key) for key, each in value.items()}
     if isinstance(value, list):
@@ -71,7 +71,7 @@ def masked(value: Any, name: str = "") -> Any:
 
 
 def _is_secret(name: str, value: Any) -> bool:
-    # `ssl.key` is the path of a file, which is no secret and which somebody who looks for a mistake wants to see.
+    # If `ssl.key` is the path of a file, it is not a secret, and it is needed to find mistakes.
     named = name.lower()
     if _STORE.search(named):
         return True

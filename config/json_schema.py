@@ -1,9 +1,9 @@
-"""JSON schemas of shipper.yml and sink.yml, for editors: `python -m config.json_schema` writes
+"""The JSON schemas of shipper.yml and sink.yml, for editors: `python -m config.json_schema` writes
 docs/shipper.schema.json, `python -m config.json_schema sink` docs/sink.schema.json.
 
-What the loader takes, the schema takes; not the other way round: whatever needs more than one value to be told (checks,
-units, what is given twice) is the loader's alone. Keys may be written nested or dotted, so at each level a section has
-its children as objects and all that is deeper by its dotted name.
+The schema accepts whatever the loader accepts, but not the other way round: only the loader checks what needs more than
+one value (checks, units, options given twice). Keys may be written nested or dotted, so each level of a section has its
+children as objects and everything deeper by its dotted name.
 """
 
 import json
@@ -20,7 +20,7 @@ from config.yaml.schema import Kinds, Named, Option, options
 
 Schema = dict[str, Any]
 _NAMES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "switch"}
-# Any scalar may come from a variable.
+# Any scalar may be a variable.
 _VARIABLE: Schema = {"type": "string", "pattern": r"\$\{"}
 _NUMBERS = {parse_size, parse_duration, parse_duration_or_never, parse_span}
 _MAP: Schema = {"type": ["object", "null"]}
@@ -40,7 +40,7 @@ _SCALARS: dict[str, Schema] = {
 
 
 def schema(model: Any = ShipperConfig, title: str = "shipper.yml") -> Schema:
-    """Draft 2020-12."""
+    """Return a schema of draft 2020-12."""
     writer = _Writer()
     root = writer.section(model)
     return {
@@ -69,13 +69,13 @@ class _Writer:
         known = self._models.setdefault(name, model)
         assert known is model, f"{model} has the name of {known}: one of the two definitions would replace the other"
         if name not in self.definitions:
-            self.definitions[name] = {}  # it may refer to itself
+            self.definitions[name] = {}  # reserved: it may refer to itself
             self.definitions[name] = self.section(model)
         return {"$ref": f"#/$defs/{name}"}
 
     def _entries(self, model: Any) -> Iterator[tuple[str, Schema]]:
-        """Each option by its dotted name, those of its sections too. A name that ends with a dot stands for all that
-        begin so: below what may hold itself (`not.not.equals`)."""
+        """Yield each option by its dotted name, with those of its sections. A name that ends with a dot stands for all
+        names with that beginning, below a section that may contain itself (`not.not.equals`)."""
         for option in options(model):
             value = self._described(option)
             for key in option.keys:
@@ -143,7 +143,7 @@ def _named(scalar: str) -> Schema:
 
 
 def _nested(entries: dict[str, Schema]) -> Schema:
-    """An object whose dotted names are there as they are, and as objects in objects."""
+    """Return an object with its dotted names as they are, and as nested objects."""
     below: dict[str, dict[str, Schema]] = {}
     for name, value in entries.items():
         head, _, rest = name.partition(".")
@@ -154,10 +154,10 @@ def _nested(entries: dict[str, Schema]) -> Schema:
         whole = _nested(inside)
         if head in entries and "description" in entries[head]:
             whole["description"] = entries[head]["description"]
-        # What is one of several, or a list, stays as it is described.
+        # One of several kinds, or a list, stays as it is described.
         if head not in entries or "$ref" in entries[head]:
             properties[head] = whole
-    # Of a map whose keys are not ours any name below is right: `fields.env: prod`, `setup.kibana.host: x`.
+    # In a map with arbitrary keys, any name below is valid: `fields.env: prod`, `setup.kibana.host: x`.
     maps = {name.rstrip(".") for name, value in entries.items() if not value or value.get("type") == _MAP["type"]}
     return {
         **_MAP,

@@ -1,4 +1,4 @@
-"""Where the sink begins in the topics and where it ends, as far as that can be told without asking Kafka."""
+"""Where the sink starts and stops in the topics, as far as this can be checked without asking Kafka."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -31,7 +31,8 @@ def _at_least(offsets: Offsets, least: int, message: str) -> Iterator[Finding]:
 
 
 def goes_with(option: str, value: str, timestamp: datetime | None, offsets: Offsets) -> Iterator[Finding]:
-    """`option` is start or stop: what its value needs must be there, and nothing that another value would need."""
+    """Check an `option`, start or stop: what its value needs must be given, and nothing that only another value
+    uses."""
     given = {"timestamp": timestamp is not None, "offsets": bool(offsets)}
     for name, there in given.items():
         companion = f"{option}_{name}"
@@ -49,7 +50,7 @@ def group(start: str, start_group: str | None, group_id: str) -> Iterator[Findin
 
 
 def within(kafka: KafkaSource, option: str, offsets: Offsets) -> Iterator[Finding]:
-    """Offsets of what is not read: a topic or partition that is misspelt."""
+    """Yield a finding for each offset of a topic or partition that is not read: it is misspelt."""
     for topic, by_partition in offsets.items():
         if kafka.topic_names and topic not in kafka.topic_names:
             yield f"{option}.{topic}", f"is not read; {kafka.described} {_is_or_are(kafka)}"

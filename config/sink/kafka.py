@@ -1,4 +1,4 @@
-"""Where the sink's records come from."""
+"""The Kafka topics that the sink reads, and the connection to them."""
 
 import re
 from collections.abc import Iterator
@@ -11,18 +11,19 @@ from config.text.checks import Finding
 from config.text.units import Duration
 
 Raw = dict[str, str | int | float | bool]
-# Options of Spark's source that would take away what other options say, and what the checks and the tables rely on.
+# Options of Spark's source that would override other options, or what the checks and the tables rely on.
 _OURS = {
     **dict.fromkeys(("subscribe", "subscribepattern", "assign"), "kafka.topics, topics_pattern or partitions"),
     **dict.fromkeys(("startingoffsets", "startingoffsetsbytimestamp", "startingtimestamp"), "start"),
     **dict.fromkeys(("endingoffsets", "endingoffsetsbytimestamp", "endingtimestamp"), "stop"),
 }
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
-# What Java's regular expressions have and Python's do not: a pattern with one of these is left for Java to judge.
+# Syntax of Java's regular expressions that Python's lack: a pattern with one of these is checked by Java alone.
 _JAVA_ONLY = re.compile(r"\\[pPQEhHRXkzGK]|&&|\(\?<[A-Za-z]|\[[^\]]*\[")
 
 
 def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
+    """Return the topics that are named; none where a pattern selects them."""
     for topic in topics:
         if "*" in topic:
             yield "", f"{topic!r} is not the name of a topic; to match several topics, use kafka.topics_pattern"
@@ -159,7 +160,7 @@ class KafkaSource:
 
     @property
     def described(self) -> str:
-        """For messages: "topic logs", "topics a, b", "topics like 'logs-.*'"."""
+        """Return the topics for messages: "topic logs", "topics a, b", "topics like 'logs-.*'"."""
         if self.topics_pattern:
             return f"topics like {self.topics_pattern!r}"
         return f"topic{'s' if len(self.topic_names) > 1 else ''} {', '.join(self.topic_names)}"

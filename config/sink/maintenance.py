@@ -1,4 +1,4 @@
-"""What `spark-sink maintain` does."""
+"""Options of `spark-sink maintain`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from config.sink.times import DAY, HOUR, Span, readable_span
 from config.text.checks import Finding
 from config.text.units import Size
 
-_SAFE = 7 * DAY  # what Delta itself insists on
+_SAFE = 7 * DAY  # required by Delta itself
 
 
 def at_least_a_day(span: float) -> Iterator[Finding]:

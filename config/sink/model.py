@@ -1,4 +1,4 @@
-"""What the Spark sink can be told."""
+"""The configuration of the Spark sink."""
 
 import re
 from collections.abc import Iterator
@@ -126,23 +126,23 @@ class SinkConfig:
     )
     maintenance: MaintenanceConfig = field(default_factory=MaintenanceConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
-    # Not shown: raw settings may hold secrets (the keys of an object store).
+    # Not shown: raw settings may contain secrets (the keys of an object store).
     spark: Raw = field(
         default_factory=dict,
         repr=False,
         metadata={"doc": "Raw settings of Spark, with or without the prefix `spark.`."},
     )
     logging: SinkLoggingConfig = field(default_factory=SinkLoggingConfig)
-    notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # what was accepted and left out, in words
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # for the log: what was accepted and ignored
 
     @property
     def has_template(self) -> bool:
-        """Whether `table.path` stands for several tables."""
+        """True if `table.path` is a template for several tables."""
         return bool(self.table.template.fields)
 
     @property
     def table_base(self) -> str:
-        """What the tables beside the table of lines are named after; without a slash at the end."""
+        """Return the path that the other tables are named after, without a slash at its end."""
         return self.table.template.base
 
     @property
@@ -158,12 +158,13 @@ class SinkConfig:
 
     @property
     def view_checkpoints(self) -> str:
-        """The directory of the views' checkpoints: beside the query's own, which is copied and moved as a whole."""
+        """Return the directory of the views' checkpoints, beside the query's own, which is copied and moved as a
+        whole."""
         return f"{self.checkpoint.path.rstrip('/')}_views"
 
     @property
     def spark_conf(self) -> dict[str, str]:
-        """The raw settings as Spark names and writes them."""
+        """Return the raw settings as Spark names and writes them."""
         return {spark_key(key): value for key, value in texts(self.spark).items()}
 
     def check(self) -> Iterator[Finding]:

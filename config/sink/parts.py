@@ -87,10 +87,10 @@ class SinkLoggingConfig(LoggingConfig):
 
 
 def texts(raw: Raw) -> dict[str, str]:
-    """Raw settings as Java reads them."""
+    """Return raw settings as Java reads them."""
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in raw.items()}
 
 
 def spark_key(key: str) -> str:
-    # `spark.master: x` and `spark: {spark.master: x}` are both natural to write.
+    # Both `spark.master: x` and `spark: {spark.master: x}` are natural spellings.
     return key if key.startswith("spark.") else f"spark.{key}"

@@ -1,5 +1,5 @@
-"""No two of the sink's directories may be one, or lie in each other: a table's VACUUM deletes whatever else it finds
-among its files. Names that begin with an underscore are left alone by it."""
+"""Checks that the sink's directories are distinct, and that none contains another: a table's VACUUM deletes all other
+files in its directory, except names that begin with an underscore."""
 
 import posixpath
 import re
@@ -22,7 +22,7 @@ class Place:
 
 
 def base_is_fixed(template: Template) -> Iterator[Finding]:
-    """The tables beside the table of lines are named after the base: it must be a directory of some name."""
+    """Check that the base has a name of its own: the other tables are named after it."""
     _, path = _split(template.base)
     if path.strip("/") in ("", ".", ".."):
         where = "before the first %{...}" if template.fields else "in it"
@@ -30,7 +30,8 @@ def base_is_fixed(template: Template) -> Iterator[Finding]:
 
 
 def collisions(template: Template, topics: Sequence[str], places: Sequence[Place]) -> Iterator[Finding]:
-    """`topics` are those that are read, none where only Kafka knows them."""
+    """Yield a finding for each pair of directories that collide; `topics` are those that are read, none where only
+    Kafka knows them."""
     fixed = [Place("table.path", template.base, "the table")] if not template.fields else []
     for index, place in enumerate(places):
         others = (*fixed, *places[:index])
@@ -64,13 +65,13 @@ def _in_template(place: Place, template: Template, topics: Sequence[str]) -> Ite
 
 
 def normal_pattern(template: Template, topics: Sequence[str]) -> str:
-    """The template's pattern, for normal paths."""
+    """Return the template's pattern for normalised paths."""
     start = normal(template.fixed) + ("/" if template.fixed.endswith("/") else "")
     return Template((start, *template.parts[1:])).pattern(topics).pattern.rstrip("/")
 
 
 def normal(path: str) -> str:
-    """One spelling for a directory: no slash at the end, none twice, and `file:` as without."""
+    """Return the normalised spelling of a directory: no slash at its end, no double slash, no `file:`."""
     scheme, rest = _split(path)
     return scheme + posixpath.normpath(re.sub("/+", "/", rest)) if rest else scheme
 
@@ -85,13 +86,13 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _inside(path: str, other: str) -> bool:
-    """Whether Delta would meet the one among the other's files."""
+    """True if Delta would find the one directory among the other's files."""
     below = path.removeprefix(other.rstrip("/") + "/")
     return below != path and not below.startswith("_")
 
 
 def _and_above(path: str) -> Iterator[str]:
-    """The directory, and those that it lies in."""
+    """Return the directory and all its parents."""
     yield path
     while (above := posixpath.dirname(path)) not in (path, ""):
         if not posixpath.basename(path).startswith("_"):

@@ -1,4 +1,4 @@
-"""The sink's end of the connection to Kafka. It speaks by Java, which cannot do all that the shipper's client can."""
+"""The security of the sink's connection to Kafka. Its client is Java's, which lacks some abilities of the shipper's."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class SourceSslConfig(SslConfig):
     renegotiation: Literal["never", "once", "freely"] = field(default="never", metadata=_JAVA)
 
     def check(self) -> Iterator[Finding]:
-        # By its name: the class that slots=True makes is another than the one super() would look for.
+        # With its name: slots=True creates a second class, and super() would refer to the first.
         yield from SslConfig.check(self)
         if self.verification_mode == "none" and self.enabled is not False:
             yield (

@@ -9,13 +9,13 @@ from config.sink.kafka import Raw
 from config.sink.template import Template, parse_template
 from config.text.checks import Finding, not_blank
 
-# What every table of lines has (spark_sink.records.schema.LINES; a test holds the two together).
+# The columns of every table of lines (spark_sink.records.schema.LINES; a test compares the two).
 BUILT_IN = (
     *("ts", "date", "message", "host", "path", "file_id", "offset", "length", "flags", "tags", "fields", "doc"),
     *("topic", "partition", "kafka_offset", "kafka_ts"),
 )
-CLUSTERING_COLUMNS = 4  # Delta takes no more
-# Delta clusters by what it keeps minimum and maximum of.
+CLUSTERING_COLUMNS = 4  # Delta allows no more
+# Delta clusters only by columns of which it keeps minimum and maximum.
 _UNORDERED = {"flags", "tags", "fields", "doc"}
 _UNORDERED_TYPES = {"boolean", "array<string>"}
 
@@ -126,7 +126,7 @@ class ColumnConfig:
 
 
 def columns_agree(columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
-    """Names are one for Spark whatever their capitals."""
+    """Check that names are unique; Spark ignores their case."""
     seen: dict[str, int] = {}
     for index, column in enumerate(columns):
         name = column.name.lower()
@@ -138,7 +138,7 @@ def columns_agree(columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
 
 
 def clustering(table: TableConfig, columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
-    """What `cluster_by` names must be there, and be of a type that Delta can order by."""
+    """Check that the columns of `cluster_by` exist and have types that Delta can order by."""
     own = {column.name.lower(): column.type for column in columns}
     for index, name in enumerate(table.cluster_by):
         lower = name.lower()

@@ -1,7 +1,7 @@
 """The table's path as a template: `/data/logs/%{[topic]}`, `/data/%{[fields.service]:other}`.
 
-Filebeat's format strings, as far as they name fields: `%{[a.b]}` and `%{[a][b]}` are one, and what follows `]:` stands
-where a record lacks the field. `[topic]` is Kafka's topic, any other name a field of the record.
+It uses the part of Filebeat's format strings that names fields: `%{[a.b]}` and `%{[a][b]}` are the same, and the text
+after `]:` is used where a record lacks the field. `[topic]` is Kafka's topic, any other name a field of the record.
 """
 
 import re
@@ -11,14 +11,15 @@ from dataclasses import dataclass
 TOPIC = "topic"
 _BEGIN = "%{"
 _DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
-# What was to be a field, and would be a directory of that name.
+# Likely meant as a field, but it would be a directory of that name.
 _LOOKALIKE = re.compile(r"(?<!%)\{|%\[")
 _FIELD = re.compile(r"\s*((?:\[[^\[\]]+\])+)\s*(?::(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`name` is a dotted path in the record, or TOPIC; a record without it is bad where there is no `default`."""
+    """`name` is a dotted path in the record, or TOPIC; without a `default`, a record that lacks the field is a bad
+    record."""
 
     name: str
     default: str | None = None
@@ -41,27 +42,29 @@ class Template:
 
     @property
     def fixed(self) -> str:
-        """What all its paths begin with."""
+        """Return the beginning that all its paths share."""
         return self.parts[0] if self.parts and isinstance(self.parts[0], str) else ""
 
     @property
     def directory(self) -> str:
-        """The one that all its tables are in."""
+        """Return the directory that contains all its tables."""
         return self.fixed.rpartition("/")[0]
 
     @property
     def base(self) -> str:
-        """What the tables beside them are named after: the fixed part, without what joins it to the first field."""
+        """Return what the other tables are named after: the fixed part, without the separator before the first
+        field."""
         return self.fixed.rstrip("/-_." if self.fields else "/")
 
     def pattern(self, topics: Sequence[str] = ()) -> re.Pattern[str]:
-        """Matches the paths of its tables; of these topics alone where some are named. A value never holds a slash."""
+        """Return a pattern for the paths of its tables, or only of those topics if some are named. Values contain no
+        slash."""
         any_topic = "(?:" + "|".join(map(re.escape, topics)) + ")" if topics else "[^/]+"
         return re.compile("".join(_regex(part, any_topic) for part in self.parts))
 
 
 def parse_template(text: str) -> Template:
-    """Raises ValueError, in words."""
+    """Parse a template. Raises ValueError with a message for the user."""
     parts: list[Part] = []
     rest = text
     if _LOOKALIKE.search(text):

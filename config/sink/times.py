@@ -1,4 +1,4 @@
-"""Units of the sink that Filebeat's notation lacks: days, and points in time."""
+"""Notations of the sink that Filebeat lacks: days, and points in time."""
 
 import re
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)d")
 
 
 def parse_span(text: str) -> float:
-    """Seconds: a duration, or days alone ("14d", "1.5d"). Raises ValueError."""
+    """Return seconds of a duration, or of a number of days ("14d", "1.5d"). Raises ValueError."""
     days = _DAYS.fullmatch(text.strip())
     if days:
         return float(days[1]) * DAY
@@ -23,12 +23,12 @@ def parse_span(text: str) -> float:
 
 
 def readable_span(seconds: float) -> str:
-    """Whole days as such, anything else as a duration."""
+    """Return whole days as days, anything else as a duration."""
     return f"{seconds / DAY:g}d" if seconds and seconds % DAY == 0 else readable_duration(seconds)
 
 
 def parse_timestamp(text: str) -> datetime:
-    """ISO 8601; a time without a zone is UTC, a date is its midnight. Raises ValueError."""
+    """Return an ISO 8601 time; without a zone it is UTC, a date is its midnight. Raises ValueError."""
     try:
         parsed = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -38,6 +38,6 @@ def parse_timestamp(text: str) -> datetime:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
-# The loader calls the second argument with the scalar's text.
+# The second argument is called by the loader with the scalar's text.
 Span = Annotated[float, parse_span]
 Timestamp = Annotated[datetime, parse_timestamp]

@@ -1,4 +1,4 @@
-"""Tables that are made of the table of lines: one query of Spark SQL each."""
+"""Views: tables derived from the table of lines, each by one Spark SQL query."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

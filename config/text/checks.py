@@ -17,7 +17,7 @@ def without_blanks(items: tuple[str, ...]) -> Iterator[Finding]:
 
 
 def not_blank(text: str) -> Iterator[Finding]:
-    """Of a name or a path. The system knows no path with a NUL, and Python raises what nobody expects of a path."""
+    """Check a name or a path. No system has paths with a NUL, and Python raises unexpected errors for them."""
     if not text.strip():
         yield "", "is empty"
     if "\0" in text:

@@ -64,7 +64,7 @@ OF_CODEC = {
     "cp1257": "windows-1257 windows1257 cp1257 x-cp1257",
     "cp1258": "windows-1258 windows1258 cp1258 x-cp1258",
     "x-user-defined": "x-user-defined",
-    # gb18030 holds gbk, and what a browser calls gbk it reads as gb18030.
+    # gb18030 is a superset of gbk, and browsers read gbk as gb18030.
     "gb18030": "gb18030 gbk x-gbk gb2312 gb_2312 gb_2312-80 chinese iso-ir-58 csgb2312 csiso58gb231280",
     "hz": "hz-gb-2312",
     "big5hkscs": "big5 big5-hkscs cn-big5 x-x-big5 csbig5",
@@ -75,10 +75,10 @@ OF_CODEC = {
     " csksc56011987",
 }
 
-# A byte order mark at the start of the file decides; what is meant without one.
+# A byte order mark at the start of the file decides -> the encoding without one.
 MARKED = {"utf-16": "utf-16-le", "utf-16le-bom": "utf-16-le", "utf-16be-bom": "utf-16-be", "utf-16-bom": None}
 
-# Real names, of encodings in which Filebeat makes one U+FFFD of everything.
+# Valid names of encodings that Filebeat replaces by a single U+FFFD.
 USELESS = ("iso-2022-kr", "csiso2022kr", "iso-2022-cn", "iso-2022-cn-ext", "replacement")
 
 LineTerminator = Literal[
@@ -106,7 +106,7 @@ CHARACTERS = {
     "null_terminator": "\0",
 }
 
-# Encodings of one byte a character that Python does not have, or not quite: the nearest it has, and what differs.
+# Single-byte encodings that Python lacks or implements differently: Python's nearest one, and the differences.
 AMENDED = {
     "cp1047": ("cp037", {0x5F: "^", 0xAD: "[", 0xB0: "\xac", 0xBA: "\xdd", 0xBB: "\xa8", 0xBD: "]"}),
     "cp1255": ("cp1255", {0xCA: "\u05ba"}),
@@ -115,7 +115,7 @@ AMENDED = {
 }
 UNICODE = ("utf-8", "utf-16-le", "utf-16-be")
 MULTI_BYTE = ("gb18030", "big5hkscs", "euc-jp", "cp932", "cp949", "iso2022-jp-ext", "hz")
-# In these, no byte below this one is part of another character.
+# In the multi-byte encodings, no byte below this one is part of another character.
 NEVER_A_PART = 0x30
 
 OF_ISO = "it is the byte 85 in iso8859-1 and the other iso8859 encodings"
@@ -124,8 +124,9 @@ EVERYWHERE = "every encoding has auto, line_feed and carriage_return_line_feed"
 
 @dataclass(frozen=True, slots=True)
 class Charset:
-    """How bytes become characters. `codec` is Python's; `table` has a character for each byte, where one byte is one
-    character. `marked`: a byte order mark decides between utf-16's two; with codec "" there must be one."""
+    """How bytes become characters. `codec` is Python's codec; `table` has a character for each byte, where one byte is
+    one character. `marked`: a byte order mark selects one of the two byte orders of utf-16; with codec "" it is
+    required."""
 
     codec: str
     table: str = ""
@@ -133,7 +134,7 @@ class Charset:
 
 
 def parse_encoding(text: str) -> str:
-    """The name as it is known here. Raises ValueError."""
+    """Return the name of a known encoding. Raises ValueError."""
     name = text.strip().lower() or "plain"
     if name in USELESS:
         raise ValueError(f"{text!r} is not supported; Filebeat reads nothing but U+FFFD with it; convert the file")
@@ -144,7 +145,7 @@ def parse_encoding(text: str) -> str:
     return name
 
 
-# The loader calls the second argument with the scalar's text.
+# The second argument is called by the loader with the scalar's text.
 Encoding = Annotated[str, parse_encoding]
 
 
@@ -162,14 +163,14 @@ def charset_of(encoding: str) -> Charset:
 
 @cache
 def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
-    """The bytes that end a line. Raises ValueError where the encoding has none that could be told from text."""
+    """Return the bytes that end a line. Raises ValueError if they cannot be told from text in this encoding."""
     charset = charset_of(encoding)
     characters = CHARACTERS[terminator]
     if charset.table:
         missing = any(character not in charset.table for character in characters)
         raw = b"" if missing else bytes(charset.table.index(character) for character in characters)
     else:
-        # In either byte order a terminator has the same length, and which of them it is is known when a file is read.
+        # A terminator has the same length in both byte orders; which one applies is known when a file is read.
         raw = characters.encode(charset.codec or "utf-16-le", "ignore")
     if not raw:
         instead = f"{OF_ISO}; " if charset.table and terminator == "next_line" else ""
@@ -181,14 +182,15 @@ def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
 
 
 def padding_unit(encoding: str, terminator: LineTerminator) -> int:
-    """Bytes of the smallest character, to tell the NULs at the end of a file from text; 0 where NULs end lines."""
+    """Return the bytes of the smallest character, to tell NULs at the end of a file from text; 0 where NULs end
+    lines."""
     if terminator == "null_terminator":
         return 0
     return 2 if charset_of(encoding).codec in ("", "utf-16-le", "utf-16-be") else 1
 
 
 def check_terminator(encoding: str, terminator: LineTerminator) -> Iterator[Finding]:
-    """For the models of inputs, whose two options these are."""
+    """Check an input's two options against each other."""
     try:
         encoded_terminator(encoding, terminator)
     except ValueError as error:
@@ -197,6 +199,6 @@ def check_terminator(encoding: str, terminator: LineTerminator) -> Iterator[Find
 
 @cache
 def _codecs() -> dict[str, str]:
-    """Python's codec by the name of the encoding."""
+    """Return Python's codec by the name of the encoding."""
     codecs = {name: codec for codec, names in OF_CODEC.items() for name in names.split()}
     return codecs | {name: codec or "" for name, codec in MARKED.items()}

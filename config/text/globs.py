@@ -1,8 +1,8 @@
-r"""Patterns of paths, read as Filebeat reads them, which is as Go's filepath.Match does.
+r"""Globs, with the syntax of Filebeat, which is that of Go's filepath.Match.
 
-In a segment `*` stands for any characters (a leading dot included), `?` for one, `[a-z]` and `[^a-z]` for one of a set;
-`\` takes the meaning from the character after it. `{a,b}`, `[!a]` and `[:digit:]` mean nothing special. A segment `**`
-stands for any number of directories. Where no wildcard is, names are looked up, so that no directory must be readable.
+In a segment `*` matches any characters (a leading dot included), `?` one, `[a-z]` and `[^a-z]` one of a set; `\` makes
+the character after it literal. `{a,b}`, `[!a]` and `[:digit:]` have no special meaning. A segment `**` matches any
+number of directories. Segments without a wildcard are looked up by name, so their directories need not be readable.
 """
 
 import os
@@ -21,7 +21,7 @@ _RANGE = re.compile(rf"({_CHARACTER})(?:-({_CHARACTER}))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A segment without wildcard."""
+    """A segment without a wildcard."""
 
     name: str
 
@@ -34,7 +34,7 @@ class Wild:
 
 @dataclass(frozen=True, slots=True)
 class AnyDepth:
-    """`**`: the directory itself and all below it. The segment after it is a Wild."""
+    """`**`: the directory itself and all directories below it. The segment after it is a Wild."""
 
 
 Segment = Plain | Wild | AnyDepth
@@ -55,8 +55,8 @@ class PathPattern:
 
 
 def parse(text: str, *, recursive: bool) -> PathPattern:
-    """A relative path is taken from the directory that is the current one now. `recursive`: whether `**` is more than
-    `*`. Raises ValueError for what is no pattern."""
+    """Parse a glob; a relative one starts at the current directory. `recursive`: `**` matches any depth, otherwise it
+    is `*`. Raises ValueError for an invalid one."""
     if "\0" in text:
         raise ValueError(f"{text!r} is not a path: it contains a NUL character")
     path = os.path.abspath(text)
@@ -69,14 +69,14 @@ def parse(text: str, *, recursive: bool) -> PathPattern:
 
 
 def matches(pattern: PathPattern, path: str) -> bool:
-    """True if a file of this path, which need not exist, would be found."""
+    """True if a file with this path, which need not exist, would be found."""
     above = pattern.root.rstrip("/") + "/"
     path = os.path.abspath(path)
     return path.startswith(above) and _match([*pattern.middle, pattern.last], path[len(above) :].split("/"))
 
 
 def _match(segments: list[Segment], names: list[str]) -> bool:
-    # How many of the names may be matched by the segments so far: to try each way of each `**` is exponential.
+    # The numbers of names that the segments so far can match: trying each choice for each `**` is exponential.
     matched = {0}
     for segment in segments:
         if isinstance(segment, AnyDepth):
@@ -99,7 +99,7 @@ def _segments(names: list[str], recursive: bool) -> list[Segment]:
         if name == "**" and recursive:
             segments += [] if deep else [AnyDepth()]
         elif deep or _MAGIC.search(name):
-            # Below `**` every directory is listed anyway: a name in it need not be looked up in each.
+            # Below `**` every directory is listed anyway, so names need not be looked up in each.
             segments.append(wild(name))
         else:
             segments.append(Plain(name))
@@ -140,7 +140,7 @@ def _set(text: str, negated: bool) -> str:
     for first, last in _RANGE.findall(text):
         low = first[-1]
         high = last[-1] if last else low
-        if low <= high:  # the other way round it holds nothing
+        if low <= high:  # a reversed range is empty
             ranges.append(f"{re.escape(low)}-{re.escape(high)}")
     if not ranges:
         return "." if negated else "(?!)"

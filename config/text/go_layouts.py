@@ -1,7 +1,7 @@
-"""Layouts of times as Go has them: an example, how one certain time (Mon Jan 2 15:04:05 MST 2006) would be written.
+"""Go's layouts of times: an example that shows how one certain time (Mon Jan 2 15:04:05 MST 2006) would be written.
 
-A layout becomes one regular expression. Each piece takes what it can and never gives any back, as Go's parser does,
-so it takes time linear in the text. What the pieces mean: https://pkg.go.dev/time#pkg-constants
+A layout is compiled to one regular expression. Each element takes as much as it can and never backtracks, as in Go's
+parser, so matching takes time linear in the text. The elements: https://pkg.go.dev/time#pkg-constants
 """
 
 import re
@@ -40,7 +40,7 @@ def _offset(minutes: str, seconds: str = "") -> str:
 
 
 def _zones() -> dict[str, tuple[str, str]]:
-    """A `Z` at the start of one says that a Z may stand for UTC."""
+    """Yield the elements for zones; in those that begin with `Z`, a Z stands for UTC."""
     digits = {
         "070000": _offset(_TWO, _TWO),
         "07:00:00": _offset(":" + _TWO, ":" + _TWO),
@@ -52,7 +52,7 @@ def _zones() -> dict[str, tuple[str, str]]:
     return plain | {f"Z{text}": ("offset", f"(Z|{pattern})") for text, pattern in digits.items()}
 
 
-# What stands in a layout -> what it is, and how it is found; of two that fit, the one that comes first.
+# Element of a layout -> its kind and pattern; of two that fit, the first one applies.
 _PIECES: dict[str, tuple[str, str]] = {
     "January": ("month name", f"({_one_of(_LONG_MONTHS)})"),
     "Jan": ("month name", f"({_one_of(MONTHS)})"),
@@ -85,19 +85,19 @@ _FRACTION_IN_LAYOUT = re.compile(r"[.,](0+|9+)(?![0-9])")
 
 @dataclass(frozen=True, slots=True)
 class GoLayout:
-    """`kinds` says what each group of the pattern is."""
+    """`kinds` is the kind of each group of the pattern."""
 
     pattern: re.Pattern[str]
     kinds: tuple[str, ...]
 
     def match(self, text: str) -> dict[str, str | None] | None:
-        """What the text says, by kind; the last of two of a kind. None where it is not written so."""
+        """Return the parts of a text by kind, the last one of each kind; None if the text does not match."""
         matched = self.pattern.fullmatch(text)
         return None if matched is None else dict(zip(self.kinds, matched.groups(), strict=True))
 
 
 def compile_layout(layout: str) -> GoLayout:
-    """Any text is a layout: what is no piece of the example stands for itself."""
+    """Compile a layout. Any text is one: what is not an element of the example stands for itself."""
     kinds: list[str] = []
     patterns: list[str] = []
     at = literal = 0
@@ -111,7 +111,7 @@ def compile_layout(layout: str) -> GoLayout:
         at += len(text)
         literal = at
         if kind == "second" and not _fraction_is_next(layout, at):
-            pattern += _FRACTION  # Go takes one after the seconds, also where the layout has none
+            pattern += _FRACTION  # Go accepts a fraction after the seconds, even if the layout has none
             kinds.append(kind)
             kind = "fraction"
         if kind:
@@ -122,24 +122,24 @@ def compile_layout(layout: str) -> GoLayout:
 
 
 def _piece(layout: str, at: int) -> tuple[str, str, str] | None:
-    """What begins here: its text, what it is, and its pattern."""
+    """Return the element that begins here: its text, its kind and its pattern."""
     if fraction := _FRACTION_IN_LAYOUT.match(layout, at):
         digits = fraction[1]
         pattern = f"[.,]([0-9]{{{len(digits)}}})" if digits[0] == "0" else _FRACTION
         return fraction[0], "fraction", pattern
     if layout.startswith("_2006", at):
-        return None  # an underscore, and then a year
+        return None  # an underscore followed by a year
     matched = _IN_LAYOUT.match(layout, at)
     if matched is None:
         return None
     text = matched[0]
     if text in ("Jan", "Mon") and "a" <= layout[at + 3 : at + 4] <= "z":
-        return None  # the beginning of some other word
+        return None  # the beginning of another word
     return text, *_PIECES[text]
 
 
 def _fraction_is_next(layout: str, at: int) -> bool:
-    """Whether the next piece is one of a second."""
+    """True if the next element is a fraction of a second."""
     while at < len(layout):
         piece = _piece(layout, at)
         if piece is not None:
@@ -149,7 +149,7 @@ def _fraction_is_next(layout: str, at: int) -> bool:
 
 
 def _literal(text: str) -> str:
-    """Blanks stand for any number of them; for none only where the text ends."""
+    """Return a pattern for literal text. Blanks match any number of blanks, and none only at the end of the text."""
     return "".join(_blanks(part) for part in re.split("( +)", text))
 
 

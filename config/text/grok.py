@@ -1,8 +1,8 @@
-"""The syntax of `grok`: regular expressions in which `%{PATTERN:field:type}` stands for a pattern with a name.
+"""The syntax of `grok`: regular expressions in which `%{PATTERN:field:type}` stands for a named pattern.
 
-`(?<field>...)` captures too; a bare group captures nothing, as with other programs that have grok. Everything is turned
-into one expression of RE2, so it is linear in the text. What only backtracking engines have (look-around, references)
-is refused.
+`(?<field>...)` captures too; a bare group does not, as in other implementations of grok. Everything is compiled to one
+RE2 expression, so matching is linear in the text. Features of backtracking engines (look-around, back-references) are
+rejected.
 """
 
 import difflib
@@ -15,7 +15,7 @@ from config.text.patterns import parse_pattern
 from config.text.tokenizer import clashing
 
 TYPES = ("int", "integer", "long", "float", "double", "boolean", "string")
-# Definitions that use each other twice double at every step; nobody means an expression of this size.
+# Definitions that use each other twice double at every step; no sensible expression has this size.
 _LONGEST = 200_000
 
 _SPLIT = re.compile(
@@ -48,12 +48,13 @@ class Expression:
 
 
 def parse_expression(pattern: str, own: Mapping[str, str], *, named_only: bool = True) -> Expression:
-    """`own` are definitions that come before those of the library. Raises ValueError in words."""
+    """Compile an expression; definitions in `own` take precedence over the library's. Raises ValueError with a message
+    for the user."""
     expansion = _Expansion({**PATTERNS, **own}, named_only)
     regexp = expansion.expand(pattern, ())
     try:
         parse_pattern(regexp)
-    except ValueError as error:  # with what was written, not with the pages that it became
+    except ValueError as error:  # show what was written, not what it was expanded to
         raise ValueError(str(error).replace(repr(regexp), repr(pattern))) from error
     if clash := clashing([".".join(capture.path) for capture in expansion.captures]):
         raise ValueError(clash)
@@ -68,7 +69,7 @@ class _Expansion:
         self._length = 0
 
     def expand(self, pattern: str, within: tuple[str, ...]) -> str:
-        """`within`: the names of the patterns that this one is part of."""
+        """Replace the named patterns; `within` are the patterns that this one is part of."""
         self._length += len(pattern)
         if self._length > _LONGEST:
             raise ValueError(
@@ -117,7 +118,7 @@ def _plain(text: str) -> str:
 
 
 def _path(field: str) -> tuple[str, ...]:
-    """`a.b` and `[a][b]` are the same."""
+    """Return the dotted name of a field; `a.b` and `[a][b]` are the same."""
     path = tuple(field[1:-1].split("][")) if _BRACKETS.fullmatch(field) else tuple(field.split("."))
     if not all(path):
         raise ValueError(f"{field!r} is not the name of a field; write a.b or [a][b]")

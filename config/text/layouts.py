@@ -1,6 +1,6 @@
 """The layouts of the processor `timestamp`: Go's, and UNIX and UNIX_MS for numbers.
 
-They live with the configuration, because `test:` holds times that must be read before anything starts.
+They are part of the configuration because the times in `test:` must be parsed when it is checked.
 """
 
 import math
@@ -13,11 +13,11 @@ from typing import Any
 from config.text.go_layouts import MONTHS, compile_layout
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST = 100  # of times that are remembered: blanks may make one as long as a line
+LONGEST = 100  # of cached times: with blanks, one may be as long as a line
 TELLING = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
 BEYOND = "it is outside the years 1 to 9999"
 
-# A value, and the wall clock, which gives the year where the value has none -> the time in UTC. Raises ValueError.
+# (value, wall clock, for the year of values without one) -> the time in UTC. Raises ValueError.
 ReadTime = Callable[[Any, float], datetime]
 _Found = Mapping[str, str | None]
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -25,7 +25,7 @@ _FLOAT = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE
 
 
 def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
-    """Tries the layouts in order; `zone` holds for times that have none of their own (None: of this machine)."""
+    """Return a function that tries the layouts in order; `zone` applies to times without one (None: this machine's)."""
     readers = [(layout, _reader(layout, zone)) for layout in layouts]
 
     def read(value: Any, now: float) -> datetime:
@@ -33,7 +33,11 @@ def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
         for layout, reader in readers:
             try:
                 return reader(value, now)
-            except (ValueError, OverflowError, OSError) as error:  # the latter two: a time that the zone cannot have
+            except (
+                ValueError,
+                OverflowError,
+                OSError,
+            ) as error:  # the last two: a time that does not exist in the zone
                 why = str(error) if type(error) is ValueError else BEYOND
                 causes.append(f"as {layout!r}: {why}")
         raise ValueError("; ".join(causes))
@@ -42,7 +46,8 @@ def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
 
 
 def is_layout(text: str) -> bool:
-    """Whether a time written so says a day or an hour. Other tools' layouts (yyyy-MM-dd, %Y-%m-%d, ISO8601) do not."""
+    """True if times in this layout contain a day or an hour. Layouts of other tools (yyyy-MM-dd, %Y-%m-%d, ISO8601) do
+    not."""
     return text in ("UNIX", "UNIX_MS") or not TELLING.isdisjoint(compile_layout(text).kinds)
 
 
@@ -58,7 +63,7 @@ def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
             raise ValueError("it does not match the layout")
         return _in_utc(_naive(found, zone, minute * 60), found, zone)
 
-    remembered = lru_cache(maxsize=1024)(parse)  # times of many logs have no fraction, so many lines share one
+    remembered = lru_cache(maxsize=1024)(parse)  # many logs have times without fractions, so many lines share one
 
     def read(value: Any, now: float) -> datetime:
         if not isinstance(value, str):
@@ -69,7 +74,8 @@ def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
 
 
 def from_epoch(value: Any, factor: int) -> datetime:
-    """A number of units of `factor` microseconds since 1970, or a text of one. Raises ValueError, OverflowError."""
+    """Return the time of a number (or its text) of units of `factor` microseconds since 1970. Raises ValueError,
+    OverflowError."""
     if isinstance(value, str):
         if _INTEGER.fullmatch(value):
             value = int(value)
@@ -95,7 +101,7 @@ def _naive(found: _Found, zone: tzinfo | None, now: float) -> datetime:
 
 
 def _year(found: _Found) -> int:
-    """0 where there is none."""
+    """Return the year, 0 if the text has none."""
     if short := found.get("short year"):
         return int(short) + (1900 if short >= "69" else 2000)
     return int(found.get("year") or 0)
@@ -131,12 +137,12 @@ def _in_utc(naive: datetime, found: _Found, zone: tzinfo | None) -> datetime:
 
 
 def in_zone(naive: datetime, zone: tzinfo | None) -> datetime:
-    """The time of day in that zone (None: of this machine). Raises ValueError, OverflowError, OSError."""
+    """Return the time of day in that zone (None: this machine's). Raises ValueError, OverflowError, OSError."""
     return naive.astimezone() if zone is None else naive.replace(tzinfo=zone)
 
 
 def _offset(text: str) -> timedelta:
-    """Of `Z`, or of a sign and two digits each for hours, minutes and seconds."""
+    """Return the offset of `Z`, or of a sign and two digits each for hours, minutes and seconds."""
     if text == "Z":
         return timedelta()
     hours, minutes, seconds = (int(part or 0) for part in _pairs(text[1:].replace(":", "")))
@@ -151,7 +157,8 @@ def _pairs(digits: str) -> tuple[str, str, str]:
 
 
 def _in_named_zone(naive: datetime, name: str, zone: tzinfo | None) -> datetime:
-    """A short name means something only in a zone that has it; elsewhere Go takes it for UTC, and so is it here."""
+    """Return the time in a zone given by a short name. It has a meaning only in a zone that uses it; otherwise it is
+    UTC, as in Go."""
     for fold in (0, 1):
         local = in_zone(naive.replace(fold=fold), zone)
         if local.tzname() == name:

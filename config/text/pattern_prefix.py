@@ -1,27 +1,27 @@
-"""Patterns for which the first characters of a text decide, such as `^\\s|^Caused by:` or `^\\d{4}-`.
+"""Patterns for which the first characters of a text are decisive, such as `^\\s|^Caused by:` or `^\\d{4}-`.
 
-Most patterns of `multiline` are of this kind, and lines begin in few ways. So what was found for a beginning is kept,
-which takes a sixth of the time that RE2 does; where lines begin in too many ways, that is noticed and given up.
+Most patterns of `multiline` are of this kind, and lines begin in few ways. So the result for each beginning is cached,
+which takes a sixth of RE2's time; if lines begin in too many ways, the cache turns itself off.
 """
 
 import re
 from collections.abc import Callable, Iterable
 
-# What takes exactly one character: itself, an escape, a set. Then how often.
+# An item that matches exactly one character (itself, an escape, a set), and its repetition.
 _ONE = (
     r"(?:[^\\^$.|?*+()\[\]{}]|\\[^\w]|\\[adfnrstvwDSW]|\.|\[\^?(?:\[:\^?\w+:\]|[^\\\[\]^]|\\[^\w]|\\[adfnrstvwDSW])+\])"
 )
 _TIMES = r"(?:\?|\{(?P<times>\d+)(?:,(?P<most>\d+))?\})?"
 _ITEM = re.compile(_ONE + _TIMES)
-# Of an item at the end that may come again it is enough to find it once.
+# If the last item may be repeated, finding it once is enough.
 _ALTERNATIVE = re.compile(rf"\^(?P<items>(?:{_ONE}(?:\?|\{{\d+(?:,\d+)?\}})?)*?)(?P<more>{_ONE}[+*])?(?:\||\Z)")
 
-MOST_CHARACTERS = 12  # longer beginnings hold the time of day
+MOST_CHARACTERS = 12  # longer beginnings contain the time of day
 MOST_KEPT = 4096
 
 
 def deciding_characters(pattern: str) -> int | None:
-    """How many of a text's first characters tell whether the pattern is found in it; None where no number is known."""
+    """Return how many of a text's first characters decide whether the pattern matches; None if that is unknown."""
     longest = at = 0
     while at < len(pattern) or pattern[-1:] == "|":
         alternative = _ALTERNATIVE.match(pattern, at)
@@ -34,7 +34,8 @@ def deciding_characters(pattern: str) -> int | None:
 
 
 class Beginnings(dict[str, bool]):
-    """By the first `size` characters: whether the pattern is found. One for all files, since each may grow large."""
+    """A cache by the first `size` characters: whether the pattern matches. Shared by all files, because it can grow
+    large."""
 
     def __init__(self, search_all: Callable[[Iterable[str]], list[bool]], size: int) -> None:
         super().__init__()

@@ -1,11 +1,11 @@
-"""The one door to regular expressions that come from a configuration: RE2's, as Filebeat has them.
+"""Regular expressions of a configuration, all compiled here: RE2's, as in Filebeat.
 
-RE2 takes time linear in the text whatever the pattern, which Python's `re` does not: one line of a log could stall the
-agent. What RE2 refuses (look-around, back-references) is a mistake of the configuration, and so is a pattern that
-compiles to more than its 8 MiB. A pattern that is too rich for its automaton at run time is matched by a slower way,
-never wrongly. (`re2.Set` is public and as fast as what is used here, but says "not found" when its memory is spent.)
+RE2's time is linear in the text whatever the pattern; with Python's `re`, one line of a log could stall the agent. A
+pattern that RE2 rejects (look-around, back-references) is a mistake of the configuration, and so is one that compiles
+to more than its 8 MiB. A pattern that exceeds its automaton at run time is matched by a slower algorithm, never
+wrongly. (`re2.Set` is public and as fast as what is used here, but reports no match when its memory is exhausted.)
 
-RE2 reads UTF-8, so each text is encoded once; half a character of UTF-16, which no text should hold, is a `?` to it.
+RE2 reads UTF-8, so each text is encoded once; a lone surrogate, which no text should contain, becomes `?`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,8 +19,8 @@ from config.text.pattern_prefix import MOST_CHARACTERS, Beginnings, deciding_cha
 Span = tuple[int, int]
 Groups = tuple[str | None, ...]
 
-# The public `search` makes objects of every match and maps offsets: 1.5 to 4 us a line, where the method of C++ below
-# it takes 0.5. That is private: the version is pinned, and tests/unit/config/test_patterns.py calls it as it is here.
+# The public `search` creates objects for every match and maps offsets: 1.5 to 4 us a line, where the underlying C++
+# method takes 0.5. That is private: the version is pinned, and tests/unit/config/text/test_patterns.py calls it too.
 _Match = Callable[[Any, bytes, int, int], list[Span]]
 _ANYWHERE = re2._Anchor.UNANCHORED
 _NOWHERE: Span = (-1, -1)
@@ -30,7 +30,7 @@ _LACKS = "; RE2 has no look-around, no back-references and no atomic groups"
 
 
 def parse_pattern(text: str) -> str:
-    """The pattern itself. Raises ValueError, in words, when RE2 refuses it."""
+    """Return the pattern itself. Raises ValueError with a message for the user if RE2 rejects it."""
     try:
         _compiled(text)
     except re2.error as error:
@@ -45,7 +45,7 @@ def parse_pattern(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As it was written: of what was copied from here, no backslash is doubled."""
+    """Return the text as it was written: no backslash is doubled, so that it can be copied from the message."""
     return f"'{text}'" if text.isprintable() else repr(text)
 
 
@@ -55,12 +55,12 @@ def _no_glob(text: str) -> str:
     return hint if text.startswith("*") and ending else ""
 
 
-# The loader calls the second argument with the scalar's text.
+# The second argument is called by the loader with the scalar's text.
 Pattern = Annotated[str, parse_pattern]
 
 
 def searcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Whether one of the patterns, which are valid, is found in a text."""
+    """Return a function that is True for texts in which one of these valid patterns is found."""
     matches = _matches(patterns)
     if len(matches) != 1:
         return lambda text: _one_finds(matches, text.encode("utf-8", "replace"))
@@ -74,7 +74,7 @@ def searcher(patterns: Sequence[str]) -> Callable[[str], bool]:
 
 
 def column_searcher(patterns: Sequence[str]) -> Callable[[Iterable[str]], list[bool]]:
-    """The same for many texts at once, without a call of Python for each."""
+    """Return the same for many texts at once, without a Python call for each."""
     return _column_searcher(tuple(patterns))
 
 
@@ -107,8 +107,8 @@ def _matches(patterns: Sequence[str]) -> list[_Match]:
 
 
 def _united(patterns: Sequence[str]) -> list[str]:
-    """One pattern that finds what any of these does; all of them where they cannot be one: `\\Q` would quote what
-    follows it to the end, and together they may be too large."""
+    """Return one pattern that matches whatever any of these does, or all of them if they cannot be combined: `\\Q`
+    would quote everything after it, and together they may be too large."""
     if len(patterns) < 2 or any("\\Q" in each for each in patterns):
         return list(patterns)
     one = "|".join(f"(?:{each})" for each in patterns)
@@ -120,13 +120,13 @@ def _united(patterns: Sequence[str]) -> list[str]:
 
 
 def group_names(pattern: str) -> dict[str, int]:
-    """The named groups of a pattern: name -> number."""
+    """Return the named groups of a pattern: name -> number."""
     return dict(_compiled(pattern).groupindex)
 
 
 def matcher(pattern: str) -> Callable[[str], Groups | None]:
-    """The groups of the first match in a text, by number, all of it being the first; None where nothing matches, and
-    for a group that took no part."""
+    """Return a function for the groups of the first match in a text, by number, 0 being the whole match. It returns
+    None if nothing matches; a group that took no part is None."""
     match = _match(pattern)
 
     def groups(text: str) -> Groups | None:
@@ -142,8 +142,9 @@ def matcher(pattern: str) -> Callable[[str], Groups | None]:
 
 
 def finder(pattern: str) -> Callable[[str], Iterator[list[Span]]]:
-    """All matches in a text from the left that do not overlap: where each of its groups is, by number, in characters;
-    (-1, -1) for a group that took no part. As in Go, an empty match right behind another is none."""
+    """Return a function for all matches in a text from the left that do not overlap: the span of each group, by number,
+    in characters; (-1, -1) for a group that took no part. As in Go, an empty match directly after another does not
+    count."""
     match = _match(pattern)
 
     def find(text: str) -> Iterator[list[Span]]:
@@ -194,6 +195,6 @@ def _match(pattern: str, *, captures: bool = True) -> _Match:
 @cache
 def _compiled(pattern: str, *, captures: bool = True) -> Any:
     options = re2.Options()
-    options.log_errors = False  # it would write to stderr, past our log
-    options.never_capture = not captures  # where a group is costs another run over the text
+    options.log_errors = False  # it would write to stderr, bypassing our log
+    options.never_capture = not captures  # to locate a group costs another run over the text
     return re2.compile(pattern, options)

@@ -1,6 +1,6 @@
-"""Time zones as Filebeat writes them: a name of the IANA database, a fixed offset (+02, +0200, +02:00), or Local.
+"""Time zones in Filebeat's notation: a name of the IANA database, a fixed offset (+02, +0200, +02:00), or Local.
 
-The names come from the system's database, and where there is none, as in a slim container, from the package tzdata.
+The names come from the system's database or, where it is missing, as in a slim container, from the package tzdata.
 """
 
 import re
@@ -14,14 +14,14 @@ _OFFSET = re.compile(r"([+-])([0-9]{2})(?::?([0-9]{2}))?")
 
 
 def parse_timezone(text: str) -> str:
-    """The text itself. Raises ValueError, in words, where there is no such zone."""
+    """Return the text itself. Raises ValueError with a message for the user if there is no such zone."""
     zone_of(text)
     return text
 
 
 @cache
 def zone_of(text: str) -> tzinfo | None:
-    """None stands for the zone of this machine, whatever it is by then. Raises ValueError."""
+    """Return the zone; None stands for the zone of this machine at the time of use. Raises ValueError."""
     if text == LOCAL:
         return None
     if text in ("", "UTC"):
@@ -33,11 +33,15 @@ def zone_of(text: str) -> tzinfo | None:
             return timezone(-offset if fixed[1] == "-" else offset)
     try:
         return ZoneInfo(text)
-    except (KeyError, ValueError, OSError) as error:  # no such name, one that leaves the database, a directory of it
+    except (
+        KeyError,
+        ValueError,
+        OSError,
+    ) as error:  # an unknown name, one that leaves the database, or a directory of it
         raise ValueError(
             f"{text!r} is not a time zone; write a name such as Europe/Berlin, an offset such as +02:00, or Local"
         ) from error
 
 
-# The loader calls the second argument with the scalar's text.
+# The second argument is called by the loader with the scalar's text.
 Timezone = Annotated[str, parse_timezone]

@@ -1,10 +1,10 @@
-"""The tokenizer of `dissect`: literal text with keys between, each of which takes what is up to the next literal text.
+"""The tokenizer of `dissect`: literal text with keys, each of which takes everything up to the next literal text.
 
 %{key}  %{a.b}    a value
-%{}  %{?name}     skipped; what a name has taken can be the key of `%{&name}`
+%{}  %{?name}     skipped; the value of a name can be the key of `%{&name}`
 %{*name}          as `%{?name}`
-%{&name}          a value, whose key is what `name` has taken
-%{+key}           added to the value of `key`, with the literal text before it between; `/2` says the place in the order
+%{&name}          a value whose key is the value of `name`
+%{+key}           appended to the value of `key` after the literal text before it; `/2` is its place in the order
 %{key->}          the literal text after it may be repeated (padding)
 %{key#10}         ten characters, whatever they are
 %{key|integer}    as a number; also long, float, double, boolean, ip, string
@@ -24,7 +24,8 @@ _PREFIXES: dict[str, Kind] = {"?": "name", "*": "name", "+": "append", "&": "ind
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`length` 0: up to `until`, or all that is left where that is empty. `before`: the literal text in front."""
+    """`length` 0: the value ends at `until`, or at the end of the text if that is empty. `before`: the literal text in
+    front."""
 
     kind: Kind
     name: str
@@ -38,7 +39,7 @@ class Key:
 
 
 def parse_tokenizer(text: str) -> tuple[Key, ...]:
-    """Raises ValueError in words."""
+    """Parse a tokenizer. Raises ValueError with a message for the user."""
     pieces = _KEY.split(text)  # literal, key, literal, key, ..., literal
     literals, written = pieces[0::2], pieces[1::2]
     if not written:
@@ -86,7 +87,7 @@ def _check(keys: tuple[Key, ...]) -> None:
 
 
 def clashing(names: list[str]) -> str | None:
-    """What is wrong with dotted names of which one is a value and holds another."""
+    """Return what is wrong if one of these dotted names would be both a value and an object; None if nothing is."""
     for name in sorted(names):
         below = next((each for each in names if each.startswith(name + ".")), None)
         if below is not None:

@@ -1,9 +1,9 @@
-"""Sizes and durations as Filebeat writes them."""
+"""Sizes and durations in Filebeat's notation."""
 
 import re
 from typing import Annotated
 
-# With more digits it is no size and no time: hundreds of them would be infinite, and thousands Python does not read.
+# More digits make no sensible size or duration: hundreds of them would be infinite, and Python rejects thousands.
 _DIGITS = r"\d{1,18}(?:\.\d{1,18})?"
 _SIZE = re.compile(rf"({_DIGITS})\s*([a-z]*)", re.IGNORECASE)
 _BYTES = {"": 1, "b": 1} | {
@@ -17,7 +17,8 @@ _PART = re.compile(rf"({_DIGITS})(ns|us|µs|ms|s|m|h)")
 
 
 def parse_size(text: str) -> int:
-    """Bytes: "10MiB" and "10Mi" count in 1024, "10MB" and "10M" in 1000, a bare number is bytes. Raises ValueError."""
+    """Return bytes: "10MiB" and "10Mi" count in 1024, "10MB" and "10M" in 1000, a bare number is bytes. Raises
+    ValueError."""
     matched = _SIZE.fullmatch(text.strip())
     factor = _BYTES.get(matched[2].lower()) if matched else None
     if matched is None or factor is None:
@@ -26,7 +27,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration(text: str) -> float:
-    """Seconds: Go's notation ("1m30s", "100ms", "1.5h"), and a bare number is seconds. Raises ValueError."""
+    """Return seconds: Go's notation ("1m30s", "100ms", "1.5h"); a bare number is seconds. Raises ValueError."""
     stripped = text.strip()
     if _NUMBER.fullmatch(stripped):
         return float(stripped)
@@ -37,7 +38,7 @@ def parse_duration(text: str) -> float:
 
 
 def readable_duration(seconds: float) -> str:
-    """As people write it: 90 is "1m30s", 0.25 is "250ms"."""
+    """Return a duration as people write it: 90 is "1m30s", 0.25 is "250ms"."""
     if seconds < 1:
         return f"{seconds * 1000:g}ms"
     hours, rest = divmod(seconds, 3600)
@@ -47,11 +48,11 @@ def readable_duration(seconds: float) -> str:
 
 
 def parse_duration_or_never(text: str) -> float:
-    """As `parse_duration`; -1 means the same as 0. Raises ValueError."""
+    """Return the same as `parse_duration`, and 0 for -1. Raises ValueError."""
     return 0.0 if text.strip() in ("-1", "-1s") else parse_duration(text)
 
 
-# The second argument is what the loader calls with the scalar's text.
+# The second argument is called by the loader with the scalar's text.
 Size = Annotated[int, parse_size]
 Duration = Annotated[float, parse_duration]
 DurationOrNever = Annotated[float, parse_duration_or_never]

@@ -1,13 +1,13 @@
-"""YAML text -> tree, within bounds: a file with a mistake, or one that is no configuration at all, must neither end the
-agent nor fill its memory.
+"""YAML text -> tree, within bounds: a file with a mistake, or one that is not a configuration at all, must neither end
+the agent nor exhaust its memory.
 
-The parser's events are taken one by one. Its own stack is not Python's, so what is nested too deeply is refused here,
-with its line; and other threads run between two events, which they could not while `yaml.compose` is at work in C.
+The parser's events are processed one by one. The parser does not use Python's stack, so text that is nested too deeply
+is rejected here, with its line; and other threads can run between two events, unlike while `yaml.compose` runs in C.
 
-- Depth: every pass over the tree calls itself for each level, with up to ten frames of the 1,000 that Python allows.
-  Configurations nest about ten levels; MAX_DEPTH leaves room for conditions that a program has written.
-- Values: an alias stands for all that is below its anchor, and aliases of aliases multiply. They count as if they were
-  written out, because that is what every later pass makes of them. 4,000 inputs of 30 values each are half of it.
+- Depth: every pass over the tree recurses for each level, with up to ten frames of the 1,000 that Python allows.
+  Configurations nest about ten levels; MAX_DEPTH leaves room for generated conditions.
+- Values: an alias stands for everything below its anchor, and aliases of aliases multiply. They count as if they were
+  written out, because every later pass treats them so. 4,000 inputs of 30 values each are half of the limit.
 """
 
 import re
@@ -26,16 +26,16 @@ MAX_DEPTH = 64
 MAX_VALUES = 250_000
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
-# libyaml is 20 times as fast. What it refuses is parsed again by PyYAML itself, which takes some of it (`[ndjson:]`),
-# says more clearly what is wrong with the rest, and is the only one where PyYAML was built without libyaml.
+# libyaml is 20 times as fast. Text that it rejects is parsed again by PyYAML itself, which accepts some of it
+# (`[ndjson:]`) and has clearer messages; it is also the only loader if PyYAML was built without libyaml.
 _LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
 _FORBIDDEN: "re.Pattern[str]" = yaml.reader.Reader.NON_PRINTABLE
-_HALF = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: no text that could be written anywhere
+_HALF = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: a text that cannot be encoded
 
 
 @dataclass(slots=True)
 class Budget:
-    """How many values a configuration may still hold. Files that are read together share one."""
+    """The number of values that a configuration may still contain. Files that are read together share one."""
 
     values: int = MAX_VALUES
 
@@ -48,7 +48,7 @@ class _Anchored:
 
 
 class Composer:
-    """The nodes of one text. A section or list begins where its key stands; a scalar where it stands itself."""
+    """Composes the nodes of one text. The place of a section or list is that of its key; a scalar has its own."""
 
     def __init__(self, name: str, problems: list[Problem], rank: int = 0, budget: Budget | None = None) -> None:
         """`name` is the file that problems point to."""
@@ -62,9 +62,9 @@ class Composer:
         self._places: dict[int, Place] = {}
 
     def compose(self, text: str, path: str = "", depth: int = 0) -> Node | None:
-        """Return the node that the text holds, None of an empty text; it will stand at a path, so many levels deep.
+        """Return the node of the text, None of an empty text; `path` and `depth` say where it is used.
 
-        Raises ConfigError where there is no tree. Other mistakes, such as a key given twice, go to the problems.
+        Raises ConfigError if there is no tree. Other mistakes, such as a key given twice, are added to the problems.
         """
         if forbidden := _FORBIDDEN.search(text):
             line = text.count("\n", 0, forbidden.start()) + 1
@@ -113,7 +113,7 @@ class Composer:
         return Table(tuple(self._entries(path, depth)), start)
 
     def _kept(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
-        """A node with an anchor."""
+        """Return a node with an anchor, and remember it."""
         self._anchors[event.anchor] = None
         values, deepest = self._budget.values, self._deepest
         self._deepest = depth
@@ -123,7 +123,7 @@ class Composer:
         return node
 
     def _referred(self, event: Any, start: Place, path: str, depth: int) -> Node:
-        """What an alias stands for."""
+        """Return the node that an alias stands for."""
         if event.anchor not in self._anchors:
             raise self._failure(_line(event), f"is not YAML: found undefined alias {event.anchor!r}")
         anchored = self._anchors[event.anchor]
@@ -147,7 +147,7 @@ class Composer:
             raise self._failure(_line(event), f"{words}; an alias counts as all the values it stands for")
 
     def _scalar(self, event: Any) -> Scalar:
-        # Explicit tags (!!int x) are not trusted: what is no number by its text could not be made one.
+        # Explicit tags (!!int x) are not trusted: the text may not be a number.
         text: str = event.value
         if not text.isascii() and _HALF.search(text):
             raise self._failure(_line(event), "is not YAML: an escape stands for half a character (a lone surrogate)")
@@ -173,7 +173,7 @@ class Composer:
                 merged += self._merged(place, path, depth)
                 continue
             key = self._key(event, path, depth)
-            # A dotted key is as many levels as it has names.
+            # A dotted key counts as one level for each name.
             below = depth + 1 + (key.count(".") if key else 0)
             written = dotted(path, key or "?")
             value = self._node(self._next(), place, written, below)
@@ -186,7 +186,7 @@ class Composer:
         return [*(entry for entry in merged if entry.key not in entries), *entries.values()]
 
     def _key(self, event: Any, path: str, depth: int) -> str | None:
-        """The text of a key; None for what is no name."""
+        """Return the text of a key; None if it is not a name."""
         if type(event) is yaml.ScalarEvent and event.anchor is None:
             text: str = event.value
         else:
@@ -195,7 +195,7 @@ class Composer:
         return text if all(text.split(".")) else None
 
     def _merged(self, place: Place, path: str, depth: int) -> list[Entry]:
-        """`<<: *anchor`: what the anchor's section says and this one does not."""
+        """Return the entries of `<<: *anchor`, which apply where the section does not have the key itself."""
         node = self._node(self._next(), place, path, depth + 1)
         if isinstance(node, Table):
             return list(node.entries)
@@ -203,7 +203,7 @@ class Composer:
         return []
 
     def _place(self, event: Any) -> Place:
-        # Nodes of -E stand in no file: their line would say nothing.
+        # Overrides (-E) are not in a file: a line would mean nothing.
         line = 0 if self._name == OVERRIDE else _line(event)
         place = self._places.get(line)
         if place is None:

@@ -1,4 +1,4 @@
-"""The files of a configuration, and what is laid over them by -E -> one tree."""
+"""The files of a configuration, and the -E overrides -> one tree."""
 
 import re
 from collections.abc import Sequence
@@ -11,22 +11,22 @@ from config.yaml.files import read_bytes
 from config.yaml.tree import Entry, Listing, Scalar, Table, is_null
 
 _INDEX = re.compile(r"\[(\d+)\]")  # of an item: inputs[0].id means inputs.0.id
-LIST_DEPTH = 2  # where the inputs of a file of their own stand: below filebeat.inputs
+LIST_DEPTH = 2  # of the inputs of an included file: below filebeat.inputs
 
 
 def read(file: Path, problems: list[Problem], rank: int = 0) -> Table:
-    """The tree of a file. Keys given twice go to `problems`; raises ConfigError where there is no tree."""
+    """Return the tree of a file. Keys given twice are added to `problems`. Raises ConfigError if there is no tree."""
     return parse(_text(file), str(file), problems, rank)
 
 
 def read_all(files: Sequence[Path], problems: list[Problem]) -> Table:
-    """The tree of several files, of which the later ones win. Raises ConfigError where one of them is no tree."""
+    """Return the tree of several files; later ones win. Raises ConfigError if one of them has no tree."""
     first, *others = (read(file, problems, rank) for rank, file in enumerate(files, start=1 - len(files)))
     return replace(first, entries=sum((each.entries for each in others), first.entries))
 
 
 def read_list(file: Path, problems: list[Problem], budget: Budget) -> Listing:
-    """The items of a file that holds a list, none of an empty one. Raises ConfigError where it holds something else."""
+    """Return the items of a file that contains a list, none if it is empty. Raises ConfigError for anything else."""
     place = Place(str(file), 1)
     node = Composer(str(file), problems, budget=budget).compose(_text(file), depth=LIST_DEPTH)
     if node is None or is_null(node):
@@ -46,7 +46,7 @@ def _text(file: Path) -> str:
 
 
 def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Table:
-    """As `read`, from text; `name` is the file that problems point to."""
+    """Return the same as `read`, from text; `name` is the file in the problems."""
     node = Composer(name, problems, rank).compose(text)
     top = Place(name, 1)
     if node is None or is_null(node):
@@ -58,7 +58,8 @@ def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Table
 
 
 def override(root: Table, overrides: Sequence[str], problems: list[Problem]) -> Table:
-    """The tree with `-E key=value` laid over it; the value is YAML, so that lists can be given; the last one wins."""
+    """Return the tree with each `-E key=value` applied; the value is YAML, so that lists can be given; the last one
+    wins."""
     entries = list(root.entries)
     place = Place(OVERRIDE)
     for rank, text in enumerate(overrides, start=1):

@@ -1,10 +1,12 @@
+"""The mistakes of a configuration, with their places."""
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was written; line 0 where there is no line to point to (-E, a file that is not there)."""
+    """Where something was written; line 0 if there is no line (-E, a missing file)."""
 
     file: str
     line: int = 0
@@ -27,7 +29,7 @@ class Problem:
 
 
 class ConfigError(Exception):
-    """Everything that is wrong with a configuration; str() is one line a problem."""
+    """All mistakes of a configuration; str() has one line per problem."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

@@ -1,20 +1,21 @@
-"""Variables of the environment inside a scalar.
+"""Variables of the environment in a scalar.
 
-`${VAR}` must be set, `${VAR:default}` need not be, `${VAR:?message}` fails with that message. A default may hold
-variables itself, MAX_NESTED of them within each other. `$${` stands for `${`. What a variable holds is never expanded
-again: its text is data.
+`${VAR}` must be set, `${VAR:default}` need not be, `${VAR:?message}` fails with that message. A default may contain
+variables itself, nested up to MAX_NESTED levels. `$${` stands for `${`. The value of a variable is data: it is not
+expanded again.
 """
 
 import re
 from collections.abc import Mapping
 
-MAX_NESTED = 8  # each is another pass over the text; nobody reads four
-MAX_EXPANDED = 1024**2  # characters: the variables of a text may hold far more than it does
+MAX_NESTED = 8  # each level is another pass over the text; people write one or two
+MAX_EXPANDED = 1024**2  # characters: the values of its variables may be far longer than the text
 _BRACE = re.compile(r"\$\{|\}")
 
 
 def expand(text: str, env: Mapping[str, str]) -> str:
-    """The text with its variables filled in. Raises ValueError when one is not set or not closed, or it is too long."""
+    """Return the text with its variables filled in. Raises ValueError if one is not set or not closed, or if it is too
+    long."""
     done: list[str] = []
     at = length = 0
     while (start := text.find("${", at)) >= 0:
@@ -32,7 +33,7 @@ def expand(text: str, env: Mapping[str, str]) -> str:
 
 
 def is_variable(text: str) -> bool:
-    """Whether it is one variable and nothing besides. Raises ValueError when it is not closed."""
+    """True if the text is one variable and nothing else. Raises ValueError if it is not closed."""
     return text.startswith("${") and _closing(text, 0) == len(text) - 1
 
 

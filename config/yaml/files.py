@@ -18,14 +18,14 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-# Without waiting, should the file be replaced by a named pipe after it was looked at.
+# O_NONBLOCK: the file could be replaced by a named pipe after it was checked.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def read_bytes(file: Path) -> bytes:
     """Return all that the file holds. Raises ConfigError when it is not a regular file, too large, or unreadable."""
     try:
-        _check_is_regular(file, os.stat(file))  # before it is opened: opening a device may do something
+        _check_is_regular(file, os.stat(file))  # before it is opened: opening a device may have an effect
         descriptor = os.open(file, _FLAGS)
         with open(descriptor, "rb") as opened:
             _check_is_regular(file, os.fstat(descriptor))

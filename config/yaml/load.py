@@ -1,4 +1,4 @@
-"""Files, overrides and variables -> model. What is done in between: document, tree, walk."""
+"""Loads a configuration: files, overrides and variables -> model, with `document`, `tree` and `walk` in between."""
 
 import dataclasses
 import os
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A tree that is about to be read, from `file` and perhaps others: what a model's `prepared` gets and returns."""
+    """A tree before it is read as a model, from `file` and perhaps others: the argument and result of `prepared`."""
 
     file: Path
     root: Table
@@ -28,7 +28,8 @@ class Reading:
     problems: list[Problem]
 
     def part(self, model: type[T], node: Node) -> T | None:
-        """One section ahead of the others; None where it has a mistake, which is told when the whole is read."""
+        """Return one section ahead of the others; None if it has a mistake, which is reported when the whole is
+        read."""
         report = Report([])
         value = Walk(self.env, report).section(model, node, Spot("", "", node.place))
         return None if value is FAILED or report.problems else value
@@ -37,7 +38,8 @@ class Reading:
 def read(
     files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str], problems: list[Problem]
 ) -> Reading:
-    """What is written, merged and overridden, before a model makes anything of it. Raises ConfigError for no YAML."""
+    """Return what is written, merged and overridden, before the model sees it. Raises ConfigError for what is not
+    YAML."""
     root = document.override(document.read_all(files, problems), overrides, problems)
     folders: Callable[[Path], Mapping[str, str]] = getattr(model, "folders", lambda _: {})
     return Reading(files[0], root, Variables(root, env, folders(files[0])), problems)
@@ -46,9 +48,9 @@ def read(
 def load(
     files: Path | Sequence[Path], model: type[T], overrides: Sequence[str] = (), env: Mapping[str, str] = os.environ
 ) -> T:
-    """The files, merged, as a `model`, with `-E key=value` laid over them; the last of equal keys wins.
+    """Return the files, merged and with each `-E key=value` applied, as a `model`; the last of equal keys wins.
 
-    What was accepted and left out is told in the model's field `notes`, where it has one. Raises ConfigError, with all
+    The model's field `notes`, where it has one, lists what was accepted and ignored. Raises ConfigError with all
     problems at once.
     """
     named = (files,) if isinstance(files, Path) else tuple(files)
@@ -66,6 +68,6 @@ def load(
 
 
 def _in_order(told: list[Problem], files: Sequence[Path]) -> list[Problem]:
-    """As the files go, then those that they include, overrides last."""
+    """Return problems in the order of the files, then of included files, overrides last."""
     rank = {str(file): index for index, file in enumerate(files)} | {OVERRIDE: len(files) + 1}
     return sorted(told, key=lambda problem: (rank.get(problem.file, len(files)), problem.file, problem.line))

@@ -1,4 +1,4 @@
-"""The names that can stand in a section of a model, and what to say of others."""
+"""The names that may occur in a section of a model, and the messages for others."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from config.yaml.schema import Kinds, Option, ends, leaves, options
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Every name that can stand in a section, dotted, relative to it."""
+    """Every name that may occur in a section, dotted, relative to it."""
 
     options: Mapping[str, Option]
     not_yet: Mapping[str, str]
@@ -20,7 +20,7 @@ class Names:
     beginnings: frozenset[str]  # of all of these: `shipper` of `shipper.inputs`
 
     @classmethod
-    @cache  # each section of each input asks
+    @cache  # called for each section of each input
     def of(cls, model: Any, kinds: Kinds | None = None) -> "Names":
         by_key = {key: option for option in options(model) for key in option.keys}
         others = _others(model, kinds) if kinds else {}
@@ -29,15 +29,15 @@ class Names:
         return cls(by_key, not_yet, ignored, others, frozenset(beginnings))
 
     def foreign(self, name: str) -> bool:
-        """Whether it is a name of Filebeat's that we do not have, or have elsewhere."""
+        """True if it is a name of Filebeat's that the section does not have."""
         return name in self.not_yet or name in self.ignored or name in self.others
 
     def beneath(self, name: str) -> bool:
-        """Whether some name goes on below this one."""
+        """True if the name is the beginning of another one."""
         return name in self.beginnings
 
     def unknown(self, name: str) -> str:
-        """The message for a name that is none of ours."""
+        """Return the message for an unknown name."""
         candidates = list(dict.fromkeys(_spellings(self.options)))
         close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
         deeper = [leaf for leaf in self._leaves() if leaf.rpartition(".")[2] == name]
@@ -64,7 +64,7 @@ def _belongs(kinds: Kinds, name: str, here: str | None) -> str:
 
 
 def _spellings(names: Iterable[str]) -> Iterator[str]:
-    """Each dotted name and its beginnings: `shipper.inputs` and `shipper`."""
+    """Yield each dotted name and its beginnings: `shipper.inputs` and `shipper`."""
     for name in names:
         yield from (*_beginnings(name), name)
 

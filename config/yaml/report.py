@@ -1,4 +1,4 @@
-"""What is found out on the way from tree to model, and where: problems, notes, and the places of values."""
+"""The findings on the way from tree to model: problems, notes, and the places of values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -7,14 +7,14 @@ from typing import Any, Final
 from config.yaml.errors import Place, Problem
 from config.yaml.tree import Clash, Node, Table
 
-FAILED: Final = object()  # a value with a problem, and whatever holds one
+FAILED: Final = object()  # a value with a problem, and everything that contains it
 
-LEFT_OUT: Final = object()  # an item that was noted, and is not there for the program
+LEFT_OUT: Final = object()  # an item that was noted and that the program does not get
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A value under way: its attribute path in the model, its dotted path as written, and its place."""
+    """A value being read: its attribute path in the model, its dotted path as written, and its place."""
 
     attribute: str
     path: str
@@ -29,7 +29,7 @@ class Spot:
         return Spot(f"{self.attribute}[{index}]", named or f"{self.path}[{index}]", node.place)
 
     def name(self, name: str, node: Node) -> "Spot":
-        """The spot of a name that is no attribute."""
+        """Return the spot of a name that is not an attribute."""
         return replace(self, path=dotted(self.path, name), place=node.place)
 
 
@@ -41,7 +41,7 @@ def dotted(above: str, name: str) -> str:
 class Report:
     problems: list[Problem]
     notes: list[Problem] = field(default_factory=list)
-    # By attribute path: checks speak of attributes, problems of what was written.
+    # By attribute path: checks name attributes, problems name what was written.
     spots: dict[str, Spot] = field(default_factory=dict)
 
     def fail(self, spot: Spot, message: str) -> Any:
@@ -53,14 +53,14 @@ class Report:
         self.notes.append(Problem(spot.place.file, spot.place.line, spot.path, message))
 
     def remark(self, remarks: Iterable[tuple[str, str]], spot: Spot) -> None:
-        """What is no mistake and should be known, told where the thing was written."""
+        """Note what is not a mistake but should be known, with the place where it was written."""
         for below, words in remarks:
             where = self._nearest(dotted(spot.attribute, below))
             message = f"{where.path} ({where.place}): {words}"
             self.notes.append(Problem(where.place.file, where.place.line, where.path, message))
 
     def clash(self, path: str) -> Clash:
-        """What tables below `path` call when a key was given twice."""
+        """Return the function that tables below `path` call when a key was given twice."""
 
         def clash(key: str, first: Place, second: Place) -> None:
             self.fail(Spot("", dotted(path, key), second), given_twice(first))
@@ -68,14 +68,14 @@ class Report:
         return clash
 
     def checked(self, value: Any, findings: Iterable[tuple[str, str]], spot: Spot) -> Any:
-        """The value, or FAILED when a check found something; each finding is told where the thing was written."""
+        """Return the value, or FAILED if a check found something; each finding is reported where it was written."""
         found = [(self._nearest(dotted(spot.attribute, below)), message) for below, message in findings]
         for where, message in found:
             self.fail(where, message)
         return FAILED if found else value
 
     def _nearest(self, attribute: str) -> Spot:
-        """The spot of an attribute or, when nobody wrote it, of the section where it belongs."""
+        """Return the spot of an attribute or, if it was not written, of the section it belongs to."""
         rest = ""
         while attribute not in self.spots:
             cut = max(attribute.rfind("."), attribute.rfind("["), 0)

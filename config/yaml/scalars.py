@@ -1,4 +1,5 @@
-"""One scalar -> the type that a hint asks for. What does not fit is a ValueError in words."""
+"""Converts one scalar to the type of a hint. A value that does not fit raises ValueError with a message for the
+user."""
 
 import types
 from collections.abc import Callable, Mapping
@@ -15,7 +16,8 @@ _RESOLVER: Any = yaml.resolver.Resolver()  # Any: its methods have no types
 
 
 def expanded(scalar: Scalar, env: Mapping[str, str]) -> Scalar:
-    """The scalar with its variables filled in; one without quotes is typed again, as YAML would type the result."""
+    """Return the scalar with its variables filled in; without quotes it is typed again, as YAML would type the
+    result."""
     if "${" not in scalar.text:
         return scalar
     text = expand(scalar.text, env)
@@ -25,7 +27,7 @@ def expanded(scalar: Scalar, env: Mapping[str, str]) -> Scalar:
 
 
 def listed(scalar: Scalar) -> Listing | Scalar:
-    """The text of a variable as the list that it stands for: `a, b` or `[a, b]`; one value is itself."""
+    """Return the text of a variable as the list that it stands for: `a, b` or `[a, b]`; one value is itself."""
     text = scalar.text.strip()
     inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     parts = [part.strip().strip("'\"") for part in inside.split(",")]
@@ -35,13 +37,13 @@ def listed(scalar: Scalar) -> Listing | Scalar:
 
 
 def kind(text: str) -> str:
-    """YAML's short tag for a scalar without quotes."""
+    """Return YAML's short tag for a scalar without quotes."""
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))
     return tag.rpartition(":")[2]
 
 
 def natural(scalar: Scalar) -> str | int | float | bool | None:
-    """The value by YAML's own typing. Dates stay text, and so does 16:9 (a number of base 60 in YAML 1.1)."""
+    """Return the value by YAML's own typing. Dates stay text, and so does 16:9 (a base 60 number in YAML 1.1)."""
     if scalar.kind == "null":
         return None
     if scalar.kind == "bool":
@@ -54,7 +56,8 @@ def natural(scalar: Scalar) -> str | int | float | bool | None:
 
 
 def typed(scalar: Scalar, hint: Any) -> Any:
-    """The value for a hint: str, int, float, bool, Literal[...], Annotated[..., parser], or one of these | None."""
+    """Return the value for a hint: str, int, float, bool, Literal[...], Annotated[..., parser], or one of these |
+    None."""
     origin = get_origin(hint)
     if origin is Annotated:
         return get_args(hint)[1](scalar.text)
@@ -66,7 +69,7 @@ def typed(scalar: Scalar, hint: Any) -> Any:
 
 
 def _choice(text: str, choices: tuple[Any, ...]) -> Any:
-    """In capitals or not, as Filebeat reads logging.level, compression and sasl.mechanism."""
+    """Return the choice, whatever its case, as Filebeat reads logging.level, compression and sasl.mechanism."""
     for choice in choices:
         if str(choice).lower() == text.lower():
             return choice
@@ -80,7 +83,7 @@ def _bool(text: str) -> bool:
     return _BOOLS[text.lower()]
 
 
-_MOST_DIGITS = 20  # as many as 2**64 has; of thousands, Python makes no number
+_MOST_DIGITS = 20  # as many as 2**64 has; Python rejects thousands
 
 
 def _int(text: str) -> int:

@@ -1,26 +1,26 @@
 """A model's options, read from its dataclasses.
 
 A field's metadata, all optional:
-    key       the YAML name where it differs, it may be dotted; a tuple of names where several mean the same, the first
-              is the one we print; None for a field that no YAML sets
+    key       the YAML name if it differs, possibly dotted; a tuple of names that mean the same, of which the first is
+              printed; None for a field that YAML cannot set
     doc       one sentence for the reference page
     unit      what a bare number counts
     min, max  bounds, both allowed
     check     value -> iterator of (path below the value, message)
     split     what separates items of a list that is written as one scalar
-    missing   what to say more when a required option is absent
-    read_as   the model that YAML is matched against, where it is not the hint's; or Kinds or Named, which choose one
-    null      "absent" where a section without a value (`json:`) is none at all, and not one of defaults
-    unused    why the value, which is checked as any other, changes nothing: a note to whoever writes it
-    recursive the section, or list of them, may hold sections of the same model: whoever lists options stops there
+    missing   what the message for an absent required option adds
+    read_as   the model that YAML is matched against, if it is not the hint's; or Kinds or Named, which choose one
+    null      "absent" if a section without a value (`json:`) means no section, and not one of defaults
+    unused    why the value, although checked like any other, has no effect: logged as a note
+    recursive the section, or list of sections, may contain sections of the same model: lists of options stop there
 
-A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields, `remarks(self)`, alike,
-for what is no mistake and should be known, `becomes(self)` for what the program gets in its place, and class variables
-by dotted name: `not_yet` -> why (an error: the option is real, we do not have it), `ignored` -> why (a note: no harm is
-done), and `here`, by the name of another kind's option -> what this kind calls it.
+A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields; `remarks(self)`, in the
+same form, for what is not a mistake but should be known; `becomes(self)`, which returns what the program gets instead;
+and class variables by dotted name: `not_yet` -> why (an error: a real option that is not supported), `ignored` -> why
+(a note: ignoring it does no harm), and `here`, the name of another kind's option -> its name in this kind.
 
-The model of a whole file may have `prepared(reading: load.Reading) -> load.Reading`, that its tree passes through
-before it is read, and `folders(file) -> {name: text}`, variables that are there without being written.
+The model of a whole file may have `prepared(reading: load.Reading) -> load.Reading`, which its tree passes through
+before it is read, and `folders(file) -> {name: text}`, the variables that are set by default.
 """
 
 import dataclasses
@@ -34,10 +34,10 @@ from typing import Any
 Check = Callable[[Any], Iterable[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # each is one of a kind, and a key of `Names.of`
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: it is a key of `Names.of`
 class Kinds:
-    """Models of a section that says by one of its keys which it is; the first is meant where it does not. `not_yet`
-    are kinds that are real and not ours -> what there is instead."""
+    """The models of a section whose kind is given by one of its keys; the first is the default. `not_yet` are real
+    kinds that are not supported -> what to use instead."""
 
     key: str
     models: Mapping[str, Any]
@@ -45,10 +45,11 @@ class Kinds:
 
     @property
     def default(self) -> str:
+        """Return a new default each time: dicts must not be shared."""
         return next(iter(self.models))
 
     def unknown(self, kind: str) -> str:
-        """The message for a kind that is none of these."""
+        """Return the message for an unknown kind."""
         there = f"known: {', '.join(self.models)}"
         if kind in self.not_yet:
             return f"{kind!r} is not supported; {self.not_yet[kind] or there}"
@@ -56,16 +57,16 @@ class Kinds:
         return f"{kind!r} is unknown; did you mean {close[0]!r}?" if close else f"{kind!r} is unknown; {there}"
 
     def owners(self, name: str) -> list[str]:
-        """The kinds that have an option of this name, or below it."""
+        """Return the kinds that have an option of this name, or below it."""
         return [kind for kind, model in self.models.items() if any(_covers(name, leaf) for leaf in leaves(model))]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Models of the items of a list in which each is a section under its own name: `- add_fields: {...}`.
+    """The models of the items of a list in which each is a section under its own name: `- add_fields: {...}`.
 
-    `whole` are models of an item that is a section itself, by a key that tells it (`if`); `not_yet` are names that
-    are real and not ours -> why; `ignored` are those that are left out with a note -> why.
+    `whole` are models of items that are a section themselves, recognised by a key (`if`); `not_yet` are real names that
+    are not supported -> why; `ignored` are those that are left out with a note -> why.
     """
 
     what: str
@@ -75,7 +76,8 @@ class Named:
     ignored: Mapping[str, str] = field(default_factory=dict)
 
     def misshapen(self, keys: Sequence[str] | None = None) -> str:
-        """The message for an item with these keys (None: with none at all), and not one name."""
+        """Return the message for an item that is not one name with a section; `keys` are its keys, None if it has
+        none."""
         example = f"each item is one {self.what}, as in '- {next(iter(self.models), 'name')}: {{...}}'"
         if keys is None:
             return example
@@ -85,13 +87,13 @@ class Named:
         return f"{example}; here are {len(keys)}: {', '.join(keys) or 'none'}{indent}"
 
     def without_colon(self, text: str) -> str:
-        """The message for an item that is a text."""
+        """Return the message for an item that is a text."""
         if text in self.models:
             return f"{text!r} lacks a colon: write '- {text}:', with its options below it, indented further"
         return f"{text!r} is not a {self.what}; {self.misshapen()}"
 
     def unknown(self, name: str) -> str:
-        """The message for a name that is none of these."""
+        """Return the message for an unknown name."""
         if name in self.not_yet:
             return f"not supported; {self.not_yet[name]}" if self.not_yet[name] else "not supported"
         close = difflib.get_close_matches(name, [*self.models, *self.not_yet, *self.ignored], n=1, cutoff=0.6)
@@ -99,7 +101,7 @@ class Named:
         return f"unknown {self.what}; {hint}"
 
 
-@dataclass(frozen=True)  # without slots: what follows from the hint is worked out once, not for each section read
+@dataclass(frozen=True)  # without slots: what is derived from the hint is cached, not computed for each section
 class Option:
     """One field that YAML can set."""
 
@@ -120,19 +122,20 @@ class Option:
 
     @cached_property
     def kinds(self) -> Kinds | None:
-        """What a section may be, where that is for the section to say."""
+        """Return the possible kinds of a section that gives its own kind."""
         read_as = self.about.get("read_as")
         return read_as if isinstance(read_as, Kinds) else None
 
     @cached_property
     def named(self) -> Named | None:
-        """What each item of a list may be, where each stands under its name."""
+        """Return the possible items of a list in which each has a name."""
         read_as = self.about.get("read_as")
         return read_as if isinstance(read_as, Named) else None
 
     @cached_property
     def section(self) -> Any:
-        """The dataclass that a nested section is matched against (of `kinds`, the first); None for any other option."""
+        """Return the dataclass that a nested section is matched against (of `kinds`, the first); None for other
+        options."""
         if self.kinds:
             return self.kinds.models[self.kinds.default]
         if self.named:
@@ -146,13 +149,13 @@ class Option:
 
     @cached_property
     def always(self) -> bool:
-        """Whether the section is there also when nothing is written of it."""
+        """True if the section exists even if nothing of it is written."""
         return dataclasses.is_dataclass(self.hint)
 
 
-@cache  # each input asks for those of all its sections
+@cache  # called for all sections of each input
 def options(model: Any) -> tuple[Option, ...]:
-    """The options of a dataclass, in its order."""
+    """Return the options of a dataclass, in its order."""
     hints = typing.get_type_hints(model, include_extras=True)
     return tuple(
         _option(each, hints[each.name])
@@ -162,7 +165,7 @@ def options(model: Any) -> tuple[Option, ...]:
 
 
 def beginning(model: Any) -> str:
-    """How a section begins, with an option that it must have if there is one."""
+    """Return an example of how a section begins, with a required option if there is one."""
     given = sorted(options(model), key=lambda option: not option.required)
     return f"{given[0].keys[0]}: ..." if given else "{}"
 
@@ -180,14 +183,14 @@ def _maker(of: "dataclasses.Field[Any]") -> Callable[[], Any] | None:
     return None if default is dataclasses.MISSING else lambda: default
 
 
-@cache  # each input asks for those of every other kind
+@cache  # called by each input for every other kind
 def leaves(model: Any) -> tuple[str, ...]:
-    """The dotted names of a model's options, those of its sections instead of the sections themselves."""
+    """Return the dotted names of a model's options; those of its sections replace the sections themselves."""
     return tuple(name for option in options(model) for key in option.keys for name in ends(option, key))
 
 
 def ends(option: Option, key: str) -> Iterator[str]:
-    """The dotted names of the options below one that stands under this key; its own where it has none below it."""
+    """Yield the dotted names of the options below one under this key; the key itself if there are none."""
     inside = option.section and not option.many and not option.about.get("recursive")
     below = leaves(option.section) if inside else ()
     yield from (f"{key}.{name}" for name in below) if below else (key,)

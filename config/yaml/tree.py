@@ -1,11 +1,11 @@
-"""What a configuration says, each node with its place.
+"""The tree of a configuration, in which each node has its place.
 
-A table keeps its keys as they were written. `children` takes one step of a dotted path, `leaves` goes to the end: so
-`a.b: 1` and `a: {b: 1}` mean the same wherever options are read, and a raw map may hold both `api.version.request` and
-`api.version.request.timeout.ms`. An entry's rank is 0 in the file, and 1, 2, ... for the -E overrides: the higher one
-wins, equal ones are a clash. Of several files the last has rank 0, those before it -1, -2, ...
+A table keeps its keys as they were written. `children` follows one step of a dotted path, `leaves` all of them: so
+`a.b: 1` and `a: {b: 1}` mean the same wherever options are read, and a raw map may contain both `api.version.request`
+and `api.version.request.timeout.ms`. An entry's rank is 0 in the file, and 1, 2, ... for the -E overrides: the higher
+one wins, equal ones clash. Of several files the last has rank 0, those before it -1, -2, ...
 
-A list's items have their indices as names, for whoever overrides one of them: `inputs.0.id`.
+The items of a list have their indices as names, so that an override can name one: `inputs.0.id`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -38,18 +38,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`name`: what it is called in problems, where it stands in another file than what it is part of."""
+    """A section. `name` replaces its path in problems, if it was written in another file than the section around it."""
 
     entries: tuple[Entry, ...]
     place: Place
     name: str = ""
 
     def children(self, clash: "Clash") -> dict[str, "Node"]:
-        """The nodes one step down, dotted and nested spellings joined."""
+        """Return the nodes one step below, with dotted and nested spellings joined."""
         return _joined(map(_first_step, self.entries), clash)
 
     def leaves(self, clash: "Clash") -> dict[str, "Node"]:
-        """The nodes at the ends, by their whole dotted key below this table."""
+        """Return the nodes at the ends, by their whole dotted key below this table."""
         return _joined(_ends(self, ""), clash)
 
 
@@ -94,7 +94,8 @@ def _join(first: Entry, second: Entry, clash: Clash) -> Entry:
 
 
 def _with_items(listed: Entry, changes: Table, clash: Clash) -> Listing | None:
-    """The list with these items, by index; None where that leaves a gap, or something else than indices is named."""
+    """Return the list with these items, by index; None if that leaves a gap, or if other keys than indices are
+    given."""
     assert isinstance(listed.node, Listing)
     items = list(listed.node.items)
     named = {key: entry for entry in map(_first_step, changes.entries) for key in [entry.key]}
@@ -112,7 +113,7 @@ def _with_items(listed: Entry, changes: Table, clash: Clash) -> Listing | None:
 
 
 def as_listing(node: Node) -> Listing | None:
-    """A list, also one that is written as a section of indices; one value alone is a list of one."""
+    """Return a list, also if it is written as a section of indices; a single value is a list of one."""
     if isinstance(node, Listing):
         return node
     if isinstance(node, Scalar):

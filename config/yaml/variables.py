@@ -1,10 +1,10 @@
-"""What `${name}` stands for: a variable of the environment, or another option of the same configuration.
+"""The values of `${name}`: a variable of the environment, or another option of the same configuration.
 
-As in Filebeat, `${path.config}` is what the configuration says of `path.config`. A variable of the environment comes
-first; its text is data and is not looked through for variables.
+As in Filebeat, `${path.config}` is the value of the option `path.config`. A variable of the environment takes
+precedence; its text is data and is not expanded.
 
-An option may refer to another that refers to a third, and so on for MAX_CHAIN options. Each is expanded once: where
-each of them names the next one twice, the last would be expanded 2**8 times.
+An option may refer to another that refers to a third, in a chain of up to MAX_CHAIN options. Each is expanded once: if
+each of them named the next one twice, the last would otherwise be expanded 2**8 times.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,10 +16,11 @@ MAX_CHAIN = 8
 
 
 class Variables(Mapping[str, str]):
-    """Raises ValueError for an option that refers to itself, and for a chain of options that is too long."""
+    """A mapping of names to values. Raises ValueError for an option that refers to itself, and for a chain that is too
+    long."""
 
     def __init__(self, root: Table, env: Mapping[str, str], defaults: Mapping[str, str]) -> None:
-        """`defaults`: of options that are not written."""
+        """`defaults` are the values of options that are not written."""
         leaves = root.leaves(lambda *_: None)
         self._written = {
             key: node.text for key, node in leaves.items() if isinstance(node, Scalar) and not is_null(node)

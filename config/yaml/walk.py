@@ -1,7 +1,8 @@
-"""A tree against a model, section by section. Nothing here knows an option by name.
+"""Reads a tree as a model, section by section. Nothing here knows an option by name.
 
-A problem does not stop the walk, so that all of them are told at once. A value with a problem is FAILED, and so is what
-holds it; checks run on whole values only, since a check on half of them would tell what is not so.
+A problem does not stop the walk, so that all are reported at once. A value with a problem is FAILED, and so is
+everything that contains it; checks run only on complete values, because on incomplete ones they would report false
+problems.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +60,7 @@ _NO_SECTION = "must be a section of options (key: value)"
 
 
 class Walk:
-    """One model after the other, downwards. Values with a problem are FAILED."""
+    """Reads one model after the other, from the top down. Values with a problem are FAILED."""
 
     def __init__(self, env: Mapping[str, str], report: Report) -> None:
         self._report = report
@@ -69,7 +70,7 @@ class Walk:
         )
 
     def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
-        """A dataclass from a table, or what it becomes; a section with nothing below it is one of defaults."""
+        """Return a dataclass from a table, or what it becomes; a section without options has the defaults."""
         self._report.spots[spot.attribute] = spot
         if is_null(node):
             node = Table((), spot.place)
@@ -91,7 +92,7 @@ class Walk:
         return value.becomes() if hasattr(value, "becomes") else value
 
     def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
-        """A section of the kind that it says it is."""
+        """Return a section of the kind that it gives."""
         said = node.children(lambda *_: None).get(kinds.key) if isinstance(node, Table) else None
         if not isinstance(said, Scalar) or is_null(said):
             return self.section(kinds.models[kinds.default], node, spot, kinds)
@@ -104,7 +105,7 @@ class Walk:
         return self.section(kinds.models[kind.text], node, spot, kinds)
 
     def _named(self, named: Named, node: Node, spot: Spot) -> Any:
-        """One section under its name."""
+        """Return one section under its name."""
         if isinstance(node, Scalar) and not is_null(node):
             return self._report.fail(spot, named.without_colon(node.text))
         if not isinstance(node, Table):
@@ -126,8 +127,8 @@ class Walk:
         return self.section(named.models[name], child, spot.name(name, child))
 
     def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> bool:
-        """Sorts what is written into `found`; what is none of ours becomes a problem or a note. Whether a name is
-        unknown: then it may be the very one that a check would miss."""
+        """Sort the written options into `matched`; unknown ones become a problem or a note. Returns True if a name is
+        unknown: it may be the very one that a check would miss."""
         misspelt = False
         for key, node in table.children(self._report.clash(dotted(spot.path, prefix))).items():
             name = dotted(prefix, key)
@@ -194,7 +195,7 @@ class Walk:
         return option.default
 
     def _filled(self, option: Option, node: Node, spot: Spot) -> Any:
-        """With its variables filled in. One that stands alone may be a whole list."""
+        """Return the node with its variables filled in. A variable that stands alone may be a whole list."""
         filled = self._raw.expanded(node, spot)
         is_plain = option.many and not (option.section or option.named)
         if is_plain and filled is not FAILED and isinstance(node, Scalar) and is_variable(node.text):
@@ -238,7 +239,7 @@ class Walk:
         return self._raw.nested(node, spot) if hint is Any else self._raw.flat(node, spot)
 
     def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
-        """A list; one value alone is a list of one, as in Filebeat."""
+        """Return a list; a single value is a list of one, as in Filebeat."""
         listed = as_listing(node)
         if listed is None and option.named:
             listed = Listing((node,), node.place)

@@ -80,7 +80,7 @@ def test_what_is_deep_is_taken_or_refused_with_its_place(
         config.write_text(written + text.format(opening * levels, closing * levels) + "\n")
         assert main([*command, "-c", str(config)]) == code, levels
         error = capsys.readouterr().err
-        assert code == 0 or error.startswith(f"{config}:5: is nested deeper than 64 levels")
+        assert code == 0 or error.startswith(f"{config}:5: is nested deeper than the limit of 64 levels")
 
 
 def test_a_configuration_that_others_may_write_is_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

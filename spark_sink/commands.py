@@ -6,37 +6,40 @@ shows too.
 
 import argparse
 import importlib.util
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 
 from config.sink.model import SinkConfig
 from config.yaml.load import load
-from spark_sink.report import Report
+from spark_sink import logs
 
-Work = Callable[[SinkConfig, Report], int]
+logger = logging.getLogger(__name__)
+
+Work = Callable[[SinkConfig], int]
 
 
 def run(options: argparse.Namespace) -> int:
-    def work(config: SinkConfig, report: Report) -> int:
+    def work(config: SinkConfig) -> int:
         from spark_sink import job
 
-        return job.run(config, report)
+        return job.run(config)
 
     return _with_spark(options, work)
 
 
 def maintain(options: argparse.Namespace) -> int:
-    def work(config: SinkConfig, report: Report) -> int:
+    def work(config: SinkConfig) -> int:
         from spark_sink.maintenance import maintain
 
-        return maintain.run(config, report, options.dry_run)
+        return maintain.run(config, options.dry_run)
 
     return _with_spark(options, work)
 
 
 def status(options: argparse.Namespace) -> int:
-    def work(config: SinkConfig, report: Report) -> int:
+    def work(config: SinkConfig) -> int:
         from spark_sink.maintenance import status
 
         return status.run(config, options.json)
@@ -45,10 +48,10 @@ def status(options: argparse.Namespace) -> int:
 
 
 def repair(options: argparse.Namespace) -> int:
-    def work(config: SinkConfig, report: Report) -> int:
+    def work(config: SinkConfig) -> int:
         from spark_sink.maintenance import repair
 
-        return repair.run(config, report, options.reason, options.from_kafka, options.dry_run)
+        return repair.run(config, options.reason, options.from_kafka, options.dry_run)
 
     return _with_spark(options, work)
 
@@ -87,11 +90,11 @@ def _with_spark(options: argparse.Namespace, work: Work) -> int:
     from spark_sink.platform.java import NoJava
 
     text = config.logging.format == "text" or (config.logging.format == "auto" and sys.stderr.isatty())
-    report = Report(text, config.logging.level)
+    logs.set_up(text, config.logging.level)
     for note in config.notes:
-        report.say(note, "warning")
+        logger.warning(note)
     try:
-        return work(config, report)
+        return work(config)
     except (SinkError, JarsMissing, NoJava) as error:
-        report.failure(str(error), str(error.__cause__ or ""))
+        logger.error(str(error), extra=logs.trace(str(error.__cause__ or "")))
         return 1

@@ -7,6 +7,7 @@
 Runs as a plain process (`spark-sink run -c sink.yml`), or on whatever `spark-submit` is told (docs/cluster.md).
 """
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -32,9 +33,10 @@ from spark_sink.monitor.http import MonitorServer
 from spark_sink.monitor.progress import QUERY, Progress
 from spark_sink.platform.session import open_session
 from spark_sink.platform.stop_signals import StopSignals
-from spark_sink.report import Report
 from spark_sink.storage.checkpoint import NONE, Checkpoint
 from spark_sink.views.views import Views
+
+logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.2  # between two looks at the stop signal
 TOPIC_SECONDS = 2.0
@@ -43,7 +45,7 @@ TOPIC_SECONDS = 2.0
 COMMIT_SECONDS = 5.0
 
 
-def run(config: SinkConfig, report: Report) -> int:
+def run(config: SinkConfig) -> int:
     """Blocks until a signal, or until what `stop` names is landed. The exit code: 1 where a view has failed.
 
     Raises SinkError.
@@ -55,12 +57,12 @@ def run(config: SinkConfig, report: Report) -> int:
         doing = f"landing {topics.named(config.kafka)} in {config.table.path}"
         try:
             with StopSignals(stopping):
-                return Job(spark, config, report, stopping).run()
+                return Job(spark, config, stopping).run()
         finally:
             spark.stop()
     except (Py4JNetworkError, ConnectionError) as error:
         if stopping.is_set():  # a signal to the whole process group, or the end of a container
-            report.say("stopped: the JVM had the signal too; a batch that was running is run again at the next start")
+            logger.info("stopped: the JVM had the signal too; a batch that was running is run again at the next start")
             return 0
         raise SinkError(f"{doing}: Spark's JVM is gone, killed perhaps (out of memory?); start again") from error
     except SPARK_ERRORS as error:
@@ -70,14 +72,13 @@ def run(config: SinkConfig, report: Report) -> int:
 class Job:
     """One run of the sink in a session."""
 
-    def __init__(self, spark: SparkSession, config: SinkConfig, report: Report, stopping: threading.Event) -> None:
+    def __init__(self, spark: SparkSession, config: SinkConfig, stopping: threading.Event) -> None:
         self._spark = spark
         self._config = config
-        self._report = report
         self._stopping = stopping
         self._checkpoint = Checkpoint(spark, config.checkpoint.path)
-        self._progress = Progress(report)
-        self._views = Views(spark, config, report)
+        self._progress = Progress()
+        self._views = Views(spark, config)
 
     def run(self) -> int:
         with ExitStack() as opened:
@@ -89,10 +90,12 @@ class Job:
             admin = opened.enter_context(Admin(self._spark, source.client_options(self._config)))
             if self._topics_are_there(admin):
                 self._land(admin)
-        self._report.say(
-            f"stopped: {self._progress.summary()}", landed_total=self._progress.rows, bad_total=self._progress.bad,
-            repeats_total=self._progress.repeats,
-        )  # fmt: skip
+        totals = {
+            "landed_total": self._progress.rows,
+            "bad_total": self._progress.bad,
+            "repeats_total": self._progress.repeats,
+        }
+        logger.info(f"stopped: {self._progress.summary()}", extra=totals)
         return 1 if self._views.failed() else 0
 
     def _topics_are_there(self, admin: Admin) -> bool:
@@ -101,7 +104,7 @@ class Job:
             self._progress.metrics.topics_missing.set(len(found))
             return found
 
-        return topics.wait_for(missing, self._report.say, self._pause)
+        return topics.wait_for(missing, logger.info, self._pause)
 
     def _pause(self) -> bool:
         self._progress.metrics.alive()  # it waits, and is not stalled
@@ -111,15 +114,15 @@ class Job:
         there = topics.present(self._config.kafka, admin)
         ids = admin.ids({topic for topic, _ in there})
         opening = Opening(
-            self._spark, self._config, self._checkpoint, ids, admin.earliest(there), time.time, self._report.say
+            self._spark, self._config, self._checkpoint, ids, admin.earliest(there), time.time, logger.info
         )
         lander = opening.lander()
         begin = self._begin(admin, there, lander)
         limits = bounds.resolve(self._config, admin, there)
         for note in (*begin.notes, *(limits.notes if limits else ())):
-            self._report.say(note)
+            logger.info(note)
         failures = self._progress.metrics.group_commit_failures.inc
-        group = Group(admin, self._config.kafka.group_id, lambda text: self._report.say(text, "warning"), failures)
+        group = Group(admin, self._config.kafka.group_id, logger.warning, failures)
 
         def landed(batch: Landed) -> None:
             self._progress.landed(batch)
@@ -149,7 +152,7 @@ class Job:
         starts, ends = bounds.between(lander.marks.ends, read)
         if ends:
             guard.check_behind(self._checkpoint.path, ends, admin.latest(list(ends)))
-            self._report.say("landing what the last run had read beyond its stop")
+            logger.info("landing what the last run had read beyond its stop")
             batches.between(source.between(self._spark, self._config, starts, ends), ends)
 
     def _stream(self, batches: Batches, begin: str) -> None:
@@ -163,7 +166,7 @@ class Job:
 
     def _query(self, batches: Batches, begin: str) -> None:
         query = self._start(batches, begin)
-        self._report.say(f"landing {topics.named(self._config.kafka)} in {self._config.table.path}")
+        logger.info(f"landing {topics.named(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
             self._views.failed()  # tells what is new
             self._progress.metrics.views(self._views.figures())

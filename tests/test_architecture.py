@@ -68,15 +68,15 @@ MAY_IMPORT_WITHIN_CONFIG: dict[str, set[str]] = {
 # And within the sink. Modules at its top level that are not named are the composition (job, commands, __main__).
 MAY_IMPORT_WITHIN_SINK = {
     "errors": set(),
-    "report": set(),
+    "logs": set(),
     "platform": {"errors"},
     "records": {"errors", "platform"},
     "storage": {"errors", "platform", "records"},
     "kafka": {"errors", "platform"},
-    "views": {"errors", "report", "platform", "records", "storage"},
+    "views": {"errors", "logs", "platform", "records", "storage"},
     "landing": {"errors", "platform", "records", "storage", "kafka"},
-    "monitor": {"errors", "report", "kafka", "landing", "views.progress"},
-    "maintenance": {"errors", "report", "platform", "records", "storage", "kafka", "landing"},
+    "monitor": {"errors", "logs", "kafka", "landing", "views.progress"},
+    "maintenance": {"errors", "logs", "platform", "records", "storage", "kafka", "landing"},
 }
 # A command of its own that runs the whole sink, so that Java learns which classes it needs.
 SINK_PROGRAMS = {"spark_sink/platform/class_training.py"}

@@ -8,6 +8,7 @@ no step here stands in the way of; where two of these commits meet (a second `ma
 and is tried again. What fails in one table is told, and the next table is gone on with.
 """
 
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -19,13 +20,15 @@ from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
+from spark_sink.logs import trace
 from spark_sink.maintenance import optimize
 from spark_sink.maintenance.known import Known, known_tables
 from spark_sink.maintenance.sizes import readable_bytes, sizes
 from spark_sink.maintenance.steps import Steps
 from spark_sink.maintenance.streams import Stream, streams
 from spark_sink.platform.session import open_session
-from spark_sink.report import Report
+
+logger = logging.getLogger(__name__)
 
 OLD_COMMIT = 86400.0
 TRIES = 5  # who loses to another writer finds its work done by it: to lose five times in a row is not chance
@@ -34,14 +37,14 @@ CONFLICT = re.compile(
 )
 
 
-def run(config: SinkConfig, report: Report, dry_run: bool) -> int:
+def run(config: SinkConfig, dry_run: bool) -> int:
     """0; 1 when a step failed. Raises SinkError when Spark does not start."""
     try:
         spark = open_session(config)
     except SPARK_ERRORS as error:
         raise translate(str(error), "starting Spark") from error
     try:
-        return Maintenance(spark, config, report, dry_run).run()
+        return Maintenance(spark, config, dry_run).run()
     finally:
         spark.stop()
 
@@ -52,7 +55,6 @@ class Maintenance:
 
     spark: SparkSession
     config: SinkConfig
-    report: Report
     dry_run: bool
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     failed: int = 0
@@ -61,66 +63,65 @@ class Maintenance:
     def run(self) -> int:
         began = time.monotonic()
         optimize.set_target(self.spark, self.config.maintenance.optimize)
-        self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._tell_ages)
+        self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._log_ages)
         tables: list[Known] = []
         self._guarded("the list of tables", lambda: tables.extend(known_tables(self.spark, self.config)))
         for known in tables:
             self._guarded(f"{known.title}, {known.table.path}", partial(self._table, known))
         seconds = time.monotonic() - began
         doing = "dry run: nothing was changed" if self.dry_run else "maintained"
-        self.report.say(
+        logger.log(
+            logging.ERROR if self.failed else logging.INFO,
             f"{doing}: {self.done} tables, {self.failed} failures, {seconds:.1f} s",
-            "error" if self.failed else "info",
-            tables=self.done,
-            failures=self.failed,
-            seconds=round(seconds, 3),
+            extra={"tables": self.done, "failures": self.failed, "seconds": round(seconds, 3)},
         )
         return 1 if self.failed else 0
 
     def _table(self, known: Known) -> None:
         if not known.table.exists():
-            return self.report.say(f"{known.title}: {known.table.path} is not there yet")
+            return logger.info(f"{known.title}: {known.table.path} is not there yet")
         before = sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
-        steps = Steps(known, self.config, self.report, self.dry_run, self.now)
+        steps = Steps(known, self.config, self.dry_run, self.now)
         self.done += 1
         for step in steps.all():
             self._guarded(f"{step.__name__} of {known.title}, {known.table.path}", partial(retried, step))
         after = sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
         if before is not None and after is not None and not self.dry_run:
-            self.report.say(
+            logger.info(
                 f"{known.title}: {before.files:,} files, {readable_bytes(before.bytes)} before; "
                 f"{after.files:,} files, {readable_bytes(after.bytes)} now, of which {after.small:,} small",
-                table=known.table.path,
-                files_before=before.files,
-                bytes_before=before.bytes,
-                files=after.files,
-                bytes=after.bytes,
-                small_files=after.small,
+                extra={
+                    "table": known.table.path,
+                    "files_before": before.files,
+                    "bytes_before": before.bytes,
+                    "files": after.files,
+                    "bytes": after.bytes,
+                    "small_files": after.small,
+                },
             )
         return None
 
-    def _tell_ages(self) -> None:
+    def _log_ages(self) -> None:
         for stream in streams(self.spark, self.config):
-            self._tell_age(stream)
+            self._log_age(stream)
 
-    def _tell_age(self, stream: Stream) -> None:
+    def _log_age(self, stream: Stream) -> None:
         if stream.committed is None:
-            return self.report.say(f"{stream.name}: no batch has been committed in {stream.path}")
+            return logger.info(f"{stream.name}: no batch has been committed in {stream.path}")
         age = (self.now - stream.committed).total_seconds()
         words = f"{stream.name}: its last batch, {stream.batch}, was committed {stream.committed:%Y-%m-%d %H:%M:%S} UTC"
         if age > OLD_COMMIT:
             words += f", {age / 86400:.1f} days ago: is it running?"
-        return self.report.say(
-            words, "warning" if age > OLD_COMMIT else "info", checkpoint=stream.path, age_seconds=round(age)
-        )
+        level = logging.WARNING if age > OLD_COMMIT else logging.INFO
+        return logger.log(level, words, extra={"checkpoint": stream.path, "age_seconds": round(age)})
 
     def _guarded(self, what: str, action: Callable[[], None]) -> None:
         try:
             action()
         except (*SPARK_ERRORS, SinkError) as error:
             self.failed += 1
-            told = str(error) if isinstance(error, SinkError) else str(translate(str(error), ""))
-            self.report.failure(f"{what}: {told}", str(error))
+            problem = str(error) if isinstance(error, SinkError) else str(translate(str(error), ""))
+            logger.error(f"{what}: {problem}", extra=trace(str(error)))
 
 
 def retried(step: Callable[[], None]) -> None:

@@ -11,6 +11,7 @@ killed is noted in the marks, and `run` is refused: what the tables' versions to
 A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was made anew has the same offsets again.
 """
 
+import logging
 import time
 from dataclasses import dataclass, replace
 
@@ -30,20 +31,21 @@ from spark_sink.landing.repeats import PLACE, note_rows
 from spark_sink.maintenance.ranges import pieces, readable, within
 from spark_sink.platform.session import open_session
 from spark_sink.records.transform import Transform, fenced
-from spark_sink.report import Report
 from spark_sink.storage.tables import Table
+
+logger = logging.getLogger(__name__)
 
 DRY = "; nothing is changed (dry run)"
 
 
-def run(config: SinkConfig, report: Report, reason: str | None, from_kafka: bool, dry_run: bool) -> int:
+def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool) -> int:
     """The exit code. Raises SinkError."""
     doing = "starting Spark"
     try:
         spark = open_session(config)
         doing = f"repairing {config.table.path}"
         try:
-            repair = Repair.opened(spark, config, report, dry_run)
+            repair = Repair.opened(spark, config, dry_run)
             if from_kafka:
                 with Admin(spark, source.client_options(config)) as admin:
                     repair.from_kafka(admin)
@@ -61,23 +63,22 @@ class Repair:
     """One run of the command in a session."""
 
     config: SinkConfig
-    report: Report
     lander: Lander
     dry_run: bool
 
     @classmethod
-    def opened(cls, spark: SparkSession, config: SinkConfig, report: Report, dry_run: bool) -> "Repair":
+    def opened(cls, spark: SparkSession, config: SinkConfig, dry_run: bool) -> "Repair":
         transform = Transform(config)
-        lake = Lake(spark, config, transform.columns, report.say)
+        lake = Lake(spark, config, transform.columns, logger.info)
         known = marks.load(lake.state, time.time() - config.dedupe.forget_after)
-        return cls(config, report, Lander(lake, transform, known, Leftovers()), dry_run)
+        return cls(config, Lander(lake, transform, known, Leftovers()), dry_run)
 
     def dead_letter(self, reason: str) -> None:
         """Records whose reason has the text, whatever its case. Raises Refused where `run` would: what lands here
         would hide that a table lacks rows."""
         lake = self.lander.lake
         if not lake.dead_letter.exists():
-            self.report.say(f"there is no dead-letter table {lake.dead_letter.path} yet: nothing to repair")
+            logger.info(f"there is no dead-letter table {lake.dead_letter.path} yet: nothing to repair")
             return
         guard.check_versions({table.path: table for table in self._tables()}, self.lander.marks.versions)
         bad = lake.dead_letter.read().where("last_offset IS NULL")
@@ -85,13 +86,13 @@ class Repair:
         parsed = fenced(self.lander.transform.parse(_as_records(asked)))
         good = parsed.where("reason IS NULL").select(*PLACE, "date").persist()
         count, all_of_them = good.count(), asked.count()
-        self._tell(reason, count, all_of_them)
+        self._log(reason, count, all_of_them)
         if count and not self.dry_run:
             lake.prepare()
             self._move(asked, good, count)
         good.unpersist()
 
-    def _tell(self, reason: str, count: int, all_of_them: int) -> None:
+    def _log(self, reason: str, count: int, all_of_them: int) -> None:
         path = self.lander.lake.dead_letter.path
         if not all_of_them:
             text = (
@@ -103,7 +104,7 @@ class Repair:
             )
         else:
             text = f"{count:,} of {all_of_them:,} records with {reason!r} in their reason are lines now" + self._dry()
-        self.report.say(text, good=count, asked=all_of_them)
+        logger.info(text, extra={"good": count, "asked": all_of_them})
 
     def _move(self, asked: DataFrame, good: DataFrame, count: int) -> None:
         """Those that an earlier run of the command landed are there already."""
@@ -111,10 +112,10 @@ class Repair:
         landed = self.lander.land(_as_records(asked.join(good.select(*PLACE), list(PLACE), "leftsemi")), {}, None)
         self._forget(good)
         before = f", {count - landed.rows:,} were in a table already" if landed.rows < count else ""
-        self.report.say(
+        logger.info(
             f"{landed.rows:,} rows landed{before}; all {count:,} are out of the dead letter",
-            landed=landed.rows, moved=count,
-        )  # fmt: skip
+            extra={"landed": landed.rows, "moved": count},
+        )
 
     def _landed_before(self, good: DataFrame) -> Leftovers:
         """Rows that are there; and their marks, which the command may have been killed before it wrote."""
@@ -146,26 +147,26 @@ class Repair:
     def from_kafka(self, admin: Admin) -> None:
         """Whatever lies between Kafka's first record and the marks' ends."""
         if not self.lander.marks.ends:
-            self.report.say(f"nothing has landed yet, as far as {self.lander.lake.state.path} knows: nothing to repair")
+            logger.info(f"nothing has landed yet, as far as {self.lander.lake.state.path} knows: nothing to repair")
             return
         there = topics.present(self.config.kafka, admin)
         ids = admin.ids({topic for topic, _ in there})
         again = readable(self.config, admin, there, self.lander.marks.ends, self.lander.marks.anew(ids))
         for note in again.notes:
-            self.report.say(note, "warning")
+            logger.warning(note)
         if not self.dry_run:
             self._begin()
         done = found = 0
         for begin, until in pieces(again.starts, again.ends, self.config.max_offsets_per_trigger):
             found += self._piece(begin, until)
             done += sum(until.values()) - sum(begin.values())
-            self.report.say(f"{done:,} of {again.offsets:,} offsets read again")
+            logger.info(f"{done:,} of {again.offsets:,} offsets read again")
         if self.dry_run:
-            self.report.say(f"{found:,} records are in no table; what the shipper sent twice counts too{DRY}")
+            logger.info(f"{found:,} records are in no table; what the shipper sent twice counts too{DRY}")
             return
         self.lander.marks.note_topics(ids)
         self.lander.settle(again.shorter)
-        self.report.say(f"repaired: {found:,} records were missing and have landed", landed=found)
+        logger.info(f"repaired: {found:,} records were missing and have landed", extra={"landed": found})
 
     def _begin(self) -> None:
         """Makes tables anew that are gone."""

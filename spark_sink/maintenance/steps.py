@@ -1,5 +1,6 @@
 """What is done to one table, step by step, and a line about each that did, or would do, something."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from config.sink.times import DAY
 from spark_sink.maintenance import fold, optimize, retention, vacuum
 from spark_sink.maintenance.known import Known
 from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes
-from spark_sink.report import Level, Report
 from spark_sink.storage.layout import LOG_BEYOND, days
+
+logger = logging.getLogger(__name__)
 
 LOG_NEEDED = 2 * DAY  # beyond `retain`, with a `maintain` a day
 MANY_FILES = 50  # the fold handles each of its files by itself: OPTIMIZE first where there are more
@@ -23,7 +25,6 @@ class Steps:
 
     known: Known
     config: SinkConfig
-    report: Report
     dry_run: bool
     now: datetime
     began: float = 0.0
@@ -48,15 +49,15 @@ class Steps:
             lacks = (
                 "it has no column `date` to tell old rows by, so retention.views deletes none: select one in its sql"
             )
-            return self._say(lacks, "warning")
+            return self._log(lacks, logging.WARNING)
         if old is None:
             return None
         if self.dry_run:
             rows = retention.count(self.known.table, old)
             files = f" in {old.files:,} files" if old.files is not None else ""
-            return self._say(f"would delete {rows:,} rows{files} ({old.condition})", rows=rows)
+            return self._log(f"would delete {rows:,} rows{files} ({old.condition})", rows=rows)
         rows = retention.delete(self.known.table, old)
-        return self._say(f"deleted {rows:,} rows ({old.condition})", rows=rows) if rows else None
+        return self._log(f"deleted {rows:,} rows ({old.condition})", rows=rows) if rows else None
 
     def optimize(self) -> None:
         found, options = self._look(), self.config.maintenance.optimize
@@ -64,13 +65,13 @@ class Steps:
             day = part.date if found.dated else None
             of = f" of {day}" if day else ""
             if self.dry_run:
-                self._say(f"would join {part.small:,} small files{of} ({readable_bytes(part.bytes)} in all)")
+                self._log(f"would join {part.small:,} small files{of} ({readable_bytes(part.bytes)} in all)")
                 continue
             self.began = time.monotonic()
             joined = optimize.join(self.known.table, day)
             if joined.files_before == 0:  # clustered as well as it can be, or another was faster
                 continue
-            self._say(
+            self._log(
                 f"joined {joined.files_before:,} files{of} into {joined.files_after:,}, "
                 f"{readable_bytes(joined.bytes_before)} into {readable_bytes(joined.bytes_after)}",
                 date=day and day.isoformat(), files_before=joined.files_before, files=joined.files_after,
@@ -87,11 +88,11 @@ class Steps:
         words = f"{folding.rows:,} marks into {folding.kept_rows:,}, {folding.forgotten:,} quiet files forgotten"
         numbers = {"rows_before": folding.rows, "rows": folding.kept_rows, "forgotten": folding.forgotten}
         if self.dry_run:
-            return self._say(f"would fold {words}", "info", **numbers)
+            return self._log(f"would fold {words}", **numbers)
         if folding.idle:
             return None
         folding.commit()
-        return self._say(f"folded {words}", "info", **numbers)
+        return self._log(f"folded {words}", **numbers)
 
     def vacuum(self) -> None:
         self.began = time.monotonic()
@@ -100,7 +101,7 @@ class Steps:
         try:
             self._vacuum(options.mode == "lite", options.retain)
         except vacuum.LogTooShort:
-            self._say("its log does not go back to the last VACUUM LITE, so the whole directory is looked through")
+            self._log("its log does not go back to the last VACUUM LITE, so the whole directory is looked through")
             self._vacuum(False, options.retain)
 
     def _vacuum(self, lite: bool, retain: float) -> None:
@@ -108,11 +109,11 @@ class Steps:
         if self.dry_run:
             files = vacuum.candidates(table, lite, retain)
             more = " or more" if files >= vacuum.LISTED else ""
-            return self._say(f"would delete {files:,}{more} files that no version needs", files=files)
+            return self._log(f"would delete {files:,}{more} files that no version needs", files=files)
         gone = vacuum.vacuum(table, lite, retain)
         if gone.files is None:
-            return self._say("vacuumed; Delta does not tell how much on this file system")
-        return self._say(
+            return self._log("vacuumed; Delta does not tell how much on this file system")
+        return self._log(
             f"deleted {gone.files:,} files that no version needs, {readable_bytes(gone.bytes or 0)}",
             files=gone.files, bytes=gone.bytes or 0,
         )  # fmt: skip
@@ -133,10 +134,10 @@ class Steps:
             )  # fmt: skip
 
     def _warn(self, retain: float, lacks: str, name: str, seconds: float) -> None:
-        self._say(
+        self._log(
             f"maintenance.vacuum.retain is {retain / DAY:g} days, but {lacks}. With the sink stopped: ALTER TABLE "
             f"{self.known.table.name} SET TBLPROPERTIES ('{name}' = '{days(seconds)}')",
-            "warning",
+            logging.WARNING,
         )
 
     def _look(self) -> Sizes:
@@ -145,12 +146,11 @@ class Steps:
         assert found is not None
         return found
 
-    def _say(self, words: str, level: Level = "info", **fields: object) -> None:
+    def _log(self, words: str, level: int = logging.INFO, **fields: object) -> None:
         seconds = time.monotonic() - self.began
-        self.report.say(
-            f"{self.known.title}: {words}, {seconds:.1f} s" if level == "info" else f"{self.known.title}: {words}",
+        text = f"{self.known.title}: {words}"
+        logger.log(
             level,
-            table=self.known.table.path,
-            seconds=round(seconds, 3),
-            **fields,
+            f"{text}, {seconds:.1f} s" if level == logging.INFO else text,
+            extra={"table": self.known.table.path, "seconds": round(seconds, 3), **fields},
         )

@@ -1,17 +1,18 @@
 """Puts together what the sink and Spark say of a batch: for the log, and for the metrics.
 
 The counts come from the sink, batch by batch; times and the topics' ends from Spark's progress events, which come
-later, on a thread of their own, and perhaps not at all for the last batch before a stop. So a batch is told when its
+later, on a thread of their own, and perhaps not at all for the last batch before a stop. So a batch is logged when its
 event comes, and the totals are kept apart from it. A JSON line of a batch (docs/metrics.md says what each field is):
 
-    {"@timestamp":"…","log.level":"info","message":"batch","batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,
-     "suspects":12,"lost":0,"seconds":0.8,"rows_per_second":1498.8,"lag":0,"landed_total":90210,"repeats_total":10,
-     "bad_total":3}
+    {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"spark_sink.monitor.progress",
+     "batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,"suspects":12,"lost":0,"seconds":0.8,
+     "rows_per_second":1498.8,"lag":0,"landed_total":90210,"repeats_total":10,"bad_total":3}
 
 Other queries of the session (the views') have events too, with batch numbers of their own: only the events of the query
 named QUERY count here.
 """
 
+import logging
 import threading
 from collections.abc import Iterable
 from uuid import UUID
@@ -26,8 +27,10 @@ from pyspark.sql.streaming.listener import (
 
 from spark_sink.kafka.offsets import Offsets, from_json, lag
 from spark_sink.landing.batch import Landed
+from spark_sink.logs import status
 from spark_sink.monitor.metrics import Metrics
-from spark_sink.report import Report
+
+logger = logging.getLogger(__name__)
 
 QUERY = "lines"  # the name of the query that lands the lines
 
@@ -35,10 +38,9 @@ QUERY = "lines"  # the name of the query that lands the lines
 class Progress(StreamingQueryListener):
     """The listener of the query that lands the lines. Any thread may call it."""
 
-    def __init__(self, report: Report, metrics: Metrics | None = None) -> None:
+    def __init__(self, metrics: Metrics | None = None) -> None:
         super().__init__()
         self.metrics = metrics or Metrics()
-        self._report = report
         self._lock = threading.Lock()
         self._waiting: dict[int, Landed] = {}
         self._query: UUID | None = None
@@ -73,7 +75,7 @@ class Progress(StreamingQueryListener):
             # What was read beyond the bounds of a run is not landed: its batch knows where it ended.
             done = {**_merged(source.endOffset for source in progress.sources), **landed.ends}
             self.metrics.batch(seconds, done, there)
-            self._tell(landed, seconds, done, there)
+            self._log(landed, seconds, done, there)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         if event.id == self._query:
@@ -86,13 +88,16 @@ class Progress(StreamingQueryListener):
     def summary(self) -> str:
         return f"{self.rows:,} rows landed, {self.repeats:,} repeats dropped, {self.bad:,} bad records"
 
-    def _tell(self, landed: Landed, seconds: float, done: Offsets, there: Offsets) -> None:
+    def _log(self, landed: Landed, seconds: float, done: Offsets, there: Offsets) -> None:
         rows_in = landed.rows + landed.repeats + landed.bad
         rate = landed.rows / seconds if seconds else 0.0
         behind = sum(lag(done, there).values())
-        self._report.status(
+        line = (
             f"batch {landed.batch}: {rows_in:,} rows in, {landed.rows:,} landed, {landed.repeats:,} repeats, "
-            f"{landed.bad:,} bad, {seconds:.1f} s, {rate:,.0f} rows/s, lag {behind:,} | {self.summary()}",
+            f"{landed.bad:,} bad, {seconds:.1f} s, {rate:,.0f} rows/s, lag {behind:,} | {self.summary()}"
+        )
+        fields = status(
+            line,
             batch=landed.batch,
             rows_in=rows_in,
             landed=landed.rows,
@@ -107,6 +112,7 @@ class Progress(StreamingQueryListener):
             repeats_total=self.repeats,
             bad_total=self.bad,
         )
+        logger.info("batch", extra=fields)
 
 
 def _merged(texts: Iterable[str | None]) -> Offsets:

@@ -1,5 +1,6 @@
 """What Spark tells of the views' queries: for the log and the metrics, a view by its name."""
 
+import logging
 import threading
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from spark_sink.report import Report
+logger = logging.getLogger(__name__)
+
 
 PREFIX = "view "  # of the queries' names
 
@@ -35,9 +37,8 @@ class Figures:
 class ViewProgress(StreamingQueryListener):
     """Any thread may call it; Spark does on one of its own."""
 
-    def __init__(self, report: Report, names: list[str]) -> None:
+    def __init__(self, names: list[str]) -> None:
         super().__init__()
-        self._report = report
         self._lock = threading.Condition()
         self._ended: set[str] = set()  # runs of queries
         self._figures = {name: Figures() for name in names}
@@ -76,10 +77,10 @@ class ViewProgress(StreamingQueryListener):
                 seconds=progress.durationMs.get("triggerExecution", 0) / 1000,
             )
         if late:
-            self._report.say(
-                f"view {name}: {late:,} rows came later than its watermark allows and are not in it", "warning",
-                view=name, late=late, late_total=before.late + late,
-            )  # fmt: skip
+            logger.warning(
+                f"view {name}: {late:,} rows came later than its watermark allows and are not in it",
+                extra={"view": name, "late": late, "late_total": before.late + late},
+            )
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         pass

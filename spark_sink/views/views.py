@@ -12,6 +12,7 @@ many values would take the memory of the landing with it. A batch takes slightly
 `spark.sql.shuffle.partitions` at the view's first start, for good: Spark keeps that in the checkpoint.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,12 +23,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError
-from spark_sink.report import Report
+from spark_sink.logs import trace
 from spark_sink.views import catalyst
 from spark_sink.views.failures import translated
 from spark_sink.views.place import Place, place
 from spark_sink.views.progress import PREFIX, Figures, ViewProgress
 from spark_sink.views.query import Named, query
+
+logger = logging.getLogger(__name__)
 
 SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -101,7 +104,6 @@ class Views:
 
     spark: SparkSession
     config: SinkConfig
-    report: Report
     _running: list[Running] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
 
@@ -109,7 +111,7 @@ class Views:
         for name, value in SETTINGS.items() if self.config.views else ():
             if name not in self.config.spark_conf:
                 self.spark.conf.set(name, value)
-        self._progress = ViewProgress(self.report, [view.name for view in self.config.views])
+        self._progress = ViewProgress([view.name for view in self.config.views])
 
     def check(self) -> None:
         """Makes the tables of new views. Raises SinkError for what cannot run, before anything of the views is made;
@@ -118,7 +120,7 @@ class Views:
         self._running = self._queries(places)
         for each in self._running:
             if changed := each.place.prepare(each.rows):
-                self.report.say(changed, "warning", view=each.name)
+                logger.warning(changed, extra={"view": each.name})
 
     def start(self) -> None:
         """Returns at once. What fails then is told by `failed`."""
@@ -128,7 +130,7 @@ class Views:
             for each in self._running:
                 each.start(available_now=False)
                 view = each.place.named.view
-                self.report.say(f"view {each.name}: {each.place.table.path}, every {view.trigger.interval:g} s")
+                logger.info(f"view {each.name}: {each.place.table.path}, every {view.trigger.interval:g} s")
 
     def failed(self) -> list[tuple[str, SinkError]]:
         """Those that have ended by themselves, each time it is asked; each is told once."""
@@ -137,7 +139,7 @@ class Views:
             if each.error is not None and each.name not in self._told:
                 self._told.add(each.name)
                 self._progress.failed(each.name)
-                self.report.failure(str(each.error), each.details)
+                logger.error(str(each.error), extra=trace(each.details))
         return [(each.name, each.error) for each in self._running if each.error is not None]
 
     def figures(self) -> dict[str, Figures]:

@@ -127,11 +127,10 @@ def test_views_that_are_killed_at_random_have_each_row_once(views: Killed, seed:
 
 def main(directory: Path, available_now: bool) -> None:
     from spark_sink.platform.session import open_session
-    from spark_sink.report import Report
     from spark_sink.views.views import Views
 
     config = configuration(directory)
-    views = Views(open_session(config), config, Report(text=False))
+    views = Views(open_session(config), config)
     views.check()
     if available_now:
         views.catch_up()

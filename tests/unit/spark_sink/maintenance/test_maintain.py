@@ -17,10 +17,10 @@ from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from config.sink.views import ViewConfig
+from spark_sink import logs
 from spark_sink.errors import SPARK_ERRORS
 from spark_sink.maintenance.known import known_tables
 from spark_sink.maintenance.maintain import Maintenance
-from spark_sink.report import Report
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import (
@@ -60,8 +60,8 @@ class Sink:
         self.landed = 0
 
     def maintain(self, dry_run: bool = False, config: SinkConfig | None = None) -> int:
-        report = Report(False, "info", self.out)
-        return Maintenance(self.spark, config or self.config, report, dry_run, NOW).run()
+        logs.set_up(text=False, out=self.out)
+        return Maintenance(self.spark, config or self.config, dry_run, NOW).run()
 
     def said(self) -> list[dict[str, object]]:
         return [json.loads(line) for line in self.out.getvalue().splitlines()]
@@ -144,7 +144,8 @@ def test_a_checkpoint_that_cannot_be_listed_is_told_and_the_tables_are_done(sink
 
 def test_before_the_first_run_there_is_nothing_to_do(spark: SparkSession, tmp_path: Path) -> None:
     out = io.StringIO()
-    assert Maintenance(spark, sink_config(tmp_path), Report(True, "info", out), False, NOW).run() == 0
+    logs.set_up(text=True, out=out)
+    assert Maintenance(spark, sink_config(tmp_path), False, NOW).run() == 0
     assert "no batch has been committed" in out.getvalue()
     assert list(tmp_path.iterdir()) == []
 

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.sink.tables import ColumnConfig, TableConfig
+from spark_sink import logs
 from spark_sink.errors import Refused
 from spark_sink.maintenance.repair import Repair
-from spark_sink.report import Report
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalLander
 
 pytestmark = pytest.mark.spark
@@ -41,7 +41,8 @@ def not_required(lab: LandingLab) -> None:
 def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: str = "") -> str:
     """What the last message is."""
     out = io.StringIO()
-    opened = Repair.opened(lab.spark, lab.config, Report(text=False, out=out), dry_run)
+    logs.set_up(text=False, out=out)
+    opened = Repair.opened(lab.spark, lab.config, dry_run)
     lander = opened.lander
     mortal = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, lambda: lab.now, dies=dies)
     replace(opened, lander=mortal).dead_letter(reason)
@@ -179,7 +180,7 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
     for _ in range(2):
         with pytest.raises(Refused, match=r"did not come to its end.*repair --from-kafka"):
             lab.start()
-    again = Repair.opened(lab.spark, lab.config, Report(text=False, out=io.StringIO()), dry_run=False)
+    again = Repair.opened(lab.spark, lab.config, dry_run=False)
     again.lander.begin_repair()
     again.lander.settle({})
     lab.start()

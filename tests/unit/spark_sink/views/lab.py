@@ -15,8 +15,8 @@ from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from config.sink.views import ViewConfig
+from spark_sink import logs
 from spark_sink.records.schema import LINES
-from spark_sink.report import Report
 from spark_sink.views.views import Views
 
 ERRORS_A_MINUTE = """
@@ -58,7 +58,8 @@ class ViewsLab:
             checkpoint=CheckpointConfig(path=str(self.directory / "checkpoint")),
             views=views,
         )
-        return Views(self.spark, replace(config, **changes), Report(text=False, out=self.out))  # type: ignore[arg-type]
+        logs.set_up(text=False, out=self.out)
+        return Views(self.spark, replace(config, **changes))  # type: ignore[arg-type]
 
     def run(self, *views: ViewConfig) -> Views:
         """Whatever is there, to the end."""

@@ -8,7 +8,6 @@ import pytest
 
 from config.sink.model import SinkConfig
 from config.yaml.load import load
-from spark_sink.report import Report
 from spark_sink.views.views import Views
 from tests.unit.spark_sink.views.lab import ViewsLab
 
@@ -28,6 +27,6 @@ def test_each_example_is_a_view_that_can_start(lab: ViewsLab, example: str) -> N
     file = lab.directory / "sink.yml"
     file.write_text(text.replace("/data", str(lab.directory)))
     config = load(file, SinkConfig)
-    Views(lab.spark, config, Report(text=True, out=lab.out)).check()
+    Views(lab.spark, config).check()
     for view in config.views:
         assert lab.spark.read.format("delta").load(config.view_path(view)).columns

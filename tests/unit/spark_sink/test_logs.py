@@ -1,0 +1,64 @@
+import io
+import json
+import logging
+
+from spark_sink import logs
+
+logger = logging.getLogger("spark_sink.x")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_at_a_terminal_the_next_line_is_written_over_a_status_and_it_is_cleared_at_the_end() -> None:
+    out = Terminal()
+    logs.set_up(text=True, out=out)
+    logger.info("batch", extra=logs.status("long status"))
+    logger.info("batch", extra=logs.status("short"))
+    logger.info("done")
+    assert out.getvalue() == "\rlong status\rshort      \r     \rspark-sink: done\n\rshort"
+    logs.set_up(text=True, out=io.StringIO())
+    assert out.getvalue().endswith("\rshort\r     \r")
+
+
+def test_text_in_a_file_has_a_line_for_each_status() -> None:
+    out = io.StringIO()
+    logs.set_up(text=True, out=out)
+    logger.info("batch", extra=logs.status("status"))
+    logger.info("done")
+    assert out.getvalue() == "status\nspark-sink: done\n"
+
+
+def test_what_is_below_the_level_is_not_logged() -> None:
+    out = io.StringIO()
+    logs.set_up(text=False, level="error", out=out)
+    logger.info("hello")
+    logger.info("batch", extra=logs.status("batch"))
+    logger.error("it ended", extra=logs.trace("a long trace"))
+    line = json.loads(out.getvalue())
+    assert (line["message"], line["error.stack_trace"]) == ("it ended", "a long trace")
+
+
+def test_what_spark_did_not_log_has_no_trace() -> None:
+    out = io.StringIO()
+    logs.set_up(text=False, out=out)
+    logger.error("it ended", extra=logs.trace(""))
+    assert "error.stack_trace" not in json.loads(out.getvalue())
+
+
+def test_at_a_terminal_the_trace_is_shown_on_demand() -> None:
+    quiet, loud = io.StringIO(), io.StringIO()
+    for out, level in ((quiet, "info"), (loud, "debug")):
+        logs.set_up(text=True, level=level, out=out)
+        logger.error("it ended", extra=logs.trace("a long trace"))
+    assert quiet.getvalue() == "spark-sink: it ended\n"
+    assert loud.getvalue() == "spark-sink: it ended\na long trace\n"
+
+
+def test_what_other_packages_log_is_not_the_sinks() -> None:
+    out = io.StringIO()
+    logs.set_up(text=False, out=out)
+    logging.getLogger("py4j").error("closed")
+    assert out.getvalue() == ""

@@ -16,7 +16,7 @@ from config.shipper.model import ShipperConfig
 from config.yaml.errors import ConfigError
 from config.yaml.load import read
 from config.yaml.maps import RawMaps
-from config.yaml.report import Report, Spot, dotted
+from config.yaml.report import LoadReport, Spot, dotted
 from config.yaml.schema import options
 
 MASK = "xxxxx"
@@ -36,11 +36,9 @@ def export(
     model: Any = ShipperConfig,
 ) -> str:
     """Return the configuration as YAML. Raises ConfigError for what is not YAML, and for variables that are not set."""
-    report = Report([])
-    reading = read(files, model, overrides, env, report.problems)
-    values = RawMaps(reading.env, report, frozenset(_maps(model))).nested(
-        reading.root, Spot("", "", reading.root.place)
-    )
+    report = LoadReport([])
+    raw = read(files, model, overrides, env, report.problems)
+    values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(raw.root, Spot("", "", raw.root.place))
     if report.problems:
         raise ConfigError(report.problems)
     text: str = yaml.safe_dump(masked(values), sort_keys=False, allow_unicode=True, default_flow_style=False)
@@ -60,9 +58,9 @@ def _maps(model: Any, above: str = "") -> Iterator[str]:
 def masked(value: Any, name: str = "") -> Any:
     """Return the value with MASK for each secret in it; `name` is its dotted name."""
     if isinstance(value, dict):
-        return {key: masked(each, f"{name}.{key}" if name else key) for key, each in value.items()}
+        return {key: masked(item, f"{name}.{key}" if name else key) for key, item in value.items()}
     if isinstance(value, list):
-        return [masked(each, name) for each in value]
+        return [masked(item, name) for item in value]
     if isinstance(value, str):
         if _KEY_FILE.search(value):
             return MASK

@@ -16,7 +16,7 @@ from config.shipper.model import ShipperConfig
 from config.sink.model import SinkConfig
 from config.sink.times import parse_span
 from config.text.units import parse_duration, parse_duration_or_never, parse_size
-from config.yaml.schema import Kinds, Named, Option, options
+from config.yaml.schema import Kinds, NamedItems, Option, options
 
 Schema = dict[str, Any]
 _NAMES: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "switch"}
@@ -111,7 +111,7 @@ class _Writer:
     def _kinds(self, kinds: Kinds) -> Schema:
         return {"anyOf": [self._reference(model) for model in kinds.models.values()]}
 
-    def _named(self, named: Named) -> Schema:
+    def _named(self, named: NamedItems) -> Schema:
         sections: dict[str, Schema] = {name: self._reference(model) for name, model in named.models.items()}
         sections |= {name: {} for name in (*named.ignored, *named.not_yet)}
         one = {

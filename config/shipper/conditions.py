@@ -60,7 +60,7 @@ class ConditionConfig:
     )
 
     def check(self) -> Iterator[Finding]:
-        given = [each.name for each in fields(self) if getattr(self, each.name) not in (None, (), {})]
+        given = [option.name for option in fields(self) if getattr(self, option.name) not in (None, (), {})]
         if len(given) != 1:
             yield "", "must be one condition; combine several with 'and:' or 'or:'" if given else "is empty"
         elif given[0] in _CHECKS:
@@ -106,7 +106,7 @@ def _regexp(name: str, value: Any) -> Iterator[str]:
 
 
 def _range(name: str, value: Any) -> Iterator[str]:
-    if not name.endswith(tuple(f".{each}" for each in BOUNDS)):
+    if not name.endswith(tuple(f".{name_of_bound}" for name_of_bound in BOUNDS)):
         yield f"must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are {', '.join(BOUNDS)}"
     elif bound(value) is None:
         yield f"{value!r} must be a number"
@@ -116,9 +116,9 @@ def _network(_: str, value: Any) -> Iterator[str]:
     networks = value if isinstance(value, list) else [value]
     if not networks:
         yield "must not be empty"
-    for each in networks:
-        if each not in NETWORKS and not _is_cidr(each):
-            yield f"{each!r} is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
+    for network in networks:
+        if network not in NETWORKS and not _is_cidr(network):
+            yield f"{network!r} is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
 
 
 def _is_cidr(value: Any) -> bool:

@@ -19,14 +19,14 @@ _WRITES = "its own output; exclude that file, or move one of them"
 def feeds_itself(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) -> Iterator[Finding]:
     """Yield findings below `inputs`; `written` maps the paths that the shipper writes to what they are."""
     absolute = {path: os.path.abspath(path) for path in written}
-    for index, each in enumerate(inputs):
-        if not each.enabled:
+    for index, input_config in enumerate(inputs):
+        if not input_config.enabled:
             continue
-        for at, pattern in enumerate(each.paths):
-            matches = _matcher(pattern, recursive=each.prospector.scanner.recursive_glob)
+        for position, pattern in enumerate(input_config.paths):
+            matches = _matcher(pattern, recursive=input_config.prospector.scanner.recursive_glob)
             for path, what in written.items():
-                if matches(absolute[path]) and _takes(each.prospector.scanner, absolute[path]):
-                    yield f"[{index}].paths[{at}]", f"matches {path} of {what}: the shipper would read {_WRITES}"
+                if matches(absolute[path]) and _takes(input_config.prospector.scanner, absolute[path]):
+                    yield f"[{index}].paths[{position}]", f"matches {path} of {what}: the shipper would read {_WRITES}"
                     break
 
 

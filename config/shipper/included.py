@@ -18,7 +18,7 @@ from config.yaml import document
 from config.yaml.composing import Budget
 from config.yaml.errors import ConfigError, Problem
 from config.yaml.files import read_bytes
-from config.yaml.tree import Entry, Listing, Node, Scalar, Table, as_listing, is_null
+from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list, is_null
 
 SECTIONS = ("filebeat.config.inputs", "shipper.config.inputs")
 INPUTS = ("filebeat.inputs", "shipper.inputs")
@@ -76,13 +76,13 @@ def _content(file: Path) -> Content:
     return digest, status.st_mode, status.st_uid
 
 
-def with_path(root: Table, section: str, path: str) -> Table:
+def with_path(root: Section, section: str, path: str) -> Section:
     """Return the tree with another path of files to include."""
     entry = Entry(f"{section}.path", Scalar(path.replace("${", "$${"), "str", False, root.place), root.place, _LAST)
     return replace(root, entries=(*root.entries, entry))
 
 
-def with_inputs(root: Table, rules: ConfigInputs, problems: list[Problem]) -> Table:
+def with_inputs(root: Section, rules: ConfigInputs, problems: list[Problem]) -> Section:
     """Return the tree with the inputs of those files. Faults of the files go to `problems`."""
     items: list[Node] = []
     budget = Budget()
@@ -96,31 +96,31 @@ def with_inputs(root: Table, rules: ConfigInputs, problems: list[Problem]) -> Ta
     key, own = _inputs_of(root)
     if own is None:
         return root  # not a list, which is reported when it is read
-    joined = Listing((*own.items, *items), own.place)
+    joined = ListNode((*own.items, *items), own.place)
     return replace(root, entries=(*root.entries, Entry(key, joined, own.place, _LAST)))
 
 
 def _named(item: Node, name: str) -> Node:
-    return replace(item, name=name) if isinstance(item, Table) else item
+    return replace(item, name=name) if isinstance(item, Section) else item
 
 
-def _inputs_of(root: Table) -> tuple[str, Listing | None]:
+def _inputs_of(root: Section) -> tuple[str, ListNode | None]:
     for key in INPUTS:
-        node = at(root, key)
+        node = node_at(root, key)
         if node is not None and not is_null(node):
-            return key, as_listing(node)
-    return INPUTS[0], Listing((), root.place)
+            return key, as_list(node)
+    return INPUTS[0], ListNode((), root.place)
 
 
-def at(root: Table, key: str) -> Node | None:
+def node_at(root: Section, key: str) -> Node | None:
     """Return the node at a dotted key, None if nothing is written there."""
     node: Node | None = root
     for step in key.split("."):
-        node = node.children(lambda *_: None).get(step) if isinstance(node, Table) else None
+        node = node.children(lambda *_: None).get(step) if isinstance(node, Section) else None
     return node
 
 
-def below(folder: str, rules: ConfigInputs) -> ConfigInputs:
+def with_absolute_path(folder: str, rules: ConfigInputs) -> ConfigInputs:
     """Return the rules with an absolute path."""
     return replace(rules, path=os.path.abspath(os.path.join(folder, rules.path))) if rules.path else rules
 

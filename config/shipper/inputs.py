@@ -67,7 +67,7 @@ class EveryInput:
 
     def shared(self) -> dict[str, Any]:
         """Return these options by name, for the input that a type becomes."""
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(EveryInput)}
+        return {option.name: getattr(self, option.name) for option in dataclasses.fields(EveryInput)}
 
 
 def parse_compression(text: str) -> Compression:

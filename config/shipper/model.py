@@ -40,7 +40,7 @@ from config.shipper.processors.moving import DropEventConfig
 from config.shipper.queues import MemQueue, QueueConfig
 from config.text.checks import Finding, not_blank
 from config.text.units import Duration
-from config.yaml.load import Reading
+from config.yaml.load import RawConfig
 from config.yaml.schema import Kinds
 
 __all__ = [
@@ -107,11 +107,11 @@ class RegistryConfig:
 
 
 def inputs_agree(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
-    counts = Counter(each.id for each in inputs)
-    for index, each in enumerate(inputs):
-        if counts[each.id] > 1:
-            yield f"[{index}].id", f"{each.id!r} is the id of {counts[each.id]} inputs; each input needs its own"
-    enabled = [index for index, each in enumerate(inputs) if each.enabled]
+    counts = Counter(item.id for item in inputs)
+    for index, item in enumerate(inputs):
+        if counts[item.id] > 1:
+            yield f"[{index}].id", f"{item.id!r} is the id of {counts[item.id]} inputs; each input needs its own"
+    enabled = [index for index, item in enumerate(inputs) if item.enabled]
     for index in enabled:
         if inputs[index].type == "stdin" and len(enabled) > 1:
             yield f"[{index}].type", "stdin must be the only enabled input"
@@ -176,16 +176,16 @@ class ShipperConfig:
     folders: ClassVar = included.folders
 
     @classmethod
-    def prepared(cls, reading: Reading) -> Reading:
-        """Return the reading with the inputs of included files."""
+    def prepared(cls, raw: RawConfig) -> RawConfig:
+        """Return the configuration with the inputs of included files."""
         for key in included.SECTIONS:
-            section = included.at(reading.root, key)
-            rules = None if section is None else reading.part(ConfigInputs, section)
+            section = included.node_at(raw.root, key)
+            rules = None if section is None else raw.part(ConfigInputs, section)
             if rules is not None and rules.enabled and rules.path is not None:
-                rules = included.below(reading.env["path.config"], rules)
-                root = included.with_path(reading.root, key, rules.path or "")
-                reading = replace(reading, root=included.with_inputs(root, rules, reading.problems))
-        return reading
+                rules = included.with_absolute_path(raw.env["path.config"], rules)
+                root = included.with_path(raw.root, key, rules.path or "")
+                raw = replace(raw, root=included.with_inputs(root, rules, raw.problems))
+        return raw
 
     def check(self) -> Iterator[Finding]:
         if not any(each.enabled for each in self.inputs) and not self.config_inputs.reloads:

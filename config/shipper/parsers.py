@@ -8,7 +8,7 @@ from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import IncludeMessageConfig, NdjsonConfig
 from config.text.checks import Finding
 from config.text.timezones import LOCAL, Timezone
-from config.yaml.schema import Named
+from config.yaml.schema import NamedItems
 
 ContainerFormat = Literal["auto", "docker", "json-file", "cri"]
 ContainerStream = Literal["all", "stdout", "stderr"]
@@ -64,7 +64,7 @@ def one_stream(stream: ContainerStream) -> Iterator[Finding]:
 
 
 ParserConfig = MultilineConfig | NdjsonConfig | IncludeMessageConfig | ContainerConfig | SyslogConfig
-PARSERS = Named(
+PARSERS = NamedItems(
     "parser",
     {
         "multiline": MultilineConfig,

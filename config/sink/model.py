@@ -19,7 +19,7 @@ from config.sink.parts import (
     spark_key,
     texts,
 )
-from config.sink.paths import Place, base_is_fixed, collisions, normal, normal_pattern
+from config.sink.paths import SinkDirectory, base_is_fixed, collisions, normal, normal_pattern
 from config.sink.tables import ColumnConfig, TableConfig, clustering, columns_agree
 from config.sink.times import Timestamp
 from config.sink.views import ViewConfig, views_agree
@@ -176,7 +176,7 @@ class SinkConfig:
         yield from clustering(self.table, self.columns)
         yield from self._sources()
         unfixed = [("table.path", message) for _, message in base_is_fixed(self.table.template)]
-        yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._places())
+        yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._directories())
 
     def _begin_and_end(self) -> Iterator[Finding]:
         yield from goes_with("start", self.start, self.start_timestamp, self.start_offsets)
@@ -199,14 +199,18 @@ class SinkConfig:
             if view.source is not None and not re.fullmatch(pattern, normal(view.source)):
                 yield f"views[{index}].source", f"{view.source!r} is not a table of table.path ({self.table.path!r})"
 
-    def _places(self) -> list[Place]:
+    def _directories(self) -> list[SinkDirectory]:
         return [
-            Place("dead_letter.path", self.dead_letter_path, "the dead-letter table"),
-            Place("state.path", self.state_path, "the table of marks"),
-            Place("checkpoint.path", self.checkpoint.path, "the checkpoint"),
-            *([Place("checkpoint.path", self.view_checkpoints, "the views' checkpoints")] if self.views else []),
+            SinkDirectory("dead_letter.path", self.dead_letter_path, "the dead-letter table"),
+            SinkDirectory("state.path", self.state_path, "the table of marks"),
+            SinkDirectory("checkpoint.path", self.checkpoint.path, "the checkpoint"),
             *(
-                Place(f"views[{index}].path", self.view_path(view), f"the view {view.name!r}")
+                [SinkDirectory("checkpoint.path", self.view_checkpoints, "the views' checkpoints")]
+                if self.views
+                else []
+            ),
+            *(
+                SinkDirectory(f"views[{index}].path", self.view_path(view), f"the view {view.name!r}")
                 for index, view in enumerate(self.views)
             ),
         ]

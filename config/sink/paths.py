@@ -13,7 +13,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SinkDirectory:
     """A directory, the option that says it, and what it is for."""
 
     option: str
@@ -29,37 +29,37 @@ def base_is_fixed(template: Template) -> Iterator[Finding]:
         yield "", f"needs a directory of its own {where}, as in /data/logs: the other tables are named after it"
 
 
-def collisions(template: Template, topics: Sequence[str], places: Sequence[Place]) -> Iterator[Finding]:
+def collisions(template: Template, topics: Sequence[str], directories: Sequence[SinkDirectory]) -> Iterator[Finding]:
     """Yield a finding for each pair of directories that collide; `topics` are those that are read, none where only
     Kafka knows them."""
-    fixed = [Place("table.path", template.base, "the table")] if not template.fields else []
-    for index, place in enumerate(places):
-        others = (*fixed, *places[:index])
-        yield from ((place.option, words) for words in (_clash(place, other) for other in others) if words)
+    fixed = [SinkDirectory("table.path", template.base, "the table")] if not template.fields else []
+    for index, directory in enumerate(directories):
+        others = (*fixed, *directories[:index])
+        yield from ((directory.option, words) for words in (_clash(directory, other) for other in others) if words)
         if template.fields:
-            yield from ((place.option, words) for words in _in_template(place, template, topics))
+            yield from ((directory.option, words) for words in _in_template(directory, template, topics))
 
 
-def _clash(place: Place, other: Place) -> str:
-    mine, theirs = normal(place.path), normal(other.path)
+def _clash(directory: SinkDirectory, other: SinkDirectory) -> str:
+    mine, theirs = normal(directory.path), normal(other.path)
     if mine == theirs:
-        return f"{place.path!r} is {other.what} too ({other.option})"
+        return f"{directory.path!r} is {other.what} too ({other.option})"
     if _inside(mine, theirs):
-        return f"{place.path!r} is in the directory of {other.what} ({other.option})"
+        return f"{directory.path!r} is in the directory of {other.what} ({other.option})"
     if _inside(theirs, mine):
-        return f"{place.path!r} contains {other.what} ({other.option}: {other.path!r})"
+        return f"{directory.path!r} contains {other.what} ({other.option}: {other.path!r})"
     return ""
 
 
-def _in_template(place: Place, template: Template, topics: Sequence[str]) -> Iterator[str]:
+def _in_template(directory: SinkDirectory, template: Template, topics: Sequence[str]) -> Iterator[str]:
     pattern = re.compile(normal_pattern(template, topics))
-    path = normal(place.path)
-    directory = normal(template.directory)
-    if path == directory or _inside(directory, path):
-        yield f"{place.path!r} would contain the tables; choose a directory beside them"
+    path = normal(directory.path)
+    parent = normal(template.directory)
+    if path == parent or _inside(parent, path):
+        yield f"{directory.path!r} would contain the tables; choose a directory beside them"
     elif any(pattern.fullmatch(above) for above in _and_above(path)):
         yield (
-            f"{place.path!r} may be one of the tables of table.path ({_shown(template)}); choose a directory "
+            f"{directory.path!r} may be one of the tables of table.path ({_shown(template)}); choose a directory "
             f"beside them"
         )
 

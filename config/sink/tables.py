@@ -32,7 +32,7 @@ def identifier(text: str) -> Iterator[Finding]:
 def identifiers(names: tuple[str, ...]) -> Iterator[Finding]:
     for index, name in enumerate(names):
         yield from ((f"[{index}]", message) for _, message in identifier(name))
-        if name.lower() in (each.lower() for each in names[:index]):
+        if name.lower() in (other.lower() for other in names[:index]):
             yield f"[{index}]", f"{name!r} is given twice"
 
 
@@ -143,7 +143,7 @@ def clustering(table: TableConfig, columns: tuple[ColumnConfig, ...]) -> Iterato
     for index, name in enumerate(table.cluster_by):
         lower = name.lower()
         if lower not in BUILT_IN and lower not in own:
-            there = ", ".join(dict.fromkeys((*(n for n in BUILT_IN if n not in _UNORDERED), *own)))
-            yield f"table.cluster_by[{index}]", f"{name!r} is not a column; known: {there}"
+            known = ", ".join(dict.fromkeys((*(n for n in BUILT_IN if n not in _UNORDERED), *own)))
+            yield f"table.cluster_by[{index}]", f"{name!r} is not a column; known: {known}"
         elif lower in _UNORDERED or own.get(lower) in _UNORDERED_TYPES:
             yield f"table.cluster_by[{index}]", f"{name!r} has a type that Delta cannot cluster by"

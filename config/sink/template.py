@@ -17,7 +17,7 @@ _FIELD = re.compile(r"\s*((?:\[[^\[\]]+\])+)\s*(?::(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class TemplateField:
     """`name` is a dotted path in the record, or TOPIC; without a `default`, a record that lacks the field is a bad
     record."""
 
@@ -29,7 +29,7 @@ class Field:
         return self.name == TOPIC
 
 
-Part = str | Field
+Part = str | TemplateField
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Template:
     parts: tuple[Part, ...]
 
     @property
-    def fields(self) -> tuple[Field, ...]:
-        return tuple(part for part in self.parts if isinstance(part, Field))
+    def fields(self) -> tuple[TemplateField, ...]:
+        return tuple(part for part in self.parts if isinstance(part, TemplateField))
 
     @property
     def fixed(self) -> str:
@@ -78,7 +78,7 @@ def parse_template(text: str) -> Template:
     return Template((*parts, rest) if rest else tuple(parts))
 
 
-def _field(inside: str) -> Field:
+def _field(inside: str) -> TemplateField:
     written = f"'%{{{inside}}}'"
     if inside.startswith("+"):
         raise ValueError(f"{written}: a path cannot contain times; within a table, `date` separates the days")
@@ -93,7 +93,7 @@ def _field(inside: str) -> Field:
             f"{written}: the default must be the name of one directory (letters, digits, '.', '_', '-'), not "
             f"{default!r}"
         )
-    return Field(name, default)
+    return TemplateField(name, default)
 
 
 def _regex(part: Part, any_topic: str) -> str:

@@ -20,24 +20,24 @@ _RANGE = re.compile(rf"({_CHARACTER})(?:-({_CHARACTER}))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class FixedName:
     """A segment without a wildcard."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wild:
+class Wildcard:
     text: str
     regex: re.Pattern[str] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AnyDepth:
-    """`**`: the directory itself and all directories below it. The segment after it is a Wild."""
+    """`**`: the directory itself and all directories below it. The segment after it is a Wildcard."""
 
 
-Segment = Plain | Wild | AnyDepth
+Segment = FixedName | Wildcard | AnyDepth
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class PathPattern:
     path: str
     root: str
     middle: tuple[Segment, ...]
-    last: Plain | Wild
+    last: FixedName | Wildcard
 
     @property
     def is_literal(self) -> bool:
-        return not self.middle and isinstance(self.last, Plain)
+        return not self.middle and isinstance(self.last, FixedName)
 
 
 def parse(text: str, *, recursive: bool) -> PathPattern:
@@ -61,7 +61,7 @@ def parse(text: str, *, recursive: bool) -> PathPattern:
         raise ValueError(f"{text!r} is not a path: it contains a NUL character")
     path = os.path.abspath(text)
     names = path.split("/")[1:]
-    fixed = next((at for at, name in enumerate(names) if _MAGIC.search(name)), len(names))
+    fixed = next((index for index, name in enumerate(names) if _MAGIC.search(name)), len(names))
     fixed = min(fixed, len(names) - 1)
     *middle, last = _segments(names[fixed:], recursive)
     assert not isinstance(last, AnyDepth)
@@ -88,8 +88,8 @@ def _match(segments: list[Segment], names: list[str]) -> bool:
     return len(names) in matched
 
 
-def _fits(segment: Plain | Wild, name: str) -> bool:
-    return segment.name == name if isinstance(segment, Plain) else segment.regex.fullmatch(name) is not None
+def _fits(segment: FixedName | Wildcard, name: str) -> bool:
+    return segment.name == name if isinstance(segment, FixedName) else segment.regex.fullmatch(name) is not None
 
 
 def _segments(names: list[str], recursive: bool) -> list[Segment]:
@@ -102,13 +102,13 @@ def _segments(names: list[str], recursive: bool) -> list[Segment]:
             # Below `**` every directory is listed anyway, so names need not be looked up in each.
             segments.append(wild(name))
         else:
-            segments.append(Plain(name))
+            segments.append(FixedName(name))
     if isinstance(segments[-1], AnyDepth):
         segments.append(wild("*"))
     return segments
 
 
-def wild(text: str) -> Wild:
+def wild(text: str) -> Wildcard:
     pieces = [""]  # what is between the stars
     at = 0
     while at < len(text):
@@ -126,7 +126,7 @@ def wild(text: str) -> Wild:
     last = middle.pop() if middle else None
     # Atomic: without it, a name that does not match takes time exponential in the number of stars.
     regex = first + "".join(f"(?>.*?{piece})" for piece in middle) + (f".*{last}" if last is not None else "")
-    return Wild(text, re.compile(regex, re.DOTALL))
+    return Wildcard(text, re.compile(regex, re.DOTALL))
 
 
 def _regex(token: re.Match[str]) -> str:

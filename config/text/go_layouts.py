@@ -100,17 +100,17 @@ def compile_layout(layout: str) -> GoLayout:
     """Compile a layout. Any text is one: what is not an element of the example stands for itself."""
     kinds: list[str] = []
     patterns: list[str] = []
-    at = literal = 0
-    while at < len(layout):
-        piece = _piece(layout, at)
+    position = literal = 0
+    while position < len(layout):
+        piece = _piece(layout, position)
         if piece is None:
-            at += 1
+            position += 1
             continue
-        patterns.append(_literal(layout[literal:at]))
+        patterns.append(_literal(layout[literal:position]))
         text, kind, pattern = piece
-        at += len(text)
-        literal = at
-        if kind == "second" and not _fraction_is_next(layout, at):
+        position += len(text)
+        literal = position
+        if kind == "second" and not _fraction_is_next(layout, position):
             pattern += _FRACTION  # Go accepts a fraction after the seconds, even if the layout has none
             kinds.append(kind)
             kind = "fraction"
@@ -121,30 +121,30 @@ def compile_layout(layout: str) -> GoLayout:
     return GoLayout(re.compile("".join(patterns), re.ASCII), tuple(kinds))
 
 
-def _piece(layout: str, at: int) -> tuple[str, str, str] | None:
+def _piece(layout: str, position: int) -> tuple[str, str, str] | None:
     """Return the element that begins here: its text, its kind and its pattern."""
-    if fraction := _FRACTION_IN_LAYOUT.match(layout, at):
+    if fraction := _FRACTION_IN_LAYOUT.match(layout, position):
         digits = fraction[1]
         pattern = f"[.,]([0-9]{{{len(digits)}}})" if digits[0] == "0" else _FRACTION
         return fraction[0], "fraction", pattern
-    if layout.startswith("_2006", at):
+    if layout.startswith("_2006", position):
         return None  # an underscore followed by a year
-    matched = _IN_LAYOUT.match(layout, at)
+    matched = _IN_LAYOUT.match(layout, position)
     if matched is None:
         return None
     text = matched[0]
-    if text in ("Jan", "Mon") and "a" <= layout[at + 3 : at + 4] <= "z":
+    if text in ("Jan", "Mon") and "a" <= layout[position + 3 : position + 4] <= "z":
         return None  # the beginning of another word
     return text, *_PIECES[text]
 
 
-def _fraction_is_next(layout: str, at: int) -> bool:
+def _fraction_is_next(layout: str, position: int) -> bool:
     """True if the next element is a fraction of a second."""
-    while at < len(layout):
-        piece = _piece(layout, at)
+    while position < len(layout):
+        piece = _piece(layout, position)
         if piece is not None:
             return piece[1] == "fraction"
-        at += 1
+        position += 1
     return False
 
 

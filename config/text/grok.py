@@ -75,19 +75,19 @@ class _Expansion:
             raise ValueError(
                 f"expands to more than {_LONGEST} characters; check how the definitions refer to each other"
             )
-        done, at = [], 0
-        for found in _SPLIT.finditer(pattern):
-            done += [_plain(pattern[at : found.start()]), self._piece(found, within)]
-            at = found.end()
-        return "".join([*done, _plain(pattern[at:])])
+        done, position = [], 0
+        for token in _SPLIT.finditer(pattern):
+            done += [_plain(pattern[position : token.start()]), self._piece(token, within)]
+            position = token.end()
+        return "".join([*done, _plain(pattern[position:])])
 
-    def _piece(self, found: re.Match[str], within: tuple[str, ...]) -> str:
-        if found["use"] is not None:
-            return self._use(found["use"], within)
-        if found["field"] is not None:
-            self.captures.append(Capture(_path(found["field"]), ""))
+    def _piece(self, token: re.Match[str], within: tuple[str, ...]) -> str:
+        if token["use"] is not None:
+            return self._use(token["use"], within)
+        if token["field"] is not None:
+            self.captures.append(Capture(_path(token["field"]), ""))
             return "("
-        return "(?:" if found["atomic"] or found["bare"] else found[0]
+        return "(?:" if token["atomic"] or token["bare"] else token[0]
 
     def _use(self, text: str, within: tuple[str, ...]) -> str:
         use = _USE.fullmatch(text)

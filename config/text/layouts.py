@@ -19,7 +19,7 @@ BEYOND = "it is outside the years 1 to 9999"
 
 # (value, wall clock, for the year of values without one) -> the time in UTC. Raises ValueError.
 ReadTime = Callable[[Any, float], datetime]
-_Found = Mapping[str, str | None]
+_Parts = Mapping[str, str | None]
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _FLOAT = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
@@ -58,10 +58,10 @@ def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
     compiled = compile_layout(layout)
 
     def parse(value: str, minute: float) -> datetime:
-        found = compiled.match(value)
-        if found is None:
+        parts = compiled.match(value)
+        if parts is None:
             raise ValueError("it does not match the layout")
-        return _in_utc(_naive(found, zone, minute * 60), found, zone)
+        return _in_utc(_naive(parts, zone, minute * 60), parts, zone)
 
     remembered = lru_cache(maxsize=1024)(parse)  # many logs have times without fractions, so many lines share one
 
@@ -89,34 +89,34 @@ def from_epoch(value: Any, factor: int) -> datetime:
     return EPOCH + timedelta(microseconds=round(value * factor))
 
 
-def _naive(found: _Found, zone: tzinfo | None, now: float) -> datetime:
-    year = _year(found) or datetime.fromtimestamp(now, zone).year
-    clock = (_hour(found), int(found.get("minute") or 0), int(found.get("second") or 0), _microseconds(found))
-    if day_of_year := found.get("day of year"):
+def _naive(parts: _Parts, zone: tzinfo | None, now: float) -> datetime:
+    year = _year(parts) or datetime.fromtimestamp(now, zone).year
+    clock = (_hour(parts), int(parts.get("minute") or 0), int(parts.get("second") or 0), _microseconds(parts))
+    if day_of_year := parts.get("day of year"):
         day = datetime(year, 1, 1, *clock) + timedelta(days=int(day_of_year) - 1)
         if day.year != year:
             raise ValueError("the year has no such day")
         return day
-    return datetime(year, _month(found), int(found.get("day") or 1), *clock)
+    return datetime(year, _month(parts), int(parts.get("day") or 1), *clock)
 
 
-def _year(found: _Found) -> int:
+def _year(parts: _Parts) -> int:
     """Return the year, 0 if the text has none."""
-    if short := found.get("short year"):
+    if short := parts.get("short year"):
         return int(short) + (1900 if short >= "69" else 2000)
-    return int(found.get("year") or 0)
+    return int(parts.get("year") or 0)
 
 
-def _month(found: _Found) -> int:
-    if name := found.get("month name"):
+def _month(parts: _Parts) -> int:
+    if name := parts.get("month name"):
         return MONTHS.index(name[:3].lower()) + 1
-    return int(found.get("month") or 1)
+    return int(parts.get("month") or 1)
 
 
-def _hour(found: _Found) -> int:
-    half = (found.get("half") or "").upper()
-    short = found.get("hour of 12")
-    hour = int(short or found.get("hour") or 0)
+def _hour(parts: _Parts) -> int:
+    half = (parts.get("half") or "").upper()
+    short = parts.get("hour of 12")
+    hour = int(short or parts.get("hour") or 0)
     if short and hour > 12:
         raise ValueError("hour must be in 0..12")
     if half == "PM" and hour < 12:
@@ -124,14 +124,14 @@ def _hour(found: _Found) -> int:
     return 0 if half == "AM" and hour == 12 else hour
 
 
-def _microseconds(found: _Found) -> int:
-    return int(((found.get("fraction") or "") + "000000")[:6])
+def _microseconds(parts: _Parts) -> int:
+    return int(((parts.get("fraction") or "") + "000000")[:6])
 
 
-def _in_utc(naive: datetime, found: _Found, zone: tzinfo | None) -> datetime:
-    if offset := found.get("offset"):
+def _in_utc(naive: datetime, parts: _Parts, zone: tzinfo | None) -> datetime:
+    if offset := parts.get("offset"):
         return naive.replace(tzinfo=UTC) - _offset(offset)
-    if name := found.get("zone"):
+    if name := parts.get("zone"):
         return _in_named_zone(naive, name, zone)
     return in_zone(naive, zone).astimezone(UTC)
 

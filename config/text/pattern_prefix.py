@@ -22,18 +22,18 @@ MOST_KEPT = 4096
 
 def deciding_characters(pattern: str) -> int | None:
     """Return how many of a text's first characters decide whether the pattern matches; None if that is unknown."""
-    longest = at = 0
-    while at < len(pattern) or pattern[-1:] == "|":
-        alternative = _ALTERNATIVE.match(pattern, at)
+    longest = position = 0
+    while position < len(pattern) or pattern[-1:] == "|":
+        alternative = _ALTERNATIVE.match(pattern, position)
         if alternative is None:
             return None
         items = _ITEM.finditer(alternative["items"])
         length = sum(int(item["most"] or item["times"] or 1) for item in items) + bool(alternative["more"])
-        longest, at = max(longest, length), alternative.end()
+        longest, position = max(longest, length), alternative.end()
     return longest if pattern else None
 
 
-class Beginnings(dict[str, bool]):
+class PrefixCache(dict[str, bool]):
     """A cache by the first `size` characters: whether the pattern matches. Shared by all files, because it can grow
     large."""
 
@@ -48,14 +48,14 @@ class Beginnings(dict[str, bool]):
         if not self._are_few:
             return self._search_all(texts)
         size = self._size
-        found = [self[text[:size]] for text in texts]
-        self._asked += len(found)
-        return found
+        results = [self[text[:size]] for text in texts]
+        self._asked += len(results)
+        return results
 
     def __missing__(self, beginning: str) -> bool:
         if len(self) >= MOST_KEPT:
             self._are_few = self._asked > 4 * MOST_KEPT
             self._asked = 0
             self.clear()
-        self[beginning] = found = self._search_all((beginning,))[0]
-        return found
+        self[beginning] = result = self._search_all((beginning,))[0]
+        return result

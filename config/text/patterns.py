@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import re2
 
-from config.text.pattern_prefix import MOST_CHARACTERS, Beginnings, deciding_characters
+from config.text.pattern_prefix import MOST_CHARACTERS, PrefixCache, deciding_characters
 
 Span = tuple[int, int]
 Groups = tuple[str | None, ...]
@@ -91,7 +91,7 @@ def _column_searcher(patterns: tuple[str, ...]) -> Callable[[Iterable[str]], lis
     characters = deciding_characters("|".join(patterns))
     if characters is None or characters > MOST_CHARACTERS:
         return search_all
-    return Beginnings(search_all, characters).search_all
+    return PrefixCache(search_all, characters).search_all
 
 
 def _one_finds(matches: list[_Match], raw: bytes) -> bool:
@@ -103,15 +103,15 @@ def _encoded(texts: Iterable[str]) -> list[bytes]:
 
 
 def _matches(patterns: Sequence[str]) -> list[_Match]:
-    return [_match(each, captures=False) for each in _united(patterns)]
+    return [_match(pattern, captures=False) for pattern in _united(patterns)]
 
 
 def _united(patterns: Sequence[str]) -> list[str]:
     """Return one pattern that matches whatever any of these does, or all of them if they cannot be combined: `\\Q`
     would quote everything after it, and together they may be too large."""
-    if len(patterns) < 2 or any("\\Q" in each for each in patterns):
+    if len(patterns) < 2 or any("\\Q" in pattern for pattern in patterns):
         return list(patterns)
-    one = "|".join(f"(?:{each})" for each in patterns)
+    one = "|".join(f"(?:{pattern})" for pattern in patterns)
     try:
         _compiled(one, captures=False)
     except re2.error:
@@ -135,8 +135,8 @@ def matcher(pattern: str) -> Callable[[str], Groups | None]:
         if spans[0] == _NOWHERE:
             return None
         if len(raw) == len(text):
-            return tuple([None if begin < 0 else text[begin:end] for begin, end in spans])
-        return tuple([None if begin < 0 else raw[begin:end].decode("utf-8", "replace") for begin, end in spans])
+            return tuple([None if start < 0 else text[start:end] for start, end in spans])
+        return tuple([None if start < 0 else raw[start:end].decode("utf-8", "replace") for start, end in spans])
 
     return groups
 
@@ -149,42 +149,44 @@ def finder(pattern: str) -> Callable[[str], Iterator[list[Span]]]:
 
     def find(text: str) -> Iterator[list[Span]]:
         raw = text.encode("utf-8", "replace")
-        found = _all_matches(match, raw)
-        return found if len(raw) == len(text) else _in_characters(found, raw)
+        matches = _all_matches(match, raw)
+        return matches if len(raw) == len(text) else _in_characters(matches, raw)
 
     return find
 
 
 def _all_matches(match: _Match, raw: bytes) -> Iterator[list[Span]]:
-    at, before = 0, -1
-    while at <= len(raw):
-        spans = match(_ANYWHERE, raw, at, len(raw))
-        begin, end = spans[0]
-        if begin < 0:
+    position, before = 0, -1
+    while position <= len(raw):
+        spans = match(_ANYWHERE, raw, position, len(raw))
+        start, end = spans[0]
+        if start < 0:
             return
-        if end > begin or end != before:
+        if end > start or end != before:
             yield spans
-        at, before = end, end
-        if begin == end:
-            at += 1
-            while at < len(raw) and raw[at] & 0xC0 == 0x80:  # inside a character
-                at += 1
+        position, before = end, end
+        if start == end:
+            position += 1
+            while position < len(raw) and raw[position] & 0xC0 == 0x80:  # inside a character
+                position += 1
 
 
-def _in_characters(found: Iterator[list[Span]], raw: bytes) -> Iterator[list[Span]]:
-    at = characters = 0
-    for spans in found:
-        begin = spans[0][0]
-        characters += _count(raw, at, begin)
-        at = begin
+def _in_characters(matches: Iterator[list[Span]], raw: bytes) -> Iterator[list[Span]]:
+    position = characters = 0
+    for spans in matches:
+        start = spans[0][0]
+        characters += _count(raw, position, start)
+        position = start
         yield [
-            span if span == _NOWHERE else (characters + _count(raw, at, span[0]), characters + _count(raw, at, span[1]))
+            span
+            if span == _NOWHERE
+            else (characters + _count(raw, position, span[0]), characters + _count(raw, position, span[1]))
             for span in spans
         ]
 
 
-def _count(raw: bytes, begin: int, end: int) -> int:
-    return len(raw[begin:end].decode("utf-8", "replace"))
+def _count(raw: bytes, start: int, end: int) -> int:
+    return len(raw[start:end].decode("utf-8", "replace"))
 
 
 def _match(pattern: str, *, captures: bool = True) -> _Match:

@@ -48,8 +48,8 @@ def parse_tokenizer(text: str) -> tuple[Key, ...]:
         raise ValueError(f"{literals[-1][literals[-1].index('%{') :]!r} has no closing brace; write %{{name}}")
     last = len(written) - 1
     keys = tuple(
-        _key(raw, literals[at], literals[at + 1], last=at == last and not literals[at + 1])
-        for at, raw in enumerate(written)
+        _key(raw, literals[index], literals[index + 1], last=index == last and not literals[index + 1])
+        for index, raw in enumerate(written)
     )
     _check(keys)
     return keys
@@ -89,7 +89,7 @@ def _check(keys: tuple[Key, ...]) -> None:
 def clashing(names: list[str]) -> str | None:
     """Return what is wrong if one of these dotted names would be both a value and an object; None if nothing is."""
     for name in sorted(names):
-        below = next((each for each in names if each.startswith(name + ".")), None)
+        below = next((other for other in names if other.startswith(name + ".")), None)
         if below is not None:
             return f"{name!r} cannot be a value and contain {below!r} as well"
     return None

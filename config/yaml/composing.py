@@ -19,7 +19,7 @@ import yaml
 from config.yaml import scalars
 from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.report import dotted, given_twice
-from config.yaml.tree import Entry, Listing, Node, Scalar, Table
+from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 
 OVERRIDE = "-E"
 MAX_DEPTH = 64
@@ -109,8 +109,8 @@ class Composer:
             return self._scalar(event)
         start = start or self._place(event)
         if type(event) is yaml.SequenceStartEvent:
-            return Listing(tuple(self._items(path, depth + 1)), start)
-        return Table(tuple(self._entries(path, depth)), start)
+            return ListNode(tuple(self._items(path, depth + 1)), start)
+        return Section(tuple(self._entries(path, depth)), start)
 
     def _kept(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
         """Return a node with an anchor, and remember it."""
@@ -129,7 +129,7 @@ class Composer:
         anchored = self._anchors[event.anchor]
         if anchored is None:
             self._problem(start, path, "the alias refers to a section that contains it")
-            return Table((), start)
+            return Section((), start)
         self._reach(event, depth + anchored.height)
         self._spend(event, anchored.values)
         return anchored.node if isinstance(anchored.node, Scalar) else replace(anchored.node, place=start)
@@ -197,7 +197,7 @@ class Composer:
     def _merged(self, place: Place, path: str, depth: int) -> list[Entry]:
         """Return the entries of `<<: *anchor`, which apply where the section does not have the key itself."""
         node = self._node(self._next(), place, path, depth + 1)
-        if isinstance(node, Table):
+        if isinstance(node, Section):
             return list(node.entries)
         self._problem(place, path, "'<<' must be the alias of one section")
         return []

@@ -8,30 +8,30 @@ from pathlib import Path
 from config.yaml.composing import OVERRIDE, Budget, Composer
 from config.yaml.errors import ConfigError, Place, Problem
 from config.yaml.files import read_bytes
-from config.yaml.tree import Entry, Listing, Scalar, Table, is_null
+from config.yaml.tree import Entry, ListNode, Scalar, Section, is_null
 
 _INDEX = re.compile(r"\[(\d+)\]")  # of an item: inputs[0].id means inputs.0.id
 LIST_DEPTH = 2  # of the inputs of an included file: below filebeat.inputs
 
 
-def read(file: Path, problems: list[Problem], rank: int = 0) -> Table:
+def read(file: Path, problems: list[Problem], rank: int = 0) -> Section:
     """Return the tree of a file. Keys given twice are added to `problems`. Raises ConfigError if there is no tree."""
     return parse(_text(file), str(file), problems, rank)
 
 
-def read_all(files: Sequence[Path], problems: list[Problem]) -> Table:
+def read_all(files: Sequence[Path], problems: list[Problem]) -> Section:
     """Return the tree of several files; later ones win. Raises ConfigError if one of them has no tree."""
     first, *others = (read(file, problems, rank) for rank, file in enumerate(files, start=1 - len(files)))
-    return replace(first, entries=sum((each.entries for each in others), first.entries))
+    return replace(first, entries=sum((other.entries for other in others), first.entries))
 
 
-def read_list(file: Path, problems: list[Problem], budget: Budget) -> Listing:
+def read_list(file: Path, problems: list[Problem], budget: Budget) -> ListNode:
     """Return the items of a file that contains a list, none if it is empty. Raises ConfigError for anything else."""
     place = Place(str(file), 1)
     node = Composer(str(file), problems, budget=budget).compose(_text(file), depth=LIST_DEPTH)
     if node is None or is_null(node):
-        return Listing((), place)
-    if not isinstance(node, Listing):
+        return ListNode((), place)
+    if not isinstance(node, ListNode):
         raise _failure(place, "must contain a list of inputs, each beginning with '- type:', and nothing else")
     return node
 
@@ -45,19 +45,19 @@ def _text(file: Path) -> str:
         raise _failure(Place(str(file), line), f"is not UTF-8 text: {error.reason}") from error
 
 
-def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Table:
+def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Section:
     """Return the same as `read`, from text; `name` is the file in the problems."""
     node = Composer(name, problems, rank).compose(text)
     top = Place(name, 1)
     if node is None or is_null(node):
-        return Table((), top)
-    if isinstance(node, Table):
+        return Section((), top)
+    if isinstance(node, Section):
         return replace(node, place=top)
-    kind = "a list" if isinstance(node, Listing) else "a single value"
+    kind = "a list" if isinstance(node, ListNode) else "a single value"
     raise _failure(node.place, f"must contain options (key: value), not {kind}")
 
 
-def override(root: Table, overrides: Sequence[str], problems: list[Problem]) -> Table:
+def override(root: Section, overrides: Sequence[str], problems: list[Problem]) -> Section:
     """Return the tree with each `-E key=value` applied; the value is YAML, so that lists can be given; the last one
     wins."""
     entries = list(root.entries)

@@ -17,19 +17,19 @@ def expand(text: str, env: Mapping[str, str]) -> str:
     """Return the text with its variables filled in. Raises ValueError if one is not set or not closed, or if it is too
     long."""
     done: list[str] = []
-    at = length = 0
-    while (start := text.find("${", at)) >= 0:
-        if start > at and text[start - 1] == "$":
-            done.append(text[at : start - 1] + "${")
-            at = start + 2
+    position = length = 0
+    while (start := text.find("${", position)) >= 0:
+        if start > position and text[start - 1] == "$":
+            done.append(text[position : start - 1] + "${")
+            position = start + 2
             continue
         end = _closing(text, start)
-        done.append(text[at:start] + _value(text[start + 2 : end], env))
+        done.append(text[position:start] + _value(text[start + 2 : end], env))
         length += len(done[-1])
         if length > MAX_EXPANDED:
             raise ValueError(f"has more than {MAX_EXPANDED:,} characters after its variables are filled in")
-        at = end + 1
-    return "".join(done) + text[at:]
+        position = end + 1
+    return "".join(done) + text[position:]
 
 
 def is_variable(text: str) -> bool:

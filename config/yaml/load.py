@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from config.yaml import document
 from config.yaml.composing import OVERRIDE
 from config.yaml.errors import ConfigError, Problem
-from config.yaml.report import FAILED, Report, Spot
-from config.yaml.tree import Node, Table
+from config.yaml.report import FAILED, LoadReport, Spot
+from config.yaml.tree import Node, Section
 from config.yaml.variables import Variables
 from config.yaml.walk import Walk
 
@@ -19,30 +19,30 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RawConfig:
     """A tree before it is read as a model, from `file` and perhaps others: the argument and result of `prepared`."""
 
     file: Path
-    root: Table
+    root: Section
     env: Mapping[str, str]
     problems: list[Problem]
 
     def part(self, model: type[T], node: Node) -> T | None:
         """Return one section ahead of the others; None if it has a mistake, which is reported when the whole is
         read."""
-        report = Report([])
+        report = LoadReport([])
         value = Walk(self.env, report).section(model, node, Spot("", "", node.place))
         return None if value is FAILED or report.problems else value
 
 
 def read(
     files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str], problems: list[Problem]
-) -> Reading:
+) -> RawConfig:
     """Return what is written, merged and overridden, before the model sees it. Raises ConfigError for what is not
     YAML."""
     root = document.override(document.read_all(files, problems), overrides, problems)
     folders: Callable[[Path], Mapping[str, str]] = getattr(model, "folders", lambda _: {})
-    return Reading(files[0], root, Variables(root, env, folders(files[0])), problems)
+    return RawConfig(files[0], root, Variables(root, env, folders(files[0])), problems)
 
 
 def load(
@@ -54,11 +54,11 @@ def load(
     problems at once.
     """
     named = (files,) if isinstance(files, Path) else tuple(files)
-    report = Report([])
-    reading = read(named, model, overrides, env, report.problems)
-    prepare: Callable[[Reading], Reading] | None = getattr(model, "prepared", None)
-    root = (prepare(reading) if prepare else reading).root
-    value: Any = Walk(reading.env, report).section(model, root, Spot("", "", root.place))
+    report = LoadReport([])
+    raw = read(named, model, overrides, env, report.problems)
+    prepare: Callable[[RawConfig], RawConfig] | None = getattr(model, "prepared", None)
+    root = (prepare(raw) if prepare else raw).root
+    value: Any = Walk(raw.env, report).section(model, root, Spot("", "", root.place))
     if report.problems:
         raise ConfigError(_in_order(report.problems, named))
     if any(field.name == "notes" for field in dataclasses.fields(value)):
@@ -67,7 +67,7 @@ def load(
     return loaded
 
 
-def _in_order(told: list[Problem], files: Sequence[Path]) -> list[Problem]:
+def _in_order(problems: list[Problem], files: Sequence[Path]) -> list[Problem]:
     """Return problems in the order of the files, then of included files, overrides last."""
     rank = {str(file): index for index, file in enumerate(files)} | {OVERRIDE: len(files) + 1}
-    return sorted(told, key=lambda problem: (rank.get(problem.file, len(files)), problem.file, problem.line))
+    return sorted(problems, key=lambda problem: (rank.get(problem.file, len(files)), problem.file, problem.line))

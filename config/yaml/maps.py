@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, get_origin
 
 from config.yaml import scalars
-from config.yaml.report import FAILED, Report, Spot
-from config.yaml.tree import Listing, Node, Scalar, Table, as_listing, is_null
+from config.yaml.report import FAILED, LoadReport, Spot
+from config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class RawMaps:
     whole, otherwise `speculation: x` and `speculation.interval: y` would count as one option given twice."""
 
     env: Mapping[str, str]
-    report: Report
+    report: LoadReport
     whole: frozenset[str] = frozenset()
 
     def expanded(self, node: Node, spot: Spot) -> Any:
@@ -27,11 +27,11 @@ class RawMaps:
 
     def nested(self, node: Node, spot: Spot) -> Any:
         """Return plain dicts, lists and scalars; dotted keys become nested ones."""
-        if isinstance(node, Table):
+        if isinstance(node, Section):
             below = (node.leaves if spot.path in self.whole else node.children)(self.report.clash(spot.path))
             named = {key: self.nested(child, spot.option(key, key, child)) for key, child in below.items()}
             return FAILED if FAILED in named.values() else named
-        if isinstance(node, Listing):
+        if isinstance(node, ListNode):
             listed = [self.nested(child, spot.item(index, child)) for index, child in enumerate(node.items)]
             return FAILED if FAILED in listed else listed
         filled = self.expanded(node, spot)
@@ -43,7 +43,7 @@ class RawMaps:
         except ValueError as error:  # 0x_ looks like a number to YAML
             return self.report.fail(spot, str(error))
 
-    def flat(self, node: Table, spot: Spot) -> Any:
+    def flat(self, node: Section, spot: Spot) -> Any:
         """Return one level of dotted keys, without those that have no value."""
         leaves = node.leaves(self.report.clash(spot.path))
         values = {key: self._leaf(leaf, spot.option(key, key, leaf)) for key, leaf in leaves.items()}
@@ -69,24 +69,24 @@ class TopicMaps:
 
     raw: RawMaps
 
-    def read(self, hint: Any, table: Table, spot: Spot) -> Any:
+    def read(self, hint: Any, section: Section, spot: Spot) -> Any:
         """Return `dict[int, int]` or `tuple[int, ...]` by topic, or FAILED. Entries without a value are left out."""
-        entries = list(self._entries(table, spot))
+        entries = list(self._entries(section, spot))
         return self._lists(entries) if get_origin(hint) is tuple else self._numbers(entries)
 
-    def _entries(self, table: Table, spot: Spot) -> Iterator[tuple[str, Node, Spot]]:
-        for key, node in table.leaves(self.raw.report.clash(spot.path)).items():
+    def _entries(self, section: Section, spot: Spot) -> Iterator[tuple[str, Node, Spot]]:
+        for key, node in section.leaves(self.raw.report.clash(spot.path)).items():
             where = spot.option(key, key, node)
             self.raw.report.spots[where.attribute] = where
             if not is_null(node):
                 yield key, node, where
 
     def _lists(self, entries: list[tuple[str, Node, Spot]]) -> Any:
-        found = {topic: self._list(topic, node, where) for topic, node, where in entries}
-        return FAILED if FAILED in found.values() else found
+        partitions = {topic: self._list(topic, node, where) for topic, node, where in entries}
+        return FAILED if FAILED in partitions.values() else partitions
 
     def _list(self, topic: str, node: Node, spot: Spot) -> Any:
-        listed = as_listing(node)
+        listed = as_list(node)
         if listed is None or (isinstance(node, Scalar) and topic.rpartition(".")[2].isdecimal()):
             return self.raw.report.fail(spot, "must be a topic with a list of partitions, as in 'logs: [0, 1]'")
         numbers = tuple(self._number(item, spot) for item in listed.items)
@@ -96,11 +96,11 @@ class TopicMaps:
         numbers = [self._offset(*entry) for entry in entries]
         if FAILED in numbers:
             return FAILED
-        found: dict[str, dict[int, int]] = {}
+        offsets: dict[str, dict[int, int]] = {}
         for (key, _, _), number in zip(entries, numbers, strict=True):
             topic, _, partition = key.rpartition(".")
-            found.setdefault(topic, {})[int(partition)] = number
-        return found
+            offsets.setdefault(topic, {})[int(partition)] = number
+        return offsets
 
     def _offset(self, key: str, node: Node, spot: Spot) -> Any:
         topic, _, partition = key.rpartition(".")

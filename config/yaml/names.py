@@ -25,7 +25,7 @@ class Names:
         by_key = {key: option for option in options(model) for key in option.keys}
         others = _others(model, kinds) if kinds else {}
         not_yet, ignored = getattr(model, "not_yet", {}), getattr(model, "ignored", {})
-        beginnings = {each for name in (*by_key, *not_yet, *ignored, *others) for each in _beginnings(name)}
+        beginnings = {beginning for name in (*by_key, *not_yet, *ignored, *others) for beginning in _beginnings(name)}
         return cls(by_key, not_yet, ignored, others, frozenset(beginnings))
 
     def foreign(self, name: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from config.yaml.errors import Place, Problem
-from config.yaml.tree import Clash, Node, Table
+from config.yaml.tree import Clash, Node, Section
 
 FAILED: Final = object()  # a value with a problem, and everything that contains it
 
@@ -25,7 +25,7 @@ class Spot:
         return Spot(dotted(self.attribute, attribute), dotted(self.path, name), place)
 
     def item(self, index: int, node: Node) -> "Spot":
-        named = node.name if isinstance(node, Table) else ""
+        named = node.name if isinstance(node, Section) else ""
         return Spot(f"{self.attribute}[{index}]", named or f"{self.path}[{index}]", node.place)
 
     def name(self, name: str, node: Node) -> "Spot":
@@ -38,7 +38,7 @@ def dotted(above: str, name: str) -> str:
 
 
 @dataclass(slots=True)
-class Report:
+class LoadReport:
     problems: list[Problem]
     notes: list[Problem] = field(default_factory=list)
     # By attribute path: checks name attributes, problems name what was written.
@@ -60,7 +60,7 @@ class Report:
             self.notes.append(Problem(where.place.file, where.place.line, where.path, message))
 
     def clash(self, path: str) -> Clash:
-        """Return the function that tables below `path` call when a key was given twice."""
+        """Return the function that sections below `path` call when a key was given twice."""
 
         def clash(key: str, first: Place, second: Place) -> None:
             self.fail(Spot("", dotted(path, key), second), given_twice(first))
@@ -69,10 +69,10 @@ class Report:
 
     def checked(self, value: Any, findings: Iterable[tuple[str, str]], spot: Spot) -> Any:
         """Return the value, or FAILED if a check found something; each finding is reported where it was written."""
-        found = [(self._nearest(dotted(spot.attribute, below)), message) for below, message in findings]
-        for where, message in found:
+        findings_at = [(self._nearest(dotted(spot.attribute, below)), message) for below, message in findings]
+        for where, message in findings_at:
             self.fail(where, message)
-        return FAILED if found else value
+        return FAILED if findings_at else value
 
     def _nearest(self, attribute: str) -> Spot:
         """Return the spot of an attribute or, if it was not written, of the section it belongs to."""

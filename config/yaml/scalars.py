@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import yaml
 
 from config.yaml.expand import expand
-from config.yaml.tree import Listing, Scalar
+from config.yaml.tree import ListNode, Scalar
 
 _BOOLS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _RESOLVER: Any = yaml.resolver.Resolver()  # Any: its methods have no types
@@ -26,14 +26,14 @@ def expanded(scalar: Scalar, env: Mapping[str, str]) -> Scalar:
     return replace(scalar, text=text, kind=kind(text))
 
 
-def listed(scalar: Scalar) -> Listing | Scalar:
+def listed(scalar: Scalar) -> ListNode | Scalar:
     """Return the text of a variable as the list that it stands for: `a, b` or `[a, b]`; one value is itself."""
     text = scalar.text.strip()
     inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     parts = [part.strip().strip("'\"") for part in inside.split(",")]
     if len(parts) == 1 and inside is text:
         return scalar
-    return Listing(tuple(replace(scalar, text=part) for part in parts if part), scalar.place)
+    return ListNode(tuple(replace(scalar, text=part) for part in parts if part), scalar.place)
 
 
 def kind(text: str) -> str:

@@ -9,7 +9,7 @@ A field's metadata, all optional:
     check     value -> iterator of (path below the value, message)
     split     what separates items of a list that is written as one scalar
     missing   what the message for an absent required option adds
-    read_as   the model that YAML is matched against, if it is not the hint's; or Kinds or Named, which choose one
+    read_as   the model that YAML is matched against, if it is not the hint's; or Kinds or NamedItems, which choose one
     null      "absent" if a section without a value (`json:`) means no section, and not one of defaults
     unused    why the value, although checked like any other, has no effect: logged as a note
     recursive the section, or list of sections, may contain sections of the same model: lists of options stop there
@@ -19,7 +19,7 @@ same form, for what is not a mistake but should be known; `becomes(self)`, which
 and class variables by dotted name: `not_yet` -> why (an error: a real option that is not supported), `ignored` -> why
 (a note: ignoring it does no harm), and `here`, the name of another kind's option -> its name in this kind.
 
-The model of a whole file may have `prepared(reading: load.Reading) -> load.Reading`, which its tree passes through
+The model of a whole file may have `prepared(raw: load.RawConfig) -> load.RawConfig`, which its tree passes through
 before it is read, and `folders(file) -> {name: text}`, the variables that are set by default.
 """
 
@@ -50,11 +50,11 @@ class Kinds:
 
     def unknown(self, kind: str) -> str:
         """Return the message for an unknown kind."""
-        there = f"known: {', '.join(self.models)}"
+        known = f"known: {', '.join(self.models)}"
         if kind in self.not_yet:
-            return f"{kind!r} is not supported; {self.not_yet[kind] or there}"
+            return f"{kind!r} is not supported; {self.not_yet[kind] or known}"
         close = difflib.get_close_matches(kind, [*self.models, *self.not_yet], n=1, cutoff=0.6)
-        return f"{kind!r} is unknown; did you mean {close[0]!r}?" if close else f"{kind!r} is unknown; {there}"
+        return f"{kind!r} is unknown; did you mean {close[0]!r}?" if close else f"{kind!r} is unknown; {known}"
 
     def owners(self, name: str) -> list[str]:
         """Return the kinds that have an option of this name, or below it."""
@@ -62,7 +62,7 @@ class Kinds:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedItems:
     """The models of the items of a list in which each is a section under its own name: `- add_fields: {...}`.
 
     `whole` are models of items that are a section themselves, recognised by a key (`if`); `not_yet` are real names that
@@ -127,10 +127,10 @@ class Option:
         return read_as if isinstance(read_as, Kinds) else None
 
     @cached_property
-    def named(self) -> Named | None:
+    def named(self) -> NamedItems | None:
         """Return the possible items of a list in which each has a name."""
         read_as = self.about.get("read_as")
-        return read_as if isinstance(read_as, Named) else None
+        return read_as if isinstance(read_as, NamedItems) else None
 
     @cached_property
     def section(self) -> Any:
@@ -158,9 +158,7 @@ def options(model: Any) -> tuple[Option, ...]:
     """Return the options of a dataclass, in its order."""
     hints = typing.get_type_hints(model, include_extras=True)
     return tuple(
-        _option(each, hints[each.name])
-        for each in dataclasses.fields(model)
-        if each.metadata.get("key", "") is not None
+        _option(of, hints[of.name]) for of in dataclasses.fields(model) if of.metadata.get("key", "") is not None
     )
 
 

@@ -1,6 +1,6 @@
 """The tree of a configuration, in which each node has its place.
 
-A table keeps its keys as they were written. `children` follows one step of a dotted path, `leaves` all of them: so
+A section keeps its keys as they were written. `children` follows one step of a dotted path, `leaves` all of them: so
 `a.b: 1` and `a: {b: 1}` mean the same wherever options are read, and a raw map may contain both `api.version.request`
 and `api.version.request.timeout.ms`. An entry's rank is 0 in the file, and 1, 2, ... for the -E overrides: the higher
 one wins, equal ones clash. Of several files the last has rank 0, those before it -1, -2, ...
@@ -23,7 +23,7 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListNode:
     items: tuple["Node", ...]
     place: Place
 
@@ -37,7 +37,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Section:
     """A section. `name` replaces its path in problems, if it was written in another file than the section around it."""
 
     entries: tuple[Entry, ...]
@@ -49,11 +49,11 @@ class Table:
         return _joined(map(_first_step, self.entries), clash)
 
     def leaves(self, clash: "Clash") -> dict[str, "Node"]:
-        """Return the nodes at the ends, by their whole dotted key below this table."""
+        """Return the nodes at the ends, by their whole dotted key below this section."""
         return _joined(_ends(self, ""), clash)
 
 
-Node = Scalar | Listing | Table
+Node = Scalar | ListNode | Section
 Clash = Callable[[str, Place, Place], None]  # key, place of the first, place of the second
 
 
@@ -61,13 +61,13 @@ def _first_step(entry: Entry) -> Entry:
     head, dot, rest = entry.key.partition(".")
     if not dot:
         return entry
-    return replace(entry, key=head, node=Table((replace(entry, key=rest),), entry.place))
+    return replace(entry, key=head, node=Section((replace(entry, key=rest),), entry.place))
 
 
-def _ends(table: Table, prefix: str) -> Iterator[Entry]:
-    for entry in table.entries:
+def _ends(section: Section, prefix: str) -> Iterator[Entry]:
+    for entry in section.entries:
         key = prefix + entry.key
-        if isinstance(entry.node, Table):
+        if isinstance(entry.node, Section):
             yield from _ends(entry.node, key + ".")
         else:
             yield replace(entry, key=key)
@@ -82,9 +82,9 @@ def _joined(entries: Iterable[Entry], clash: Clash) -> dict[str, Node]:
 
 
 def _join(first: Entry, second: Entry, clash: Clash) -> Entry:
-    if isinstance(first.node, Table) and isinstance(second.node, Table):
+    if isinstance(first.node, Section) and isinstance(second.node, Section):
         return replace(second, node=replace(first.node, entries=first.node.entries + second.node.entries))
-    if isinstance(first.node, Listing) and isinstance(second.node, Table) and second.rank > first.rank:
+    if isinstance(first.node, ListNode) and isinstance(second.node, Section) and second.rank > first.rank:
         return replace(second, node=_with_items(first, second.node, clash) or second.node)
     if second.rank > first.rank or is_null(first.node):
         return second
@@ -93,10 +93,10 @@ def _join(first: Entry, second: Entry, clash: Clash) -> Entry:
     return first
 
 
-def _with_items(listed: Entry, changes: Table, clash: Clash) -> Listing | None:
+def _with_items(listed: Entry, changes: Section, clash: Clash) -> ListNode | None:
     """Return the list with these items, by index; None if that leaves a gap, or if other keys than indices are
     given."""
-    assert isinstance(listed.node, Listing)
+    assert isinstance(listed.node, ListNode)
     items = list(listed.node.items)
     named = {key: entry for entry in map(_first_step, changes.entries) for key in [entry.key]}
     if not all(map(_is_index, named)):
@@ -109,19 +109,19 @@ def _with_items(listed: Entry, changes: Table, clash: Clash) -> Listing | None:
             items.append(node)
         else:
             items[index] = _join(replace(listed, node=items[index]), replace(named[key], node=node), clash).node
-    return Listing(tuple(items), listed.node.place)
+    return ListNode(tuple(items), listed.node.place)
 
 
-def as_listing(node: Node) -> Listing | None:
+def as_list(node: Node) -> ListNode | None:
     """Return a list, also if it is written as a section of indices; a single value is a list of one."""
-    if isinstance(node, Listing):
+    if isinstance(node, ListNode):
         return node
     if isinstance(node, Scalar):
-        return Listing((node,), node.place)
+        return ListNode((node,), node.place)
     children = node.children(lambda *_: None)
     if not children or set(children) != set(map(str, range(len(children)))):
         return None
-    return Listing(tuple(children[str(index)] for index in range(len(children))), node.place)
+    return ListNode(tuple(children[str(index)] for index in range(len(children))), node.place)
 
 
 def _is_index(key: str) -> bool:

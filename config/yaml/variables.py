@@ -10,7 +10,7 @@ each of them named the next one twice, the last would otherwise be expanded 2**8
 from collections.abc import Iterator, Mapping
 
 from config.yaml.expand import expand
-from config.yaml.tree import Scalar, Table, is_null
+from config.yaml.tree import Scalar, Section, is_null
 
 MAX_CHAIN = 8
 
@@ -19,7 +19,7 @@ class Variables(Mapping[str, str]):
     """A mapping of names to values. Raises ValueError for an option that refers to itself, and for a chain that is too
     long."""
 
-    def __init__(self, root: Table, env: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+    def __init__(self, root: Section, env: Mapping[str, str], defaults: Mapping[str, str]) -> None:
         """`defaults` are the values of options that are not written."""
         leaves = root.leaves(lambda *_: None)
         self._written = {
@@ -27,7 +27,7 @@ class Variables(Mapping[str, str]):
         }
         self._env = env
         self._defaults = defaults
-        self._under_way: list[str] = []
+        self._expanding: list[str] = []
         self._expanded: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
@@ -37,16 +37,16 @@ class Variables(Mapping[str, str]):
             return self._defaults[name]
         if name in self._expanded:
             return self._expanded[name]
-        if name in self._under_way:
-            raise ValueError(f"{name} refers to itself: {' -> '.join([*self._under_way, name])}")
-        if len(self._under_way) == MAX_CHAIN:
-            chain = f"{self._under_way[0]} -> ... -> {name}"
+        if name in self._expanding:
+            raise ValueError(f"{name} refers to itself: {' -> '.join([*self._expanding, name])}")
+        if len(self._expanding) == MAX_CHAIN:
+            chain = f"{self._expanding[0]} -> ... -> {name}"
             raise ValueError(f"more than {MAX_CHAIN} options refer to each other in a chain: {chain}")
-        self._under_way.append(name)
+        self._expanding.append(name)
         try:
             self._expanded[name] = expand(self._written[name], self)
         finally:
-            self._under_way.pop()
+            self._expanding.pop()
         return self._expanded[name]
 
     def __contains__(self, name: object) -> bool:

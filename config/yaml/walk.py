@@ -13,11 +13,11 @@ from config.yaml.errors import Place
 from config.yaml.expand import is_variable
 from config.yaml.maps import RawMaps, TopicMaps, is_by_topic
 from config.yaml.names import Names
-from config.yaml.report import FAILED, LEFT_OUT, Report, Spot, dotted
-from config.yaml.schema import Kinds, Named, Option, beginning, options
-from config.yaml.tree import Listing, Node, Scalar, Table, as_listing, is_null
+from config.yaml.report import FAILED, LEFT_OUT, LoadReport, Spot, dotted
+from config.yaml.schema import Kinds, NamedItems, Option, beginning, options
+from config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
 
-Read = Callable[[Any, Spot, Report], Any]  # model, spot, report -> the value of an empty section
+Read = Callable[[Any, Spot, LoadReport], Any]  # model, spot, report -> the value of an empty section
 
 
 class BlankSections:
@@ -33,7 +33,7 @@ class BlankSections:
         # By model: the value, and (attribute, name) of all sections in it; None if there is something to report.
         self._known: dict[Any, tuple[Any, list[tuple[str, str]]] | None] = {}
 
-    def section(self, model: Any, spot: Spot, report: Report) -> Any:
+    def section(self, model: Any, spot: Spot, report: LoadReport) -> Any:
         """Return the value of a section at a spot where nothing is written."""
         if model not in self._known:
             self._known[model] = self._learn(model)
@@ -47,14 +47,14 @@ class BlankSections:
         return value
 
     def _learn(self, model: Any) -> tuple[Any, list[tuple[str, str]]] | None:
-        report = Report([])
+        report = LoadReport([])
         value = self._read(model, Spot("", "", Place("")), report)
         if report.problems or report.notes:
             return None
         return value, [(spot.attribute, spot.path) for spot in report.spots.values()]
 
 
-Found = dict[str, tuple[Node, Spot]]  # by field name
+Matched = dict[str, tuple[Node, Spot]]  # by field name
 
 _NO_SECTION = "must be a section of options (key: value)"
 
@@ -62,24 +62,24 @@ _NO_SECTION = "must be a section of options (key: value)"
 class Walk:
     """Reads one model after the other, from the top down. Values with a problem are FAILED."""
 
-    def __init__(self, env: Mapping[str, str], report: Report) -> None:
+    def __init__(self, env: Mapping[str, str], report: LoadReport) -> None:
         self._report = report
         self._raw = RawMaps(env, report)
         self._blanks = BlankSections(
-            lambda model, spot, report: Walk(env, report).section(model, Table((), spot.place), spot)
+            lambda model, spot, report: Walk(env, report).section(model, Section((), spot.place), spot)
         )
 
     def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
-        """Return a dataclass from a table, or what it becomes; a section without options has the defaults."""
+        """Return a dataclass from a section, or what it becomes; a section without options has the defaults."""
         self._report.spots[spot.attribute] = spot
         if is_null(node):
-            node = Table((), spot.place)
-        if not isinstance(node, Table):
+            node = Section((), spot.place)
+        if not isinstance(node, Section):
             example = getattr(model, "as_in", "")
             return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
-        found: Found = {}
-        misspelt = self._match(Names.of(model, kinds), node, "", spot, found)
-        values = {option.name: self._option(option, found.get(option.name), spot) for option in options(model)}
+        matched: Matched = {}
+        misspelt = self._match(Names.of(model, kinds), node, "", spot, matched)
+        values = {option.name: self._option(option, matched.get(option.name), spot) for option in options(model)}
         if misspelt or FAILED in values.values():
             return FAILED
         return self._checked(model(**values), spot)
@@ -93,22 +93,22 @@ class Walk:
 
     def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
         """Return a section of the kind that it gives."""
-        said = node.children(lambda *_: None).get(kinds.key) if isinstance(node, Table) else None
-        if not isinstance(said, Scalar) or is_null(said):
+        given = node.children(lambda *_: None).get(kinds.key) if isinstance(node, Section) else None
+        if not isinstance(given, Scalar) or is_null(given):
             return self.section(kinds.models[kinds.default], node, spot, kinds)
-        where = spot.option(kinds.key, kinds.key, said)
-        kind = self._raw.expanded(said, where)
+        where = spot.option(kinds.key, kinds.key, given)
+        kind = self._raw.expanded(given, where)
         if kind is FAILED:
             return FAILED
         if kind.text not in kinds.models:
             return self._report.fail(where, kinds.unknown(kind.text))
         return self.section(kinds.models[kind.text], node, spot, kinds)
 
-    def _named(self, named: Named, node: Node, spot: Spot) -> Any:
+    def _named(self, named: NamedItems, node: Node, spot: Spot) -> Any:
         """Return one section under its name."""
         if isinstance(node, Scalar) and not is_null(node):
             return self._report.fail(spot, named.without_colon(node.text))
-        if not isinstance(node, Table):
+        if not isinstance(node, Section):
             return self._report.fail(spot, named.misshapen())
         children = node.children(self._report.clash(spot.path))
         for key, model in named.whole.items():
@@ -122,35 +122,35 @@ class Walk:
             return LEFT_OUT
         if name not in named.models:
             return self._report.fail(spot.name(name, child), named.unknown(name))
-        if not isinstance(child, Table) and not is_null(child):
+        if not isinstance(child, Section) and not is_null(child):
             return self._report.fail(spot.name(name, child), f"{_NO_SECTION}, as in {beginning(named.models[name])!r}")
         return self.section(named.models[name], child, spot.name(name, child))
 
-    def _match(self, names: Names, table: Table, prefix: str, spot: Spot, found: Found) -> bool:
+    def _match(self, names: Names, section: Section, prefix: str, spot: Spot, matched: Matched) -> bool:
         """Sort the written options into `matched`; unknown ones become a problem or a note. Returns True if a name is
         unknown: it may be the very one that a check would miss."""
         misspelt = False
-        for key, node in table.children(self._report.clash(dotted(spot.path, prefix))).items():
+        for key, node in section.children(self._report.clash(dotted(spot.path, prefix))).items():
             name = dotted(prefix, key)
             option = names.options.get(name)
             if option is not None:
-                self._take(option, node, spot.option(option.name, name, node), found)
+                self._take(option, node, spot.option(option.name, name, node), matched)
             elif names.foreign(name):
                 self._foreign(names, name, node, spot.name(name, node))
             elif not names.beneath(name):
                 self._report.fail(spot.name(name, node), names.unknown(name))
                 misspelt = True
-            elif isinstance(node, Table):
-                misspelt |= self._match(names, node, name, spot, found)
+            elif isinstance(node, Section):
+                misspelt |= self._match(names, node, name, spot, matched)
             elif not is_null(node):
                 self._report.fail(spot.name(name, node), _NO_SECTION)
         return misspelt
 
-    def _take(self, option: Option, node: Node, spot: Spot, found: Found) -> None:
-        if option.name in found:
-            other = found[option.name][1]
+    def _take(self, option: Option, node: Node, spot: Spot, matched: Matched) -> None:
+        if option.name in matched:
+            other = matched[option.name][1]
             self._report.fail(spot, f"means the same as {other.path} ({other.place}); keep one")
-        found[option.name] = (node, spot)
+        matched[option.name] = (node, spot)
 
     def _foreign(self, names: Names, name: str, node: Node, spot: Spot) -> None:
         if is_null(node):
@@ -164,10 +164,10 @@ class Walk:
         else:
             self._report.fail(spot, _sentence("not supported (yet)", names.not_yet[name]))
 
-    def _option(self, option: Option, found: tuple[Node, Spot] | None, above: Spot) -> Any:
-        if found is None:
+    def _option(self, option: Option, matched: tuple[Node, Spot] | None, above: Spot) -> Any:
+        if matched is None:
             return self._unwritten(option, above)
-        node, spot = found
+        node, spot = matched
         node = self._filled(option, node, spot)
         if node is FAILED:
             return FAILED
@@ -224,7 +224,7 @@ class Walk:
         if hint is Any:
             return self._raw.nested(node, spot)
         if not isinstance(node, Scalar):
-            kind = "list" if isinstance(node, Listing) else "section"
+            kind = "list" if isinstance(node, ListNode) else "section"
             return self._report.fail(spot, f"must be a single value, not a {kind}")
         try:
             return scalars.typed(node, hint)
@@ -232,7 +232,7 @@ class Walk:
             return self._report.fail(spot, str(error))
 
     def _map(self, hint: Any, node: Node, spot: Spot) -> Any:
-        if not isinstance(node, Table):
+        if not isinstance(node, Section):
             return self._report.fail(spot, _NO_SECTION)
         if is_by_topic(hint):
             return TopicMaps(self._raw).read(hint, node, spot)
@@ -240,9 +240,9 @@ class Walk:
 
     def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
         """Return a list; a single value is a list of one, as in Filebeat."""
-        listed = as_listing(node)
+        listed = as_list(node)
         if listed is None and option.named:
-            listed = Listing((node,), node.place)
+            listed = ListNode((node,), node.place)
         if listed is None:
             return self._report.fail(spot, "must be a list (- item)")
         values = [self._item(option, hint, item, spot.item(index, item)) for index, item in enumerate(listed.items)]
@@ -267,7 +267,7 @@ def _parts(values: Sequence[str], split: str) -> list[str]:
 
 
 def _disabled(node: Node) -> bool:
-    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Table) else node
+    enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Section) else node
     return isinstance(enabled, Scalar) and enabled.kind == "bool" and scalars.natural(enabled) is False
 
 

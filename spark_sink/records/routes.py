@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from config.sink.template import Field, Template
+from config.sink.template import Template, TemplateField
 from spark_sink.errors import SinkError
 from spark_sink.records.variants import path_of, text
 
@@ -53,7 +53,7 @@ class Routes:
         return tables, sum(row.rows for row in counts if row.table is None)
 
 
-def _directory(field: Field) -> str:
+def _directory(field: TemplateField) -> str:
     value = f"left(regexp_replace({_value(field)}, '[^A-Za-z0-9._-]', '_'), {LONGEST})"
     # `.` and `..` are other directories, a name that begins with a dot is hidden from Spark.
     value = f"regexp_replace({value}, '^[.]+', '_')"
@@ -62,7 +62,7 @@ def _directory(field: Field) -> str:
     return value if field.default is None else f"coalesce({value}, {text(field.default)})"
 
 
-def _value(field: Field) -> str:
+def _value(field: TemplateField) -> str:
     """A text, a number or a truth value; an empty text is none."""
     if field.is_topic:
         return "topic"

@@ -20,7 +20,7 @@ from config.shipper.processors import (
 )
 from config.shipper.processors.base import ProcessorConfig
 from config.text.checks import Finding
-from config.yaml.schema import Named
+from config.yaml.schema import NamedItems
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
@@ -34,7 +34,7 @@ _MODELS: dict[str, type[ProcessorConfig]] = {
 }
 _NO_BRANCH = "dns waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
 _WHOLE: dict[str, Any] = {}
-PROCESSORS = Named(
+PROCESSORS = NamedItems(
     "processor",
     _MODELS,
     _WHOLE,

@@ -32,5 +32,5 @@ class ProcessorConfig:
 def kept(option: str, names: Sequence[str]) -> Iterator[Finding]:
     """Yield a remark for each name of a field that cannot be removed, or not with all that is below it."""
     for index, name in enumerate(names):
-        if stays := [each for each in KEPT_FIELDS if f"{each}.".startswith(f"{name}.")]:
+        if stays := [field_name for field_name in KEPT_FIELDS if f"{field_name}.".startswith(f"{name}.")]:
             yield f"{option}[{index}]", f"{', '.join(stays)} will stay: duplicates of an event are recognised by it"

@@ -140,4 +140,6 @@ class AddProcessMetadataConfig(ProcessorConfig):
         """Return the fields to add, without `target`."""
         known = (*PROCESS_FIELDS, *(RESTRICTED_FIELDS if self.restricted_fields else ()))
         wanted = self.include_fields
-        return tuple(name for name in known if any(name == each or name.startswith(f"{each}.") for each in wanted))
+        return tuple(
+            name for name in known if any(name == prefix or name.startswith(f"{prefix}.") for prefix in wanted)
+        )

@@ -38,7 +38,7 @@ class RenameConfig(ProcessorConfig):
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
     def remarks(self) -> Iterator[Finding]:
-        yield from kept("fields", [each.source for each in self.fields])
+        yield from kept("fields", [pair.source for pair in self.fields])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

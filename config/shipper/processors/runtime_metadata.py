@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from config.shipper.processors.base import ProcessorConfig
 from config.text.checks import Finding, not_blank
 from config.text.units import Duration
-from config.yaml.schema import Named
+from config.yaml.schema import NamedItems
 
 _NO_API = "metadata is read from the container runtime's files on the host; no API is queried"
 
@@ -101,7 +101,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         default=(),
         metadata={
             "doc": "Where the log files of containers are; the usual directories when absent.",
-            "read_as": Named(
+            "read_as": NamedItems(
                 "matcher", {"logs_path": LogsPathMatcher, "fields": OtherMatcher, "field_format": OtherMatcher}
             ),
         },
@@ -140,4 +140,6 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     @property
     def logs_paths(self) -> tuple[str, ...]:
         """Return the directories, each with a slash at its end."""
-        return tuple(each.logs_path.rstrip("/") + "/" for each in self.matchers if isinstance(each, LogsPathMatcher))
+        return tuple(
+            matcher.logs_path.rstrip("/") + "/" for matcher in self.matchers if isinstance(matcher, LogsPathMatcher)
+        )

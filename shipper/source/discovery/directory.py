@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
 
-from config.text.globs import Wild
+from config.text.globs import Wildcard
 
 FileKey = tuple[int, int]  # device, inode
 
@@ -75,7 +75,7 @@ class Directory:
         self._reliable = False
         self._listed = False
 
-    def matching(self, segment: Wild) -> list[tuple[str, Name]]:
+    def matching(self, segment: Wildcard) -> list[tuple[str, Name]]:
         known = self._matching.get(segment.text)
         if known is None:
             matches = segment.regex.fullmatch

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from config.text.globs import AnyDepth, PathPattern, Plain, Segment
+from config.text.globs import AnyDepth, FixedName, PathPattern, Segment
 from shipper.source.discovery.directory import Directory, FileKey, Kind
 
 Place = tuple[str, bool]  # a directory's path, and whether a symlink below the pattern's root is on the way
@@ -50,7 +50,7 @@ class Tree:
             yield place
             return
         segment, *rest = segments
-        if isinstance(segment, Plain):
+        if isinstance(segment, FixedName):
             yield from self._lead((os.path.join(place[0], segment.name), place[1]), rest)
         elif isinstance(segment, AnyDepth):
             for below in self._below(place):

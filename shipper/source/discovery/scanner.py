@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from config.text.globs import PathPattern, Plain, parse
+from config.text.globs import FixedName, PathPattern, parse
 from config.text.patterns import Pattern
 from shipper.source.discovery.directory import Directory, FileKey, Found, Kind, Name
 from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
@@ -129,7 +129,7 @@ class _Search:
     def follow(self, pattern: PathPattern) -> None:
         self._matched = self._links = self._excluded = False
         for path, linked in self._tree.places(pattern):
-            if isinstance(pattern.last, Plain):
+            if isinstance(pattern.last, FixedName):
                 self._probe(os.path.join(path, pattern.last.name), linked, literal=pattern.is_literal)
                 continue
             directory = self._tree.at(path)

@@ -126,7 +126,7 @@ def test_files_that_are_no_configuration_change_nothing(agent: LocalAgent) -> No
     agent.await_log("started: 1 input")
     aliases = "".join(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
     files = {
-        "deep.yml": ("- " + "[" * 100_000, "deep.yml:1: is nested deeper than 64 levels"),
+        "deep.yml": ("- " + "[" * 100_000, "deep.yml:1: is nested deeper than the limit of 64 levels"),
         "bomb.yml": (f"-\n  - &a0 x\n{aliases}", "bomb.yml:8: exceeds the limit of 250,000 values"),
         "text.yml": ("\0" * 100, "text.yml:1: is not YAML: character 0 is not allowed"),
     }

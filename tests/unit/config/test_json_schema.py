@@ -11,7 +11,7 @@ import config
 from config.json_schema import schema
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import PROCESSORS
-from config.yaml.schema import Named, options
+from config.yaml.schema import NamedItems, options
 from tests.unit.config.conftest import Lab
 
 FOLDER = Path(__file__).parent / "filebeat"
@@ -79,7 +79,7 @@ def test_what_is_a_mistake_by_itself_it_marks(more: str, lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("named", [PARSERS, PROCESSORS], ids=["parsers", "processors"])
-def test_the_options_of_each_are_its_own(named: Named) -> None:
+def test_the_options_of_each_are_its_own(named: NamedItems) -> None:
     definitions = schema()["$defs"]
     for model in named.models.values():
         described = definitions[model.__name__]["properties"]

@@ -4,22 +4,22 @@ import re
 
 import pytest
 
-from config.sink.template import Field, Template, parse_template
+from config.sink.template import Template, TemplateField, parse_template
 
 
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
         ("/data/logs", ("/data/logs",)),
-        ("/d/%{[topic]}", ("/d/", Field("topic"))),
-        ("/d/%{[fields.service]:other}/x", ("/d/", Field("fields.service", "other"), "/x")),
-        ("/d/%{[fields][service]}-%{[topic]}", ("/d/", Field("fields.service"), "-", Field("topic"))),
-        ("/d/%{ [a.b] :x-1.y}", ("/d/", Field("a.b", "x-1.y"))),
-        ("%{[a]}%{[b]}", (Field("a"), Field("b"))),
+        ("/d/%{[topic]}", ("/d/", TemplateField("topic"))),
+        ("/d/%{[fields.service]:other}/x", ("/d/", TemplateField("fields.service", "other"), "/x")),
+        ("/d/%{[fields][service]}-%{[topic]}", ("/d/", TemplateField("fields.service"), "-", TemplateField("topic"))),
+        ("/d/%{ [a.b] :x-1.y}", ("/d/", TemplateField("a.b", "x-1.y"))),
+        ("%{[a]}%{[b]}", (TemplateField("a"), TemplateField("b"))),
         ("", ()),
     ],
 )
-def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tuple[str | Field, ...]) -> None:
+def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tuple[str | TemplateField, ...]) -> None:
     assert parse_template(text) == Template(parts)
 
 

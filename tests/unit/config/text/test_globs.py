@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from config.text.globs import AnyDepth, Plain, Wild, parse, wild
+from config.text.globs import AnyDepth, FixedName, Wildcard, parse, wild
 
 # What Go's documentation of filepath.Match, and its behaviour, say of a pattern and a name.
 CASES = [
@@ -64,14 +64,14 @@ def test_a_pattern_is_what_is_fixed_and_what_is_not() -> None:
     pattern = parse("/srv//app/*/logs/./*.log", recursive=True)
     assert pattern.path == "/srv/app/*/logs/*.log"
     assert pattern.root == "/srv/app"
-    assert [type(segment) for segment in pattern.middle] == [Wild, Plain]
-    assert isinstance(pattern.last, Wild)
+    assert [type(segment) for segment in pattern.middle] == [Wildcard, FixedName]
+    assert isinstance(pattern.last, Wildcard)
     assert not pattern.is_literal
 
 
 def test_a_path_without_wildcard_is_literal() -> None:
     pattern = parse("/var/log/syslog", recursive=True)
-    assert (pattern.root, pattern.last, pattern.is_literal) == ("/var/log", Plain("syslog"), True)
+    assert (pattern.root, pattern.last, pattern.is_literal) == ("/var/log", FixedName("syslog"), True)
     assert parse("/", recursive=True).is_literal
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from config.text.pattern_prefix import MOST_KEPT, Beginnings, deciding_characters
+from config.text.pattern_prefix import MOST_KEPT, PrefixCache, deciding_characters
 from config.text.patterns import column_searcher, searcher
 
 
@@ -69,7 +69,7 @@ def test_what_is_kept_is_what_would_be_found() -> None:
 def test_several_patterns_are_counted_as_one() -> None:
     search_all = column_searcher(["^ab", "^c"])
     assert search_all(["abx", "cx", "ax", "xc", ""]) == [True, True, False, False, False]
-    assert isinstance(search_all.__self__, Beginnings)  # type: ignore[attr-defined]  # it is a bound method
+    assert isinstance(search_all.__self__, PrefixCache)  # type: ignore[attr-defined]  # it is a bound method
 
 
 class Counted:
@@ -84,14 +84,14 @@ class Counted:
 
 def test_a_beginning_is_searched_once() -> None:
     search = Counted()
-    beginnings = Beginnings(search, 1)
+    beginnings = PrefixCache(search, 1)
     assert beginnings.search_all(["a1", "a2", "b", "a3"]) == [True, True, False, True]
     assert search.asked == 2
 
 
 def test_what_is_kept_has_a_limit_and_is_given_up_where_lines_begin_in_too_many_ways() -> None:
     search = Counted()
-    beginnings = Beginnings(search, 9)
+    beginnings = PrefixCache(search, 9)
     for number in range(3 * MOST_KEPT):
         assert beginnings.search_all([f"a{number}"]) == [True]
         assert len(beginnings) <= MOST_KEPT
@@ -103,7 +103,7 @@ def test_what_is_kept_has_a_limit_and_is_given_up_where_lines_begin_in_too_many_
 
 def test_it_is_kept_up_where_most_lines_begin_alike() -> None:
     search = Counted()
-    beginnings = Beginnings(search, 9)
+    beginnings = PrefixCache(search, 9)
     for number in range(2 * MOST_KEPT):
         beginnings.search_all([f"a{number}", "a", "a", "a", "a", "a"])
     assert search.asked < 2 * MOST_KEPT + 10

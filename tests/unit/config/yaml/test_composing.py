@@ -5,7 +5,7 @@ import pytest
 from config.yaml.composing import MAX_DEPTH, MAX_VALUES, Budget, Composer
 from config.yaml.document import parse
 from config.yaml.errors import ConfigError, Problem
-from config.yaml.tree import Entry, Listing, Node, Scalar, Table
+from config.yaml.tree import Entry, ListNode, Node, Scalar, Section
 from tests.unit.config.conftest import narrowed
 
 
@@ -21,9 +21,9 @@ def refused(text: str) -> str:
 
 def plain(node: Node | None) -> object:
     """As Python would have it, without places."""
-    if isinstance(node, Table):
+    if isinstance(node, Section):
         return {entry.key: plain(entry.node) for entry in node.entries}
-    if isinstance(node, Listing):
+    if isinstance(node, ListNode):
         return [plain(item) for item in node.items]
     return None if node is None else node.text
 
@@ -97,7 +97,7 @@ def test_what_libyaml_refuses_and_pyyaml_takes_is_counted_once() -> None:
 def test_an_alias_stands_for_what_it_names_in_each_place() -> None:
     text = "a: &a {x: 1, y: [2]}\nb: *a\nc:\n  - *a\n  - &s 5\n  - *s\n*s : d\n"
     value = {"x": "1", "y": ["2"]}
-    node = narrowed(Table, composed(text))
+    node = narrowed(Section, composed(text))
     assert plain(node) == {"a": value, "b": value, "c": [value, "5", "5"], "5": "d"}
     assert [entry.node.place.line for entry in node.entries] == [1, 2, 3, 7]
 

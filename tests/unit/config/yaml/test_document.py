@@ -5,11 +5,11 @@ import pytest
 from config.yaml.composing import Budget
 from config.yaml.document import override, parse, read, read_all, read_list
 from config.yaml.errors import ConfigError, Place, Problem
-from config.yaml.tree import Entry, Listing, Scalar, Table
+from config.yaml.tree import Entry, ListNode, Scalar, Section
 from tests.unit.config.conftest import narrowed
 
 
-def parsed(text: str) -> tuple[Table, list[str]]:
+def parsed(text: str) -> tuple[Section, list[str]]:
     problems: list[Problem] = []
     return parse(text, "a.yml", problems), [str(problem) for problem in problems]
 
@@ -23,15 +23,15 @@ def refused(text: str) -> str:
 def test_every_node_has_its_line() -> None:
     root, problems = parsed("a: 1\nb:\n  c: x\nlist:\n  - 5\n  - k: v\n")
     a, b, items = (entry.node for entry in root.entries)
-    assert (a.place.line, b.place.line, narrowed(Table, b).entries[0].node.place.line) == (1, 2, 3)
-    first, second = narrowed(Listing, items).items
+    assert (a.place.line, b.place.line, narrowed(Section, b).entries[0].node.place.line) == (1, 2, 3)
+    first, second = narrowed(ListNode, items).items
     assert (items.place.line, first.place.line, second.place.line) == (4, 5, 6)
     assert problems == []
 
 
 @pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n", "null\n"])
 def test_an_empty_file_is_a_table_without_entries(text: str) -> None:
-    assert parsed(text) == (Table((), Place("a.yml", 1)), [])
+    assert parsed(text) == (Section((), Place("a.yml", 1)), [])
 
 
 def test_a_key_given_twice_names_both_lines() -> None:
@@ -88,7 +88,7 @@ def test_a_key_that_is_no_name_is_refused(text: str) -> None:
 
 def test_an_anchor_can_be_merged_and_what_is_written_beside_it_wins() -> None:
     root, problems = parsed("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n")
-    merged = narrowed(Table, root.entries[1].node)
+    merged = narrowed(Section, root.entries[1].node)
     assert [(entry.key, narrowed(Scalar, entry.node).text) for entry in merged.entries] == [("b", "1"), ("c", "3")]
     assert problems == []
 
@@ -145,14 +145,14 @@ def overridden(*overrides: str) -> tuple[tuple[Entry, ...], list[str]]:
 def test_an_override_is_yaml_without_a_line() -> None:
     (first, second), problems = overridden("b.c=[x, y]", "d= 5")
     assert (first.key, first.rank, second.key, second.rank) == ("b.c", 1, "d", 2)
-    assert isinstance(first.node, Listing)
+    assert isinstance(first.node, ListNode)
     assert second.node == Scalar("5", "int", True, Place("-E"))
     assert problems == []
 
 
 def test_what_an_override_holds_has_its_rank() -> None:
     (entry,), _ = overridden("b={c: 1}")
-    assert narrowed(Table, entry.node).entries[0].rank == 1
+    assert narrowed(Section, entry.node).entries[0].rank == 1
 
 
 def test_an_override_without_a_value_takes_the_value_away() -> None:

@@ -11,7 +11,7 @@ from config.text.checks import Finding
 from config.text.units import Duration, Size
 from config.yaml.errors import ConfigError
 from config.yaml.load import load
-from config.yaml.schema import Kinds, Named
+from config.yaml.schema import Kinds, NamedItems
 from tests.unit.config.conftest import Lab, Load
 
 
@@ -419,7 +419,9 @@ class Paint:
     coat: Engine | None = field(default=None, metadata={"unused": "one coat is enough"})
     tools: tuple[Any, ...] = field(
         default=(),
-        metadata={"read_as": Named("tool", {"brush": Wheel}, not_yet={"roller": ""}, ignored={"spray": "it is windy"})},
+        metadata={
+            "read_as": NamedItems("tool", {"brush": Wheel}, not_yet={"roller": ""}, ignored={"spray": "it is windy"})
+        },
     )
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})
 

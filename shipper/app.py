@@ -111,14 +111,14 @@ def build(
     maker = Inputs(around, registrar)
     inputs = maker.of(config)
     processing = Processing(queue)
-    context = SourceContext(registrar, clock, metrics, processing.takes_more)
+    context = SourceContext(registrar, clock, metrics, once, processing.takes_more)
     source: BatchSource
     replace_inputs: ReplaceInputs | None = None
     if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
         source = StdinSource(open_stdin(inputs[0]), stream, context, pending_bytes=config.queue.mem.pending_bytes)
     else:
-        limits = CrawlerOptions(once, first_start, _most_open(once=once), config.queue.mem.pending_bytes)
+        limits = CrawlerOptions(first_start, _most_open(once=once), config.queue.mem.pending_bytes)
         crawler = Crawler(inputs, _watcher(wake, stack, threads), context, limits)
         source, replace_inputs = crawler, crawler.replace_inputs
     loop = Loop(source, Pipeline(processing, queue, publisher, output), registrar, metrics, clock, wake)

@@ -13,6 +13,7 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
+from shipper.source.base import SourceContext
 from shipper.source.discovery.scanner import FileKey, Found
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Wanted
@@ -108,6 +109,9 @@ class Room:
         self.shut: list[Harvester] = []
         self.fleet = Fleet(self.entries, self.scheduler, self.watcher, self.metrics, self.found, self.shut.append)
         self._fds: list[tuple[int, FileKey]] = []
+
+    def context(self, *, once: bool = False) -> SourceContext:
+        return SourceContext(self.registrar, self.clock, self.metrics, once)
 
     def add_input(self, added: Input) -> InputSpec:
         self._inputs.append(added)

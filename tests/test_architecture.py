@@ -84,10 +84,10 @@ SINK_PROGRAMS = {"spark_sink/platform/class_training.py"}
 # And within the source of files: finding files, knowing which is which, reading them, opening and closing them. Modules
 # at its top level are what the loop sees (base), the crawler that connects all of it, and standard input.
 MAY_IMPORT_WITHIN_SOURCE: dict[str, set[str]] = {
-    "discovery": set(),
-    "identity": {"discovery"},
-    "reading": {"discovery", "identity"},
-    "lifecycle": {"discovery", "identity", "reading"},
+    "discovery": {"base"},
+    "identity": {"base", "discovery"},
+    "reading": {"base", "discovery", "identity"},
+    "lifecycle": {"base", "discovery", "identity", "reading"},
 }
 
 # Outermost frames: what gets here was foreseen by nobody, and somebody must hear of it.

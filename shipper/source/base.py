@@ -12,12 +12,13 @@ from shipper.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """What every source is given. `takes_more` tells of a file whether what comes after the readers has room for more
-    of it."""
+    """What every source is given. `once`: each file ends at the size that it had when it was opened. `takes_more` tells
+    of a file whether what comes after the readers has room for more of it."""
 
     registrar: Registrar
     clock: Clock
     metrics: Metrics
+    once: bool = False
     takes_more: Callable[[Source], bool] = lambda source: True
 
 

@@ -11,16 +11,16 @@ from shipper.reader.gzip_file import CompressionError
 from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.discovery.survey import Survey, Wanted
+from shipper.source.discovery.survey import Discovery, Survey, Wanted
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.copy_detector import Copies
 from shipper.source.identity.entries import Entries
-from shipper.source.identity.resolver import Opener
+from shipper.source.identity.resolver import Identity, Opener
 from shipper.source.lifecycle.cleaning import Cleaning
 from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.deletion import Deletions
 from shipper.source.lifecycle.ignoring import Ignoring
-from shipper.source.lifecycle.input_swap import Exchange
+from shipper.source.lifecycle.input_swap import Exchange, Rules
 from shipper.source.lifecycle.intake import Intake
 from shipper.source.lifecycle.open_files import Fleet
 from shipper.source.lifecycle.plan import MOVED, RENAMED, plan
@@ -39,10 +39,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CrawlerOptions:
-    """`once`: each file ends at the size that it had when it was opened; `first_start`: unix time of the agent's first
-    start; `most_open`: files that may be open at once; `pending_bytes`: the option of that name."""
+    """`first_start`: unix time of the agent's first start; `most_open`: files that may be open at once;
+    `pending_bytes`: the option of that name."""
 
-    once: bool = False
     first_start: float = 0.0
     most_open: int = 2**31
     pending_bytes: int = 2**31
@@ -55,7 +54,7 @@ class Crawler:
         self, inputs: list[Input], watcher: Watcher, context: SourceContext, options: CrawlerOptions | None = None
     ) -> None:
         options = options or CrawlerOptions()
-        once, registrar, clock, metrics = options.once, context.registrar, context.clock, context.metrics
+        once, registrar, clock, metrics = context.once, context.registrar, context.clock, context.metrics
         self._inputs = ActiveInputs(inputs)
         specs = self._inputs.specs
         # With `once`, a file is read to its end before the next one's turn: lines come in the order of their age.
@@ -73,26 +72,19 @@ class Crawler:
         self._reading = FileReading(scheduler, registrar, pending, self.running, context.takes_more, hooks)
         self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.rewritten)
         self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.fleet.states, once=once)
-        self._deletions = Deletions(registrar, clock, metrics, {spec.id: spec.config.delete for spec in specs.values()})
-        limits = {spec.id: spec.config.harvester_limit for spec in specs.values()}
-        self._places = Places(self.fleet, limits, options.most_open, self._copies.held)
-        rules = {spec.id: spec.config.close for spec in specs.values()}
-        self._closer = Closer(
-            self.fleet, rules, watcher, clock, metrics, self._places.is_wanted, self._deletions.closed, once=once
-        )
-        launcher = Launcher(
-            self._inputs, self.fleet, self._closer, self._reading.succession, Ignoring(clock, options.first_start),
-            registrar, scheduler, once=once,
-        )  # fmt: skip
-        self._intake = Intake(
-            specs, self._survey, self._entries, self._copies, self._opener, self._places, launcher, watcher,
-            self.problems.of_read, once=once,
-        )  # fmt: skip
+        discovery = Discovery(self._survey, watcher, self.problems)
+        self._deletions = Deletions(registrar, clock, metrics)
+        self._places = Places(self.fleet, options.most_open, self._copies.held)
+        self._closer = Closer(self.fleet, watcher, context, self._places.is_wanted, self._deletions.closed)
+        rules: tuple[Rules, ...] = (self._places, self._deletions, self._closer)
+        for each in rules:
+            each.learn(specs.values())
+        ignoring = Ignoring(clock, options.first_start)
+        launcher = Launcher(self._inputs, self.fleet, self._closer, self._reading, ignoring, context)
+        identity = Identity(self._entries, self._copies, self._opener)
+        self._intake = Intake(specs, discovery, identity, self._places, launcher, context)
         self._deletions.read_on = self._intake.take_removed
-        self._exchange = Exchange(
-            self._inputs, self._survey, self.fleet, scheduler, self._places, self._closer, self._deletions,
-            self._copies, self.problems,
-        )  # fmt: skip
+        self._exchange = Exchange(self._inputs, discovery, self.fleet, self._copies, rules)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
 
     @property
@@ -111,9 +103,12 @@ class Crawler:
 
     def next_wake(self, *, reading: bool) -> float:
         due = min(
-            self._survey.next_step, self._closer.next_step, self._copies.next_look, self._deletions.next_step,
+            self._survey.next_step,
+            self._closer.next_step,
+            self._copies.next_look,
+            self._deletions.next_step,
             self._cleaning.next_step,
-        )  # fmt: skip
+        )
         longest = max(due - self._clock.monotonic(), 0.0)
         return min(longest, self._reading.next_read) if reading else longest
 

@@ -72,9 +72,13 @@ def open_stdin(source: Input) -> Harvester:
 def harvester_of(fd: int, source: Input) -> Harvester:
     status = os.fstat(fd)
     state = FileState(
-        id=uuid.uuid4().hex, path=PATH, device=status.st_dev, inode=status.st_ino, updated=source.clock.time(),
+        id=uuid.uuid4().hex,
+        path=PATH,
+        device=status.st_dev,
+        inode=status.st_ino,
+        updated=source.clock.time(),
         input=source.id,
-    )  # fmt: skip
+    )
     harvester = replace(source, note=_keep_nothing).open(Streamed(fd), state, once=False)
     # It ends, as a file does with `--once`; but whoever writes may take its time, so a message keeps its timeout.
     harvester.policy = replace(harvester.policy, once=True, repeatable=False)

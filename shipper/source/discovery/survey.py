@@ -6,6 +6,7 @@ watch at every scan, and everything every few minutes, for events get lost.
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from shipper.clock import Clock
 from shipper.source.discovery.problems import Problems
@@ -138,3 +139,12 @@ class Survey:
     def present(self) -> dict[str, FileKey]:
         """What is under the paths now, by path."""
         return {found.path: key for key, (_, found) in self.found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What finds files, as its users have it together."""
+
+    survey: Survey
+    watcher: Watcher
+    problems: Problems

@@ -53,9 +53,12 @@ class Copies:
     has noticed."""
 
     def __init__(
-        self, clock: Clock, ending: Callable[[], Mapping[FileKey, FileState]],
-        state_of: Callable[[FileKey], FileState | None], rewritten: Callable[[], Iterable[FileState]] = tuple,
-    ) -> None:  # fmt: skip
+        self,
+        clock: Clock,
+        ending: Callable[[], Mapping[FileKey, FileState]],
+        state_of: Callable[[FileKey], FileState | None],
+        rewritten: Callable[[], Iterable[FileState]] = tuple,
+    ) -> None:
         self._clock = clock
         self._ending = ending
         self._state_of = state_of

@@ -60,5 +60,9 @@ class Doubts:
                 self._registrar.note(told)
                 logger.warning(
                     "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
-                    state.path, state.id, why, max(behind, 0), state.position,
-                )  # fmt: skip
+                    state.path,
+                    state.id,
+                    why,
+                    max(behind, 0),
+                    state.position,
+                )

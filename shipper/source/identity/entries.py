@@ -164,11 +164,18 @@ class Entries:
         """A new one; its id is not saved yet. `shipped`: what of it was shipped, as another file. Raises OSError."""
         found, content = opened.found, opened.content
         state = FileState(
-            id=uuid.uuid4().hex, path=found.path, device=found.key[0], inode=found.key[1],
-            size_seen=0 if content.compressed else opened.size, fingerprint=content.fingerprint(),
-            updated=self._clock.time(), input=opened.spec.id,
-            key=opened.name if isinstance(opened.name, str) else "", birth=opened.birth, modified=opened.modified,
-        )  # fmt: skip
+            id=uuid.uuid4().hex,
+            path=found.path,
+            device=found.key[0],
+            inode=found.key[1],
+            size_seen=0 if content.compressed else opened.size,
+            fingerprint=content.fingerprint(),
+            updated=self._clock.time(),
+            input=opened.spec.id,
+            key=opened.name if isinstance(opened.name, str) else "",
+            birth=opened.birth,
+            modified=opened.modified,
+        )
         if shipped is not None:
             tail = content.tail_hash(shipped.length)
             state = replace(state, position=shipped.length, tail_hash=tail, proof=shipped.proof)
@@ -222,9 +229,17 @@ class Entries:
         found = opened.found
         size = known.size_seen if opened.content.compressed else opened.size
         self.claimed[found.key] = taken = replace(
-            known, path=found.path, device=found.key[0], inode=found.key[1], size_seen=size, input=opened.spec.id,
-            ended=None, ttl=-1.0, birth=opened.birth, modified=opened.modified,
-        )  # fmt: skip
+            known,
+            path=found.path,
+            device=found.key[0],
+            inode=found.key[1],
+            size_seen=size,
+            input=opened.spec.id,
+            ended=None,
+            ttl=-1.0,
+            birth=opened.birth,
+            modified=opened.modified,
+        )
         return taken
 
     def _disprove(self, known: FileState, opened: Opened) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 
 from registry.state import FileState
@@ -33,9 +34,14 @@ class Opener:
     `open_states` gives those of the open files."""
 
     def __init__(
-        self, entries: Entries, copies: Copies, tell: Callable[[str, str | None], None],
-        open_states: Callable[[], Iterable[FileState]], *, once: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        entries: Entries,
+        copies: Copies,
+        tell: Callable[[str, str | None], None],
+        open_states: Callable[[], Iterable[FileState]],
+        *,
+        once: bool = False,
+    ) -> None:
         self._entries = entries
         self._copies = copies
         self._tell = tell
@@ -68,8 +74,10 @@ class Opener:
                 self._told_of_twins.add(opened.found.key)
                 logger.warning(
                     "%s begins as %s does: by file_identity.fingerprint they are one file, and only that one is read; "
-                    "if they are not, raise prospector.scanner.fingerprint.length or offset", path, other,
-                )  # fmt: skip
+                    "if they are not, raise prospector.scanner.fingerprint.length or offset",
+                    path,
+                    other,
+                )
         return other == path
 
     def look_at_originals(self, opened: list[Opened], found: Mapping[FileKey, Wanted]) -> None:
@@ -195,8 +203,14 @@ class Opener:
         if spec.config.compression == "none" and is_gzip(fd):
             self._tell_of_gzip(found)
         return Opened(
-            Found.of(found.path, status), content, content.size, name, spec, born(fd), status.st_mtime_ns,
-        )  # fmt: skip
+            Found.of(found.path, status),
+            content,
+            content.size,
+            name,
+            spec,
+            born(fd),
+            status.st_mtime_ns,
+        )
 
     def _tell_of_short(self, spec: InputSpec, found: Found) -> None:
         identity = spec.config.file_identity
@@ -214,6 +228,15 @@ class Opener:
                 "prospector.scanner.exclude_files",
                 found.path,
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What knows which file is which, as its users have it together."""
+
+    entries: Entries
+    copies: Copies
+    opener: Opener
 
 
 def _is_by_fingerprint(opened: Opened) -> bool:

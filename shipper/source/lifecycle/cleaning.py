@@ -84,8 +84,9 @@ class Cleaning:
             self._told = True
             logger.warning(
                 "more than %d files ended within a day: the entries of the oldest are forgotten, and a copy of one that"
-                " comes later is shipped again", self._most,
-            )  # fmt: skip
+                " comes later is shipped again",
+                self._most,
+            )
         kept.sort(key=lambda state: state.updated)
         for state in kept[: -self._most]:
             self._forget(state)

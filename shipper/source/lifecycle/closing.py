@@ -8,13 +8,13 @@ and `close.removed.max_bytes`. What is given up is counted and told.
 import heapq
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from config.shipper.model import CloseConfig
 from registry.state import REMOVED
-from shipper.clock import Clock
-from shipper.metrics import Metrics
+from shipper.source.base import SourceContext
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
 from shipper.source.lifecycle.open_files import Fleet
 from shipper.source.reading.harvester import Harvester
@@ -54,32 +54,34 @@ def is_over_time(harvester: Harvester, rules: CloseConfig, now: float) -> bool:
 
 
 class Closer:
-    """Used by the reading thread only. `rules` by input id; `wanted` tells of an input whether files of it wait."""
+    """Used by the reading thread only. `wanted` tells of an input whether files of it wait."""
 
     def __init__(
-        self, fleet: Fleet, rules: Mapping[str, CloseConfig], watcher: Watcher, clock: Clock, metrics: Metrics,
-        wanted: Callable[[str], bool], on_closed: Callable[[Harvester, str], None], *, once: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        fleet: Fleet,
+        watcher: Watcher,
+        context: SourceContext,
+        wanted: Callable[[str], bool],
+        on_closed: Callable[[Harvester, str], None],
+    ) -> None:
         self._fleet = fleet
-        self._rules = dict(rules)
+        self._rules: dict[str, CloseConfig] = {}
         self._watcher = watcher
-        self._clock = clock
-        self._metrics = metrics
+        self._clock = context.clock
+        self._metrics = context.metrics
         self._wanted = wanted
         self._on_closed = on_closed
-        self._once = once
+        self._once = context.once
         self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to look at which file
         self._number = count()  # harvesters have no order of their own
         self._attended: dict[Harvester, None] = {}
         self._next_look = 0.0
         self._next_round = NEVER
-        self.learn(rules)
+        self._interval = NEVER
 
-    def learn(self, rules: Mapping[str, CloseConfig]) -> None:
-        """From now on; those of other inputs stay."""
-        self._rules |= rules
-        each = (close.on_state_change.check_interval for close in self._rules.values())
-        self._interval = min(each, default=NEVER)
+    def learn(self, specs: Iterable[InputSpec]) -> None:
+        self._rules |= {spec.id: spec.config.close for spec in specs}
+        self._interval = min((rules.on_state_change.check_interval for rules in self._rules.values()), default=NEVER)
         self._next_round = min(self._next_round, self._clock.monotonic() + self._interval)
 
     def opened(self, harvester: Harvester) -> None:
@@ -187,8 +189,11 @@ class Closer:
             self._metrics.bytes_lost += lost
             logger.warning(
                 "%s (file id %s) was removed; its last %d bytes, from offset %d on, were no complete message: lost",
-                harvester.state.path, harvester.state.id, lost, harvester.state.position,
-            )  # fmt: skip
+                harvester.state.path,
+                harvester.state.id,
+                lost,
+                harvester.state.position,
+            )
 
     def _keep_budget(self) -> None:
         """Give up the files that were opened first, until the deleted ones that are kept fit each input's budget."""
@@ -207,8 +212,14 @@ class Closer:
         self._metrics.bytes_lost += lost
         logger.warning(
             "%s (file id %s) was removed and is given up (%s): %d bytes, from offset %d to %d, were not read; its "
-            "space on disk is free now", harvester.state.path, harvester.state.id, option, lost, harvester.offset, size,
-        )  # fmt: skip
+            "space on disk is free now",
+            harvester.state.path,
+            harvester.state.id,
+            option,
+            lost,
+            harvester.offset,
+            size,
+        )
         self._attended.pop(harvester, None)
         self._fleet.end(harvester, REMOVED)
 

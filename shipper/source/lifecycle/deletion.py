@@ -7,7 +7,7 @@ was written in between is read by that descriptor.
 import heapq
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 
@@ -16,6 +16,7 @@ from registry.registrar import Registrar, Saved
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Plain
 from shipper.source.identity.opened_file import opened_plain
 from shipper.source.reading.harvester import Harvester
@@ -34,16 +35,19 @@ class _Doomed:
 
 
 class Deletions:
-    """Used by the reading thread only. `rules` by input id.
+    """Used by the reading thread only.
 
     `read_on` reads what a file that has no name any more holds beyond its state; False where no input asks for it. It
     may raise OSError, and the descriptor stays the caller's."""
 
     def __init__(
-        self, registrar: Registrar, clock: Clock, metrics: Metrics, rules: dict[str, DeleteConfig],
+        self,
+        registrar: Registrar,
+        clock: Clock,
+        metrics: Metrics,
         unlink: Callable[[str], None] = os.unlink,
-    ) -> None:  # fmt: skip
-        self.rules = rules
+    ) -> None:
+        self._rules: dict[str, DeleteConfig] = {}  # by input id
         self.unlink = unlink
         self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
         self._metrics = metrics
@@ -52,9 +56,12 @@ class Deletions:
         self._due: list[tuple[float, int, _Doomed]] = []
         self._number = count()
 
+    def learn(self, specs: Iterable[InputSpec]) -> None:
+        self._rules |= {spec.id: spec.config.delete for spec in specs}
+
     def closed(self, harvester: Harvester, why: str) -> None:
         """`why`: the option that closed it."""
-        delete = self.rules[harvester.source.input_id]
+        delete = self._rules[harvester.source.input_id]
         if why in AFTER and delete.enabled:
             self.plan(harvester.state, delete.grace_period)
 
@@ -89,8 +96,10 @@ class Deletions:
         except OSError as error:
             logger.warning(
                 "%s: cannot be deleted (delete.enabled): %s; trying again in %d s",
-                state.path, error.strerror, RETRY_AFTER,
-            )  # fmt: skip
+                state.path,
+                error.strerror,
+                RETRY_AFTER,
+            )
             self._put(doomed, RETRY_AFTER)
             return
         logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
@@ -110,8 +119,12 @@ class Deletions:
         self._metrics.bytes_lost += max(size - state.position, 0)
         logger.error(
             "%s (file id %s): was written to while it was deleted, and %s: what lies beyond offset %d of %d is lost",
-            state.path, state.id, why, state.position, size,
-        )  # fmt: skip
+            state.path,
+            state.id,
+            why,
+            state.position,
+            size,
+        )
 
     def _put(self, doomed: _Doomed, after: float) -> None:
         heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), doomed))

@@ -10,39 +10,43 @@ was, to its end, and closed by what closes files.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
-from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Survey
+from shipper.source.discovery.survey import Discovery
 from shipper.source.identity.copy_detector import Copies
-from shipper.source.lifecycle.closing import Closer
-from shipper.source.lifecycle.deletion import Deletions
 from shipper.source.lifecycle.open_files import Fleet
-from shipper.source.lifecycle.starting import Places
 from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import Scheduler
+
+
+class Rules(Protocol):
+    """What follows the options of inputs. Those of inputs that are not read any more stay: files without a name may
+    still be read by them."""
+
+    def learn(self, specs: Iterable[InputSpec]) -> None: ...
 
 
 class Exchange:
-    """Used by the reading thread only. `inputs` by id, those that are read now; it is kept up to date here."""
+    """Used by the reading thread only."""
 
     def __init__(
-        self, inputs: ActiveInputs, survey: Survey, fleet: Fleet, scheduler: Scheduler, places: Places,
-        closer: Closer, deletions: Deletions, copies: Copies, problems: Problems,
-    ) -> None:  # fmt: skip
+        self,
+        inputs: ActiveInputs,
+        discovery: Discovery,
+        fleet: Fleet,
+        copies: Copies,
+        rules: Sequence[Rules],
+    ) -> None:
         self._inputs = inputs
-        self._survey = survey
+        self._survey = discovery.survey
+        self._problems = discovery.problems
         self._fleet = fleet
-        self._scheduler = scheduler
-        self._places = places
-        self._closer = closer
-        self._deletions = deletions
         self._copies = copies
-        self._problems = problems
+        self._rules = rules
         self._leaving: dict[Harvester, None] = {}
 
     @property
@@ -55,7 +59,8 @@ class Exchange:
         the paths at once: what can be found again can be put down."""
         gone = self._inputs.replace(inputs)
         specs = self._inputs.specs
-        self._take_rules(specs.values())
+        for rules in self._rules:
+            rules.learn(specs.values())
         self._problems.forget_scans(gone - specs.keys())
         self._survey.replace(specs.values())
         self._survey.make_haste()
@@ -90,15 +95,8 @@ class Exchange:
         # What would be forgotten: another file's message goes on in it, or a batch of it waits to be queued.
         joined = {each.seam.successor for each in self._fleet.running.values() if each.seam is not None}
         for harvester in running:
-            if harvester not in joined and not self._scheduler.holds(harvester):
+            if harvester not in joined and not self._fleet.awaits_save(harvester):
                 self._fleet.put_down(harvester, until_news=False)
-
-    def _take_rules(self, inputs: Iterable[InputSpec]) -> None:
-        """Those of inputs that went stay: files without a name may still be read by them."""
-        self._places.limits |= {each.id: each.config.harvester_limit for each in inputs}
-        self._places.clear()
-        self._deletions.rules |= {each.id: each.config.delete for each in inputs}
-        self._closer.learn({each.id: each.config.close for each in inputs})
 
     def _hand_over_suspects(self, gone: set[str]) -> None:
         """What is held as a copy perhaps is open, and belongs to an input that is not read any more."""

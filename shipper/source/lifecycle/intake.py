@@ -1,38 +1,41 @@
 """What becomes of files that a survey wants to be read: opened, known, held or started."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from registry.state import FileState
+from shipper.source.base import SourceContext
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Survey, Wanted
-from shipper.source.discovery.watch import Watcher
-from shipper.source.identity.copy_detector import Copies, FilesAt
-from shipper.source.identity.entries import Entries
+from shipper.source.discovery.survey import Discovery, Wanted
+from shipper.source.identity.copy_detector import FilesAt
 from shipper.source.identity.opened_file import Opened
-from shipper.source.identity.resolver import Opener
+from shipper.source.identity.resolver import Identity
 from shipper.source.lifecycle.starting import Launcher, Places
 
 
 class Intake:
-    """Used by the reading thread only. `inputs` by id; `tell` takes what is wrong with a path that was opened."""
+    """Used by the reading thread only. `specs` by input id."""
 
     def __init__(
-        self, inputs: Mapping[str, InputSpec], survey: Survey, entries: Entries, copies: Copies, opener: Opener,
-        places: Places, launcher: Launcher, watcher: Watcher, tell: Callable[[str, str], None], *,
-        once: bool,
-    ) -> None:  # fmt: skip
-        self._inputs = inputs
-        self._survey = survey
-        self._entries = entries
-        self._copies = copies
-        self._opener = opener
+        self,
+        specs: Mapping[str, InputSpec],
+        discovery: Discovery,
+        identity: Identity,
+        places: Places,
+        launcher: Launcher,
+        context: SourceContext,
+    ) -> None:
+        self._specs = specs
+        self._survey = discovery.survey
+        self._watcher = discovery.watcher
+        self._problems = discovery.problems
+        self._entries = identity.entries
+        self._copies = identity.copies
+        self._opener = identity.opener
         self._places = places
         self._launcher = launcher
-        self._watcher = watcher
-        self._tell = tell
-        self._once = once
+        self._once = context.once
         self._surveyed: set[str] = set()  # inputs
         self.former: dict[str, FileKey] = {}  # by the path that they had before the last survey
 
@@ -56,7 +59,7 @@ class Intake:
     def take_removed(self, fd: int, state: FileState) -> bool:
         """What a file that has no name any more holds beyond its state. False where no input asks for it. Raises
         OSError."""
-        spec = self._inputs.get(state.input)
+        spec = self._specs.get(state.input)
         if spec is not None:
             self._take([self._opener.again(state.path, fd, spec)])
         return spec is not None
@@ -68,11 +71,11 @@ class Intake:
             for key, suspect in self._copies.held.items():
                 if not self._watcher.is_watched(key):
                     self._watcher.watch_file(key, suspect.opened.content.fd)
-            for each, claim, error in self._launcher.launch(claims, fresh_inputs=self._inputs.keys() - self._surveyed):
+            for each, claim, error in self._launcher.launch(claims, fresh_inputs=self._specs.keys() - self._surveyed):
                 self._entries.give_back(claim)
-                self._tell(each.found.path, f"cannot be read: {error.strerror}")
+                self._problems.of_read(each.found.path, f"cannot be read: {error.strerror}")
                 os.close(each.content.fd)  # the next scan opens it again
-        self._surveyed |= self._inputs.keys()
+        self._surveyed |= self._specs.keys()
         self._entries.doubts.tell()
 
     def _files_at(self) -> FilesAt:

@@ -35,9 +35,14 @@ class Fleet:
     """Used by the reading thread only."""
 
     def __init__(
-        self, entries: Entries, scheduler: Scheduler, watcher: Watcher, metrics: Metrics,
-        found: Mapping[FileKey, tuple[InputSpec, Found]], on_shut: Callable[[Harvester], None],
-    ) -> None:  # fmt: skip
+        self,
+        entries: Entries,
+        scheduler: Scheduler,
+        watcher: Watcher,
+        metrics: Metrics,
+        found: Mapping[FileKey, tuple[InputSpec, Found]],
+        on_shut: Callable[[Harvester], None],
+    ) -> None:
         """`found`: what the survey has of each file; `on_shut` is told of each file that is not read any more."""
         self.running: dict[FileKey, Harvester] = {}
         self.closed: dict[FileKey, Closed] = {}
@@ -89,6 +94,10 @@ class Fleet:
             self._note_closed(harvester, status)
         self._shut(harvester)
         return True
+
+    def awaits_save(self, harvester: Harvester) -> bool:
+        """True if the registry must be saved before it is read further; a batch of it may wait for that."""
+        return self._scheduler.holds(harvester)
 
     def wake(self, harvester: Harvester) -> None:
         self._scheduler.wake(harvester)

@@ -24,9 +24,11 @@ class Plan:
 
 
 def plan(
-    found: Mapping[FileKey, Wanted], running: Mapping[FileKey, Harvester], closed: Mapping[FileKey, Closed],
+    found: Mapping[FileKey, Wanted],
+    running: Mapping[FileKey, Harvester],
+    closed: Mapping[FileKey, Closed],
     held: Iterable[FileKey],
-) -> Plan:  # fmt: skip
+) -> Plan:
     """`closed`: files that were closed, opened again when their size or time of change differs. `held` ones wait."""
     to_open = []
     renamed = []

@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Sized
 from dataclasses import replace
 
-from registry.registrar import Registrar
 from registry.state import FileState
+from shipper.source.base import SourceContext
 from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Wanted
 from shipper.source.identity.entries import Claim
 from shipper.source.identity.opened_file import Opened
@@ -20,9 +21,8 @@ from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.ignoring import Ignoring
 from shipper.source.lifecycle.open_files import Fleet
 from shipper.source.reading.factory import ActiveInputs
+from shipper.source.reading.file_reading import FileReading
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import Scheduler
-from shipper.source.reading.succession import Succession
 
 NEVER = float("inf")
 
@@ -33,13 +33,17 @@ class Places:
     """Which files may be opened now: `harvester_limit` of each input, and what the system gives in descriptors. The
     others wait, and are opened as soon as one is closed."""
 
-    def __init__(self, fleet: Fleet, limits: dict[str, int], most: int, held: Sized) -> None:
+    def __init__(self, fleet: Fleet, most: int, held: Sized) -> None:
         """`held`: files that are open and wait to be known."""
-        self.limits = limits
+        self._limits: dict[str, int] = {}  # by input id
         self._fleet = fleet
         self._most = most
         self._held = held
         self._waiting: dict[str, dict[FileKey, Wanted]] = defaultdict(dict)
+
+    def learn(self, specs: Iterable[InputSpec]) -> None:
+        self._limits |= {spec.id: spec.config.harvester_limit for spec in specs}
+        self.clear()
 
     def clear(self) -> None:
         """A new survey tells anew who waits."""
@@ -52,7 +56,7 @@ class Places:
         admitted: list[Wanted] = []
         free = self._most - len(self._fleet.running) - len(self._held)
         for input_id, files in self._waiting.items():
-            limit = self.limits.get(input_id) or self._most
+            limit = self._limits.get(input_id) or self._most
             places = max(min(limit - self._fleet.of_input[input_id], free - len(admitted)), 0)
             chosen = list(files)[:places]
             admitted += [files.pop(key) for key in chosen]
@@ -77,17 +81,22 @@ class Launcher:
     """Used by the reading thread only."""
 
     def __init__(
-        self, inputs: ActiveInputs, fleet: Fleet, closer: Closer, succession: Succession, ignoring: Ignoring,
-        registrar: Registrar, scheduler: Scheduler, *, once: bool,
-    ) -> None:  # fmt: skip
+        self,
+        inputs: ActiveInputs,
+        fleet: Fleet,
+        closer: Closer,
+        reading: FileReading,
+        ignoring: Ignoring,
+        context: SourceContext,
+    ) -> None:
         self._inputs = inputs
         self._fleet = fleet
         self._closer = closer
-        self._succession = succession
+        self._reading = reading
+        self._succession = reading.succession
         self._ignoring = ignoring
-        self._registrar = registrar
-        self._scheduler = scheduler
-        self._once = once
+        self._registrar = context.registrar
+        self._once = context.once
 
     def launch(self, claims: list[tuple[Opened, Claim]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
         """Returns those of which a read was refused: nothing was done with them. `fresh_inputs`: those of which no file
@@ -114,11 +123,11 @@ class Launcher:
         for harvester in known:
             if harvester.is_proven:
                 self._registrar.note(harvester.state)
-            self._scheduler.wake(harvester)
+            self._reading.wake(harvester)
         if fresh:
             saved = self._registrar.save([each.state for each in (*fresh, *predecessors)])
             for harvester in fresh:
-                self._scheduler.hold(saved, harvester)
+                self._reading.hold(saved, harvester)
         return refused
 
     def _start(self, opened: Opened, claim: Claim, *, first: bool) -> Harvester | None:

@@ -21,7 +21,12 @@ def last_message(harvester: Harvester, error: Truncated, copies: Copies, metrics
         metrics.bytes_lost += max(harvester.size - harvester.offset, 0)
     logger.warning(
         "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s; it "
-        "is read again from its start as a new file", harvester.state.path, harvester.state.id, error.size,
-        max(harvester.size - harvester.offset, 0), harvester.offset, rest,
-    )  # fmt: skip
+        "is read again from its start as a new file",
+        harvester.state.path,
+        harvester.state.id,
+        error.size,
+        max(harvester.size - harvester.offset, 0),
+        harvester.offset,
+        rest,
+    )
     return batch

@@ -20,7 +20,7 @@ from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content
 from shipper.source.identity.opened_file import Opened
 from shipper.source.reading.file_reader import ReadPolicy
-from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.harvester import Harvester, ReadSetup
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +53,24 @@ class Input:
         timeouts = [parser.ends_after for parser in joining]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
         policy = ReadPolicy(
-            max(timeouts) if timeouts and not once else None, once, line_end=line_end,
+            max(timeouts) if timeouts and not once else None,
+            once,
+            line_end=line_end,
             most_kept=self.max_bytes * (1 + len(joining)),
-        )  # fmt: skip
+        )
         shared = self._members(state)
         source = Source(
-            file_id=state.id, path=state.path, inode=state.inode, device=state.device, input_id=self.config.id,
-            input_type=self.config.type, constants=Constants(shared), process=self.process,
-        )  # fmt: skip
+            file_id=state.id,
+            path=state.path,
+            inode=state.inode,
+            device=state.device,
+            input_id=self.config.id,
+            input_type=self.config.type,
+            constants=Constants(shared),
+            process=self.process,
+        )
         readers = partial(self._readers, shared=shared)
-        return Harvester(content, state, source, readers, policy, self.clock, self.note, was=was)
+        return Harvester(content, state, ReadSetup(source, readers, policy, self.clock, self.note), was=was)
 
     def _members(self, state: FileState) -> Doc:
         """What all records of a file have."""

@@ -7,7 +7,7 @@ that a second reading could not reproduce (a new id, a message end that was deci
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from registry.registrar import Registrar
+from registry.registrar import Registrar, Saved
 from shipper.errors import Truncated
 from shipper.event import Batch, Source
 from shipper.reader.gzip_file import CompressionError
@@ -80,6 +80,10 @@ class FileReading:
     def wake(self, harvester: Harvester | None) -> None:
         if harvester is not None:
             self._scheduler.wake(harvester)
+
+    def hold(self, saved: Saved, harvester: Harvester) -> None:
+        """Read nothing of it before that is on disk."""
+        self._scheduler.hold(saved, harvester)
 
     def _wake_waiting(self) -> None:
         for harvester in self._scheduler.overdue():

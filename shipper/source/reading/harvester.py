@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from registry.state import FileState
 from shipper.clock import Clock
@@ -17,8 +17,20 @@ from shipper.source.reading.heat import Heat
 from shipper.source.reading.seam import Seam
 
 
+@dataclass(frozen=True, slots=True)
+class ReadSetup:
+    """How a file is read, beside what it holds and where its entry says to resume. `source` is what its batches carry;
+    `chain` turns its bytes into messages; `note` takes new states of the file to the registrar."""
+
+    source: Source
+    chain: Chain
+    policy: ReadPolicy
+    clock: Clock
+    note: Callable[[FileState], None]
+
+
 class Harvester:
-    """One open file. Used by the reading thread only; `note` takes new states of the file to the registrar.
+    """One open file. Used by the reading thread only.
 
     `offset` is where reading goes on, `state.position` what is acknowledged, `size` the size seen last, `gone` what
     became of its path, if anything (plan.py). `must_save`: what is read must not be sent before `state` is saved.
@@ -28,33 +40,46 @@ class Harvester:
     """
 
     __slots__ = (
-        "_clock", "_note", "_parted", "at_end", "content", "gone", "heat", "is_open", "key",
-        "ledger", "must_save", "opened_at", "policy", "reading", "seam", "size", "source", "state",
-    )  # fmt: skip
+        "_clock",
+        "_note",
+        "_parted",
+        "at_end",
+        "content",
+        "gone",
+        "heat",
+        "is_open",
+        "key",
+        "ledger",
+        "must_save",
+        "opened_at",
+        "policy",
+        "reading",
+        "seam",
+        "size",
+        "source",
+        "state",
+    )
 
-    def __init__(
-        self, content: Content, state: FileState, source: Source, chain: Chain, policy: ReadPolicy, clock: Clock,
-        note: Callable[[FileState], None], *, was: FileState | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, content: Content, state: FileState, setup: ReadSetup, *, was: FileState | None = None) -> None:
         """Raises OSError."""
         self.content = content
         self.key: FileKey = (state.device, state.inode)
         self.state = state
-        self.source = source
-        self.policy = policy
+        self.source = setup.source
+        self.policy = setup.policy
         self.size = state.size_seen
-        self.heat = Heat(clock)
-        self.opened_at = clock.monotonic()
+        self.heat = Heat(setup.clock)
+        self.opened_at = setup.clock.monotonic()
         self.is_open = True
         self.at_end = False
         self.gone: str | None = None
         self.seam: Seam | None = None
         self._parted: Seam | None = None  # until it is acknowledged
         self.ledger = Ledger(state.position, self._advanced)
-        self._clock = clock
-        self._note = note
+        self._clock = setup.clock
+        self._note = setup.note
         self.must_save = False
-        self.reading = Reading(content, state, chain, was)
+        self.reading = Reading(content, state, setup.chain, was)
 
     @property
     def unproven(self) -> FileState | None:
@@ -238,10 +263,16 @@ class Harvester:
             cuts = tuple(cut for cut in cuts if cut != self._parted.cut)
             continues_in = self._parted = None
         self.state = replace(
-            state, position=position, tail_hash=tail, proof=proof, size_seen=max(self.size, position),
-            modified=os.fstat(self.fd).st_mtime_ns if self.is_open else state.modified, updated=self._clock.time(),
-            cuts=cuts and tuple(cut for cut in cuts if cut > position), continues_in=continues_in,
-        )  # fmt: skip
+            state,
+            position=position,
+            tail_hash=tail,
+            proof=proof,
+            size_seen=max(self.size, position),
+            modified=os.fstat(self.fd).st_mtime_ns if self.is_open else state.modified,
+            updated=self._clock.time(),
+            cuts=cuts and tuple(cut for cut in cuts if cut > position),
+            continues_in=continues_in,
+        )
         self._note(self.state)
 
     def __repr__(self) -> str:

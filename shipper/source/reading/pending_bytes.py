@@ -58,5 +58,9 @@ class PendingBytes:
                 "and its rest is a message of its own: such messages of all files take more than "
                 "queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes (logged once a minute; "
                 "messages_cut_short counts them)",
-                harvester.state.path, harvester.state.id, harvester.offset, size, self._most,
-            )  # fmt: skip
+                harvester.state.path,
+                harvester.state.id,
+                harvester.offset,
+                size,
+                self._most,
+            )

@@ -16,7 +16,7 @@ from registry.store import Store
 from shipper.errors import Disproved, Truncated
 from shipper.metrics import Metrics
 from shipper.source.base import SourceContext
-from shipper.source.crawler import Crawler, CrawlerOptions
+from shipper.source.crawler import Crawler
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.content import Content
 from shipper.source.reading.factory import Input
@@ -42,14 +42,13 @@ class Desk:
         self.disk = CrashingFiles()
         self.store = Store.open(Path("/registry"), self.disk)
         self.registrar = Registrar(self.store, clock=clock.monotonic)
-        self.context = SourceContext(self.registrar, clock, self.metrics)
         self.crawler = self.crawler_of(self.input(), once=once)
 
     def input(self) -> Input:
         return Input(self.config, AGENT, {}, 1000, self.clock, self.registrar.note)
 
     def crawler_of(self, *inputs: Input, once: bool = False) -> Crawler:
-        return Crawler(list(inputs), self.watcher, self.context, CrawlerOptions(once=once))
+        return Crawler(list(inputs), self.watcher, SourceContext(self.registrar, self.clock, self.metrics, once))
 
     @property
     def config(self) -> InputConfig:

@@ -10,6 +10,7 @@ import pytest
 from config.shipper.model import CloseConfig, InputConfig, ReaderCloseConfig, RemovedCloseConfig, StateChangeConfig
 from registry.state import REMOVED
 from shipper.errors import Truncated
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.lifecycle.closing import SOON, Closer, why_close
 from shipper.source.lifecycle.plan import MOVED, RENAMED
 from shipper.source.reading.factory import Input
@@ -105,9 +106,15 @@ class Office:
         self.closed: list[tuple[Harvester, str]] = []
         self.wanted = False
         self.closer = Closer(
-            room.fleet, by_input, room.watcher, room.clock, room.metrics, lambda _: self.wanted,
-            lambda harvester, why: self.closed.append((harvester, why)), once=once,
-        )  # fmt: skip
+            room.fleet,
+            room.watcher,
+            room.context(once=once),
+            lambda _: self.wanted,
+            lambda harvester, why: self.closed.append((harvester, why)),
+        )
+        self.closer.learn(
+            InputSpec(InputConfig(id=input_id, paths=("/l",), close=close)) for input_id, close in by_input.items()
+        )
 
     def open(self, name: str, content: bytes = b"one\n", **options: Any) -> Harvester:
         harvester = self.room.read(name, content, **options)

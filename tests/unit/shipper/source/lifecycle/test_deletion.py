@@ -23,7 +23,7 @@ class Bin:
         self.books = Books()
         self.clock = clock
         self.metrics = Metrics()
-        self.deletions = Deletions(cast("Registrar", self.books), clock, self.metrics, {}, self._unlink)
+        self.deletions = Deletions(cast("Registrar", self.books), clock, self.metrics, self._unlink)
         self.last_words = b""  # written just before the file goes
 
     def _unlink(self, path: str) -> None:

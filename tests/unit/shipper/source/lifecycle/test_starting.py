@@ -1,5 +1,6 @@
 import gzip
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from config.shipper.model import CloseConfig, DeleteConfig
+from config.shipper.model import CloseConfig, DeleteConfig, InputConfig
 from shipper.source.discovery.scanner import Found
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Wanted
@@ -19,8 +20,9 @@ from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.ignoring import Ignoring
 from shipper.source.lifecycle.open_files import Fleet
 from shipper.source.lifecycle.starting import Launcher, Places
+from shipper.source.reading.file_reading import FileReading, ReadHooks
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.succession import Succession
+from shipper.source.reading.pending_bytes import PendingBytes
 from tests.builders import multiline
 from tests.reading_room import Room, entry_of, finish
 
@@ -34,7 +36,11 @@ class Hall:
     def __init__(self, most: int = 100, **limits: int) -> None:
         self.fleet: Any = SimpleNamespace(running={}, of_input=Counter())
         self.held: list[str] = []
-        self.places = Places(cast("Fleet", self.fleet), limits, most, self.held)
+        self.places = Places(cast("Fleet", self.fleet), most, self.held)
+        self.places.learn(
+            InputSpec(InputConfig(id=input_id, paths=("/l",), harvester_limit=limit))
+            for input_id, limit in limits.items()
+        )
 
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
@@ -117,15 +123,21 @@ class Start:
 
     def __init__(self, room: Room, *, once: bool = False) -> None:
         self.room = room
-        self.succession = Succession()
-        self.closer = Closer(
-            room.fleet, {"app": CloseConfig()}, room.watcher, room.clock, room.metrics, lambda _: False,
-            lambda *_: None, once=once,
-        )  # fmt: skip
-        self.launcher = Launcher(
-            room.inputs, room.fleet, self.closer, self.succession, Ignoring(room.clock, room.clock.time()),
-            room.registrar, room.scheduler, once=once,
-        )  # fmt: skip
+        context = room.context(once=once)
+        pending = PendingBytes(sys.maxsize, room.metrics, room.clock)
+        reading = FileReading(
+            room.scheduler,
+            room.registrar,
+            pending,
+            room.fleet.running,
+            context.takes_more,
+            ReadHooks(lambda harvester, error: None),
+        )
+        self.succession = reading.succession
+        self.closer = Closer(room.fleet, room.watcher, context, lambda _: False, lambda *_: None)
+        self.closer.learn([InputSpec(InputConfig(id="app", paths=("/l",)))])
+        ignoring = Ignoring(room.clock, room.clock.time())
+        self.launcher = Launcher(room.inputs, room.fleet, self.closer, reading, ignoring, context)
 
     def new(self, *files: tuple[str, bytes], age: float = 0.0, first: bool = False) -> list[Harvester]:
         claims = []

@@ -83,10 +83,27 @@ def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
     share = shared.setdefault
     new: Any = _Unfrozen()
     (
-        new.id, new.path, device, new.inode, (length, digest), new.tail_hash, new.position, new.size_seen, new.updated,
-        ttl, cuts, new.ended, new.continues_in, input_id, new.key, new.compressed,
-        new.proof, new.birth, new.modified, new.changed,
-    ) = _in_order(values)  # fmt: skip
+        new.id,
+        new.path,
+        device,
+        new.inode,
+        (length, digest),
+        new.tail_hash,
+        new.position,
+        new.size_seen,
+        new.updated,
+        ttl,
+        cuts,
+        new.ended,
+        new.continues_in,
+        input_id,
+        new.key,
+        new.compressed,
+        new.proof,
+        new.birth,
+        new.modified,
+        new.changed,
+    ) = _in_order(values)
     new.device = share(device, device)
     new.fingerprint = (share(length, length), digest)
     new.ttl = NEVER if ttl == NEVER else ttl

@@ -175,8 +175,10 @@ class Store:
             self._checkpoint()
         _logger.error(
             "registry %s: it was removed while this process uses it, and was made again with all %d entries: nothing is"
-            " lost; stop the shipper before its path.data is moved or removed", self.directory, len(self.states),
-        )  # fmt: skip
+            " lost; stop the shipper before its path.data is moved or removed",
+            self.directory,
+            len(self.states),
+        )
 
     def _repair(self) -> None:
         if self._rename_pending:

@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -84,27 +84,40 @@ class Threads:
 THREADS = Threads()
 
 
-def build(
-    config: ShipperConfig, data: Path, wake: Wake, stack: ExitStack, *, once: bool, clock: Clock,
-    connect: Connect | None = None, reading: Reading | None = None, threads: Threads = THREADS,
-) -> App:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a run of the agent gets from the caller, beside its configuration.
+
+    `reading` tells when to read the configuration again, and how. `connect` makes another output than the
+    configuration's, for a test that wants to be the destination.
+    """
+
+    data: Path
+    wake: Wake
+    clock: Clock = field(default_factory=SystemClock)
+    once: bool = False
+    reading: Reading | None = None
+    connect: Connect = build_output
+    threads: Threads = THREADS
+
+
+def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
     """Make and connect all parts, and start those with a thread. `stack` closes what needs closing, in reverse.
-    `connect` makes another output than the configuration's, for a test that wants to be the destination; `reading`
-    tells when to read the configuration again, and how.
 
     Raises StartError, RegistryError, OSError: nothing has been read by then.
     """
+    data, wake, clock, once = environment.data, environment.wake, environment.clock, environment.once
     metrics = Metrics()
     agent, first_start, store = _kept(config, data, clock)
     stack.callback(store.close)
-    registrar = threads.registrar(store, config.registry.flush, wake.set)
+    registrar = environment.threads.registrar(store, config.registry.flush, wake.set)
     # Also when a fault ends the run: what was acknowledged is to be saved, and the thread must not outlive the store.
     stack.callback(registrar.close, 1.0)
     registrar.start()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
     publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic_of(config), metrics, clock)
-    output = (connect or build_output)(config, publisher, metrics, clock)
+    output = environment.connect(config, publisher, metrics, clock)
     stack.callback(output.close)
 
     around = Surroundings(agent, data, metrics, clock, wake.from_outside())
@@ -119,10 +132,10 @@ def build(
         source = StdinSource(open_stdin(inputs[0]), stream, context, pending_bytes=config.queue.mem.pending_bytes)
     else:
         limits = CrawlerOptions(first_start, _most_open(once=once), config.queue.mem.pending_bytes)
-        crawler = Crawler(inputs, _watcher(wake, stack, threads), context, limits)
+        crawler = Crawler(inputs, _watcher(wake, stack, environment.threads), context, limits)
         source, replace_inputs = crawler, crawler.replace_inputs
     loop = Loop(source, Pipeline(processing, queue, publisher, output), registrar, metrics, clock, wake)
-    reading = reading or Reading(read=lambda: config, asked=lambda: False)
+    reading = environment.reading or Reading(read=lambda: config, asked=lambda: False)
     reloader = Reloader(config, reading, maker, replace_inputs, clock)
     summary = Summary(metrics, source, clock, _summary_interval(config))
     return App(loop, source, registrar, metrics, summary, reloader)
@@ -169,16 +182,22 @@ def _most_open(*, once: bool) -> int:
 
 
 def run(
-    config: ShipperConfig, data: Path, *, stopping: Callable[[], bool], wake: Wake, once: bool = False,
-    once_timeout: float = NEVER, terminal: TerminalHandler | None = None, reading: Reading | None = None,
-) -> int:  # fmt: skip
+    config: ShipperConfig,
+    environment: Environment,
+    *,
+    stopping: Callable[[], bool],
+    once_timeout: float = NEVER,
+    terminal: TerminalHandler | None = None,
+) -> int:
     """Run until told to stop, or with `once` until every file is delivered, for at most `once_timeout` seconds.
     Returns the exit code."""
-    clock = SystemClock()
+    clock, once = environment.clock, environment.once
     give_up = clock.monotonic() + once_timeout
     with ExitStack() as stack:
-        app = build(config, data, wake, stack, once=once, clock=clock, reading=reading)
-        logger.info("started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], data)
+        app = build(config, environment, stack)
+        logger.info(
+            "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
+        )
         # The collector would look again and again at millions of short-lived objects that reference counts free.
         gc.freeze()
         gc.set_threshold(200_000, 20, 50)

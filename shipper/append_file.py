@@ -97,8 +97,9 @@ class AppendFile:
             if size < self._size and not self._broken:
                 logger.warning(
                     "%s was truncated by another program; records that it had not copied by then are lost. Have it "
-                    "renamed instead ('create' in logrotate, without 'copytruncate'): no signal is needed", self._path,
-                )  # fmt: skip
+                    "renamed instead ('create' in logrotate, without 'copytruncate'): no signal is needed",
+                    self._path,
+                )
             # After a sync that failed: the kernel may have dropped pages that it could not write, and forgotten it.
             # Only writing them again makes a later sync mean something.
             if not self._shared:
@@ -160,8 +161,9 @@ class AppendFile:
         else:
             logger.warning(
                 "%s was removed, with its records unless it was renamed and compressed first; the next ones go to a "
-                "new file there", self._path,
-            )  # fmt: skip
+                "new file there",
+                self._path,
+            )
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

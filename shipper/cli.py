@@ -78,9 +78,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
     parser.add_argument(
-        "-c", dest="configs", type=Path, action="append", metavar="FILE",
+        "-c",
+        dest="configs",
+        type=Path,
+        action="append",
+        metavar="FILE",
         help=f"configuration (default {DEFAULT}); of several the later ones win",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
     )
@@ -153,15 +157,15 @@ def _run(options: argparse.Namespace) -> int:
         # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
         reading = Reading(read=lambda: _load_checked(options), asked=signals.hung_up, wake=wake.from_outside())
+        environment = app.Environment(
+            _data(options, config), wake, once=options.once, reading=None if options.once else reading
+        )
         return app.run(
             config,
-            _data(options, config),
+            environment,
             stopping=lambda: signals.stopping,
-            wake=wake,
-            once=options.once,
             once_timeout=options.once_timeout,
             terminal=terminal,
-            reading=None if options.once else reading,
         )
 
 

@@ -80,8 +80,11 @@ def _processor(each: AnyProcessor) -> Iterator[str]:
 
 
 def _condition(condition: ConditionConfig) -> str:
-    ((option, value),) = ((each, getattr(condition, each.name)) for each in options(ConditionConfig)
-                          if getattr(condition, each.name) != each.default)  # fmt: skip
+    ((option, value),) = (
+        (each, getattr(condition, each.name))
+        for each in options(ConditionConfig)
+        if getattr(condition, each.name) != each.default
+    )
     match option.keys[0]:
         case "and" | "or" as word:
             return "(" + f" {word} ".join(map(_condition, value)) + ")"

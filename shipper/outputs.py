@@ -14,7 +14,7 @@ from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.encode import Encoder
 from shipper.output.file import FileOutput
-from shipper.output.kafka import KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
 from shipper.pipeline.publisher import Publisher
@@ -37,4 +37,5 @@ def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, 
 def _kafka(config: KafkaConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock) -> KafkaOutput:
     errors = ErrorReporter(",".join(config.hosts), config.topic, clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
-    return KafkaOutput(make_producer(config), config.topic, encoder, publisher, errors, backoff, metrics, clock)
+    context = KafkaContext(config.topic, errors, backoff, metrics, clock)
+    return KafkaOutput(make_producer(config), encoder, publisher, context)

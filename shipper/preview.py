@@ -108,9 +108,14 @@ class Preview:
     def _run(self, stage: _Stage, content: bytes) -> list[_Event]:
         around = self._around
         source = Input(
-            stage.config, around.agent, static(stage.config, self._root), message_limit(stage.config, self._root),
-            around.clock, lambda state: None, chain.build(stage.processors, around),
-        )  # fmt: skip
+            stage.config,
+            around.agent,
+            static(stage.config, self._root),
+            message_limit(stage.config, self._root),
+            around.clock,
+            lambda state: None,
+            chain.build(stage.processors, around),
+        )
         queue = MemoryQueue(UNLIMITED, UNLIMITED)
         processing = Processing(queue)
         with _file(content) as fd:

@@ -16,10 +16,24 @@ from shipper.event import Doc
 
 _SEVERITIES = ("Emergency", "Alert", "Critical", "Error", "Warning", "Notice", "Informational", "Debug")
 _FACILITIES = (
-    "kernel", "user-level", "mail", "system", "security/authorization", "syslogd", "line printer", "network news",
-    "UUCP", "clock", "security/authorization", "FTP", "NTP", "log audit", "log alert", "clock",
+    "kernel",
+    "user-level",
+    "mail",
+    "system",
+    "security/authorization",
+    "syslogd",
+    "line printer",
+    "network news",
+    "UUCP",
+    "clock",
+    "security/authorization",
+    "FTP",
+    "NTP",
+    "log audit",
+    "log alert",
+    "clock",
     *(f"local{number}" for number in range(8)),
-)  # fmt: skip
+)
 _HEADER = ("version", "timestamp", "host name", "app name", "process id", "message id")
 _BOM = "\ufeff"
 

@@ -24,7 +24,7 @@ from config.shipper.model import (
     ShipperConfig,
     StateChangeConfig,
 )
-from shipper.app import THREADS, App, build
+from shipper.app import THREADS, App, Environment, build
 from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.output.encode import Encoder
@@ -116,10 +116,8 @@ class Lab:
     def start(self, *, once: bool = False) -> None:
         wake = Wake()
         self._stack.callback(wake.close)
-        self.app = build(
-            self._config(), self.data, wake, self._stack, once=once, clock=self.clock, connect=self._connect,
-            threads=self.threads,
-        )  # fmt: skip
+        environment = Environment(self.data, wake, self.clock, once=once, connect=self._connect, threads=self.threads)
+        self.app = build(self._config(), environment, self._stack)
 
     def _config(self) -> ShipperConfig:
         return ShipperConfig(

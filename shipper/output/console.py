@@ -37,9 +37,14 @@ class ConsoleOutput:
     one is completed before anything else."""
 
     def __init__(
-        self, encoder: Encoder, deliveries: Deliveries, *, pretty: bool = False, stream: BinaryIO | None = None,
+        self,
+        encoder: Encoder,
+        deliveries: Deliveries,
+        *,
+        pretty: bool = False,
+        stream: BinaryIO | None = None,
         clock: Clock | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if stream is None and sys.stdout is None:
             raise StartError("output.console: standard output is closed; redirect it to a file, or use output.file")
         self._encoder = encoder

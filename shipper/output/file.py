@@ -32,9 +32,14 @@ class FileOutput:
     """
 
     def __init__(
-        self, path: Path, encoder: Encoder, deliveries: Deliveries, clock: Clock,
-        fsync: Callable[[int], None] = os.fsync, lock: Lock = flock,
-    ) -> None:  # fmt: skip
+        self,
+        path: Path,
+        encoder: Encoder,
+        deliveries: Deliveries,
+        clock: Clock,
+        fsync: Callable[[int], None] = os.fsync,
+        lock: Lock = flock,
+    ) -> None:
         """Raises StartError when the file cannot be opened, or another agent writes to it."""
         self._path = path
         self._encoder = encoder

@@ -6,6 +6,7 @@ reports come from within `poll`. librdkafka compresses and sends on threads of i
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, Message
@@ -37,21 +38,35 @@ class Producer(Protocol):
     def flush(self, timeout: float) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class KafkaContext:
+    """What an output needs beside its client: the topic, and what is done when it does not take a record."""
+
+    topic: str
+    errors: ErrorReporter
+    backoff: Backoff
+    metrics: Metrics
+    clock: Clock
+
+
 class KafkaOutput:
     """`make_producer` gets the callback for errors that belong to no record."""
 
     def __init__(
-        self, make_producer: Callable[[Callable[[KafkaError], None]], Producer], topic: str, encoder: Encoder,
-        deliveries: Deliveries, errors: ErrorReporter, backoff: Backoff, metrics: Metrics, clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        make_producer: Callable[[Callable[[KafkaError], None]], Producer],
+        encoder: Encoder,
+        deliveries: Deliveries,
+        context: KafkaContext,
+    ) -> None:
         self._make_producer = make_producer
-        self._topic = topic
         self._encoder = encoder
         self._deliveries = deliveries
-        self._errors = errors
-        self._backoff = backoff
-        self._metrics = metrics
-        self._clock = clock
+        self._topic = context.topic
+        self._errors = context.errors
+        self._backoff = context.backoff
+        self._metrics = context.metrics
+        self._clock = context.clock
         self._lanes: dict[str, Lane] = {}
         self._held: dict[str, Lane] = {}
         self._fatal = False

@@ -59,8 +59,12 @@ class Publisher:
                 logger.error(
                     "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with "
                     "them; free some space or make the path writable; trying again every %d s",
-                    self._dead_letter.path, error.strerror, len(rejected), batch.source.path, RETRY_INTERVAL,
-                )  # fmt: skip
+                    self._dead_letter.path,
+                    error.strerror,
+                    len(rejected),
+                    batch.source.path,
+                    RETRY_INTERVAL,
+                )
                 return
             self._unsaved.popleft()
             self._count(batch, rejected)
@@ -71,9 +75,12 @@ class Publisher:
         for rejection in rejected:
             logger.warning(
                 "an event of %s (file id %s, offset %d) went to %s: %s",
-                batch.source.path, batch.source.file_id, batch.messages.offsets[rejection.index],
-                self._dead_letter.path, rejection.reason,
-            )  # fmt: skip
+                batch.source.path,
+                batch.source.file_id,
+                batch.messages.offsets[rejection.index],
+                self._dead_letter.path,
+                rejection.reason,
+            )
 
     def _resolve(self, batch: Batch) -> None:
         self._queue.release(batch)

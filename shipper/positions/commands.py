@@ -47,10 +47,13 @@ def _add_import(parser: argparse.ArgumentParser, add_common: AddCommon, context:
     defaults = Fingerprinting()
     for name, meaning, least in (("offset", "where", 0), ("length", "how many bytes", 64)):
         filebeat.add_argument(
-            f"--fingerprint.{name}", dest=f"fingerprint_{name}", type=_at_least(least), metavar="N",
+            f"--fingerprint.{name}",
+            dest=f"fingerprint_{name}",
+            type=_at_least(least),
+            metavar="N",
             default=getattr(defaults, name),
             help=f"Filebeat's prospector.scanner.fingerprint.{name}: {meaning} it hashed (default %(default)s)",
-        )  # fmt: skip
+        )
     add_common(filebeat, lambda options: _import_filebeat(options, context))
 
 

@@ -199,9 +199,15 @@ def _of_log_input(key: str, entry: dict[str, Any]) -> Position:
     system = entry["FileStateOS"]
     inode, device = _whole(system["inode"], "inode"), _whole(system["device"], "device")
     return Position(
-        key, entry["source"], _whole(entry["offset"], "offset"), "native", "", inode, device,
+        key,
+        entry["source"],
+        _whole(entry["offset"], "offset"),
+        "native",
+        "",
+        inode,
+        device,
         unused=entry.get("ttl") == UNUSED,
-    )  # fmt: skip
+    )
 
 
 def _of_filestream(key: str, entry: dict[str, Any]) -> Position:

@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 
 from registry.state import FileState
 from shipper.errors import ShipperError
@@ -123,7 +124,7 @@ def _plain_entry(fd: int, path: str, position: Position) -> FileState:
         raise PositionRefused("shorter than the position", f"{size} bytes, the position is {offset}: it was truncated")
     if 0 < offset < size and os.pread(fd, 1, offset - 1) not in LINE_ENDS:
         raise PositionRefused("rewritten", f"no line ends at the position {offset}, so it is not what Filebeat read")
-    return _entry(fd, path, offset, size, fingerprint(fd), tail_hash(fd, offset))
+    return replace(_entry(fd, path, offset, size), fingerprint=fingerprint(fd), tail_hash=tail_hash(fd, offset))
 
 
 def _zipped_entry(fd: int, path: str, position: Position) -> FileState:
@@ -141,16 +142,23 @@ def _zipped_entry(fd: int, path: str, position: Position) -> FileState:
         )
     content = content_of(fd, "gzip")
     compressed = os.fstat(fd).st_size if reader.complete and size == position.offset else 0
-    return _entry(
-        fd, path, position.offset, size, content.fingerprint(), content.tail_hash(position.offset), compressed
-    )  # fmt: skip
+    return replace(
+        _entry(fd, path, position.offset, size),
+        fingerprint=content.fingerprint(),
+        tail_hash=content.tail_hash(position.offset),
+        compressed=compressed,
+    )
 
 
-def _entry(
-    fd: int, path: str, offset: int, size: int, head_hash: tuple[int, str], before: str, compressed: int = 0
-) -> FileState:  # fmt: skip
+def _entry(fd: int, path: str, offset: int, size: int) -> FileState:
+    """Return an entry that does not know any content yet."""
     status = os.fstat(fd)
     return FileState(
-        id=uuid.uuid4().hex, path=path, device=status.st_dev, inode=status.st_ino, fingerprint=head_hash,
-        tail_hash=before, position=offset, size_seen=size, updated=time.time(), compressed=compressed,
-    )  # fmt: skip
+        id=uuid.uuid4().hex,
+        path=path,
+        device=status.st_dev,
+        inode=status.st_ino,
+        position=offset,
+        size_seen=size,
+        updated=time.time(),
+    )

@@ -51,9 +51,14 @@ class Report:
 
 
 def take_over(
-    source: Path, directory: Path, files: DiskFiles, inputs: Sequence[InputConfig], fingerprinting: Fingerprinting,
-    *, overwrite: bool,
-) -> int:  # fmt: skip
+    source: Path,
+    directory: Path,
+    files: DiskFiles,
+    inputs: Sequence[InputConfig],
+    fingerprinting: Fingerprinting,
+    *,
+    overwrite: bool,
+) -> int:
     """The exit code: 0 when the position of every file that is still there was taken, or is here already; 3 when some
     were not; 1 when there are none. Raises StartError, RegistryError, OSError: then nothing was changed."""
     place = find(source)
@@ -70,7 +75,7 @@ def take_over(
 
 def _take(
     registry: FilebeatRegistry, store: Store, inputs: Sequence[InputConfig], locator: Locator, *, overwrite: bool
-) -> int:  # fmt: skip
+) -> int:
     report = Report()
     found = list(_located(registry, locator, report))
     if not registry.entries:

@@ -222,9 +222,14 @@ class Event:
 def _nowhere(source: Source) -> Source:
     """A source without constants: all that the file's events share is in the one event's own document."""
     return Source(
-        source.file_id, source.path, source.inode, source.device, source.input_id, source.input_type,
+        source.file_id,
+        source.path,
+        source.inode,
+        source.device,
+        source.input_id,
+        source.input_type,
         Constants({"log": {"file": {"id": source.file_id}}}),
-    )  # fmt: skip
+    )
 
 
 def _resolve() -> None:

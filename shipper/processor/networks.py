@@ -41,8 +41,14 @@ def _global_unicast(address: Address) -> bool:
 
 def _public(address: Address) -> bool:
     local = (
-        _PRIVATE, _LOOPBACK, _UNSPECIFIED, _BROADCAST, _LINK_LOCAL, _link_local_multicast, _INTERFACE_LOCAL_MULTICAST,
-    )  # fmt: skip
+        _PRIVATE,
+        _LOOPBACK,
+        _UNSPECIFIED,
+        _BROADCAST,
+        _LINK_LOCAL,
+        _link_local_multicast,
+        _INTERFACE_LOCAL_MULTICAST,
+    )
     return not any(kind(address) for kind in local)
 
 

@@ -19,9 +19,13 @@ from shipper.reader.syslog import SyslogReader
 
 
 def build(
-    config: InputConfig, file: RawFile, max_bytes: int, clock: Clock, shared: Doc | None = None,
+    config: InputConfig,
+    file: RawFile,
+    max_bytes: int,
+    clock: Clock,
+    shared: Doc | None = None,
     metrics: Metrics | None = None,
-) -> Reader:  # fmt: skip
+) -> Reader:
     """The chain for one file: raw bytes -> lines -> parsers in the order given -> limit -> no empty messages ->
     include_lines, then exclude_lines.
 

@@ -42,9 +42,14 @@ class ContainerReader:
     """
 
     def __init__(
-        self, reader: Reader, config: ContainerConfig, max_bytes: int, clock: Clock, metrics: Metrics,
+        self,
+        reader: Reader,
+        config: ContainerConfig,
+        max_bytes: int,
+        clock: Clock,
+        metrics: Metrics,
         waiting_bytes: int = WAITING_BYTES,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._reader = reader
         self._stream = config.stream
         self._max_bytes = max_bytes

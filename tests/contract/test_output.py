@@ -21,7 +21,7 @@ from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput
-from shipper.output.kafka import KafkaOutput, Producer
+from shipper.output.kafka import KafkaContext, KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
 from tests.builders import Told, batch, encoder
@@ -84,9 +84,8 @@ def file(tmp_path: Path) -> Destination:
 
 def kafka_output(make: Callable[..., Producer], topic: str, told: Told) -> Output:
     clock = SystemClock()
-    return KafkaOutput(
-        make, topic, encoder(), told, ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock
-    )
+    context = KafkaContext(topic, ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock)
+    return KafkaOutput(make, encoder(), told, context)
 
 
 def fake_kafka(tmp_path: Path) -> Destination:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from config.shipper.model import InputConfig, ShipperConfig
-from shipper.app import build
+from shipper.app import Environment, build
 from shipper.reload import Reading
 from shipper.source.reading.harvester import Harvester
 from shipper.wake import Wake
@@ -30,10 +30,9 @@ class ReloadingLab(Lab):
     def start(self, *, once: bool = False) -> None:
         wake = Wake()
         self._stack.callback(wake.close)
-        self.app = build(
-            self.configured, self.data, wake, self._stack, once=once, clock=self.clock, connect=self._connect,
-            reading=Reading(self._read, self._is_asked, start=self._work),
-        )  # fmt: skip
+        reading = Reading(self._read, self._is_asked, start=self._work)
+        environment = Environment(self.data, wake, self.clock, once=once, connect=self._connect, reading=reading)
+        self.app = build(self.configured, environment, self._stack)
 
     def configure(self, *inputs: InputConfig, **changes: Any) -> None:
         self.configured = replace(self.configured, inputs=inputs or self.configured.inputs, **changes)

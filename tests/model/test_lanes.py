@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError
 from shipper.backoff import Backoff
 from shipper.event import Batch, Rejection
 from shipper.metrics import Metrics
-from shipper.output.kafka import KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent
@@ -112,9 +112,11 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
     dice = random.Random(seed)
     clock, cluster = ManualClock(), Cluster(dice)
     pipeline = Pipeline(cluster.kafka)
-    trouble = ErrorReporter("fake:9092", "logs", clock)
+    errors = ErrorReporter("fake:9092", "logs", clock)
     backoff = Backoff(1.0, 8.0)
-    output = KafkaOutput(cluster.kafka.connect, "logs", encoder(), pipeline, trouble, backoff, Metrics(), clock)
+    output = KafkaOutput(
+        cluster.kafka.connect, encoder(), pipeline, KafkaContext("logs", errors, backoff, Metrics(), clock)
+    )
     positions: dict[str, int] = defaultdict(int)
     published: list[Batch] = []
     for number in range(dice.randrange(10, 120)):

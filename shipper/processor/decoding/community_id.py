@@ -16,9 +16,18 @@ from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, path_of, roots
 
 _PROTOCOLS = {
-    "icmp": 1, "igmp": 2, "tcp": 6, "udp": 17, "gre": 47, "ipv6-icmp": 58, "icmpv6": 58, "eigrp": 88, "ospf": 89,
-    "pim": 103, "sctp": 132,
-}  # fmt: skip
+    "icmp": 1,
+    "igmp": 2,
+    "tcp": 6,
+    "udp": 17,
+    "gre": 47,
+    "ipv6-icmp": 58,
+    "icmpv6": 58,
+    "eigrp": 88,
+    "ospf": 89,
+    "pim": 103,
+    "sctp": 132,
+}
 _WITH_PORTS = (6, 17, 132)
 _ICMP, _ICMP6 = 1, 58
 

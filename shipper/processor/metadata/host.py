@@ -83,9 +83,14 @@ def operating_system(root: FilePath) -> Doc:
     family = next((family for family, names in FAMILIES.items() if name.lower() in names), "")
     codename = told.get("VERSION_CODENAME") or next((told[key] for key in told if key.endswith("CODENAME")), "")
     found = {
-        "type": "linux", "platform": name, "name": told.get("NAME", ""), "version": told.get("VERSION", ""),
-        "family": family, "codename": codename, "build": told.get("BUILD_ID", ""),
-    }  # fmt: skip
+        "type": "linux",
+        "platform": name,
+        "name": told.get("NAME", ""),
+        "version": told.get("VERSION", ""),
+        "family": family,
+        "codename": codename,
+        "build": told.get("BUILD_ID", ""),
+    }
     return {key: value for key, value in found.items() if value}
 
 

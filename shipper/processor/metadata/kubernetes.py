@@ -96,15 +96,19 @@ class AddKubernetesMetadata:
     def _members(self, place: PodPlace, container: Container | None) -> Doc:
         found = place
         if container is not None:
-            told = {name: next((container.labels[key] for key in keys if key in container.labels), "")
-                    for name, keys in TOLD.items()}  # fmt: skip
+            told = {
+                name: next((container.labels[key] for key in keys if key in container.labels), "")
+                for name, keys in TOLD.items()
+            }
             found = place.with_more(PodPlace(**told))
         if not found.pod and not found.uid:
             return {}  # a container that belongs to no pod
         kubernetes: Doc = {
-            "pod": _present(name=found.pod, uid=found.uid), "namespace": found.namespace,
-            "container": _present(name=found.container), "node": _present(name=self._node),
-        }  # fmt: skip
+            "pod": _present(name=found.pod, uid=found.uid),
+            "namespace": found.namespace,
+            "container": _present(name=found.container),
+            "node": _present(name=self._node),
+        }
         kubernetes |= self._labels(container)
         members: Doc = {"kubernetes": {name: value for name, value in kubernetes.items() if value}}
         if found.id:
@@ -126,9 +130,10 @@ class AddKubernetesMetadata:
             name: value for name, value in pod.labels.items() if not name.startswith(("io.kubernetes.", ANNOTATION))
         }
         wanted = {
-            name: value for name, value in labels.items()
+            name: value
+            for name, value in labels.items()
             if (not config.include_labels or name in config.include_labels) and name not in config.exclude_labels
-        }  # fmt: skip
+        }
         notes = {
             name: pod.labels[ANNOTATION + name]
             for name in config.include_annotations

@@ -30,9 +30,14 @@ class Lookups:
     """`resolve` blocks; `start` lets it be called on another thread, and `wake` is called from there."""
 
     def __init__(
-        self, config: DnsConfig, resolve: Callable[[str], Answer], start: Callable[[Callable[[], None]], None],
-        servers: int, clock: Clock, wake: Callable[[], None],
-    ) -> None:  # fmt: skip
+        self,
+        config: DnsConfig,
+        resolve: Callable[[str], Answer],
+        start: Callable[[Callable[[], None]], None],
+        servers: int,
+        clock: Clock,
+        wake: Callable[[], None],
+    ) -> None:
         self.patience = config.timeout * servers
         self._servers = ", ".join(config.nameservers) or "/etc/resolv.conf"
         self._throttle = Throttle(clock.monotonic)

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 from shipper.backoff import Backoff
 from shipper.event import Batch
 from shipper.metrics import Metrics
-from shipper.output.kafka import KafkaOutput
+from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from tests.builders import Told, batch, encoder
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
@@ -39,9 +39,8 @@ class Desk:
 
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
-        self.output = KafkaOutput(
-            self.kafka.connect, "logs", encoder(), self.told, errors, Backoff(1, 60), self.metrics, self.clock
-        )
+        context = KafkaContext("logs", errors, Backoff(1, 60), self.metrics, self.clock)
+        self.output = KafkaOutput(self.kafka.connect, encoder(), self.told, context)
 
     @property
     def client(self) -> FakeProducer:

@@ -48,7 +48,7 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
         shipper = next(contender for contender in contenders if contender.name == "shipper --once")
         return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
     if options.scale:
-        sizes = scale.Sizes(options.files, options.inactive, options.idle, options.entries, options.big)
+        sizes = scale.ScaleSizes(options.files, options.inactive, options.idle, options.entries, options.big)
         return [scale.table(runs, contenders, options.rounds, sizes, options.only)]
     return speed.tables(runs, contenders, options.rounds, options.lines, options.seconds)
 

@@ -9,7 +9,7 @@ from math import ceil
 from pathlib import Path
 from typing import Self
 
-from bench.contenders import Job
+from bench.contenders import ShippingJob
 from bench.topics import follow
 
 STAMP = re.compile(rb"written=(\d+\.\d+)")
@@ -48,7 +48,7 @@ def stamp_of(value: bytes) -> float | None:
     return float(match[1]) if match else None
 
 
-def appended(job: Job, check: Callable[[], None], paths: Sequence[Path], pause: float) -> Delays:
+def appended(job: ShippingJob, check: Callable[[], None], paths: Sequence[Path], pause: float) -> Delays:
     """Append a line to each of `paths`, `pause` seconds apart. Raises RuntimeError when some do not arrive."""
     ready = threading.Event()
     writer = threading.Thread(target=_write, args=(ready, paths, pause), daemon=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ShippingJob:
     """One run: `log` is the file to ship, or a pattern of files; `directory` is empty and the contender's own.
     `inactive`: seconds after which the shipper closes a quiet file (its default). `options` of the shipper's input and
     its `processors` are in YAML's flow style."""
@@ -29,7 +29,7 @@ class Contender:
     `closes`: it closes files that are quiet."""
 
     name: str
-    command: Callable[[Job], list[str]]
+    command: Callable[[ShippingJob], list[str]]
     exits: bool
     follows: bool
     closes: bool = False
@@ -63,25 +63,25 @@ ruleset(name="ship" queue.type="LinkedList" queue.size="100000" queue.dequeueBat
 """
 
 
-def shipper(job: Job) -> list[str]:
+def shipper(job: ShippingJob) -> list[str]:
     config = _write(job, "shipper.yml", SHIPPER)
     return [sys.executable, "-m", "shipper", "run", "-c", config]
 
 
-def shipper_once(job: Job) -> list[str]:
+def shipper_once(job: ShippingJob) -> list[str]:
     return [*shipper(job), "--once"]
 
 
-def floor(job: Job) -> list[str]:
+def floor(job: ShippingJob) -> list[str]:
     return [sys.executable, "-m", "bench.floor", job.bootstrap, job.topic, str(job.count)]
 
 
-def rsyslog(job: Job) -> list[str]:
+def rsyslog(job: ShippingJob) -> list[str]:
     config = _write(job, "rsyslog.conf", RSYSLOG)
     return ["/usr/sbin/rsyslogd", "-n", "-f", config, "-i", str(job.directory / "rsyslogd.pid")]
 
 
-def kcat(job: Job) -> list[str]:
+def kcat(job: ShippingJob) -> list[str]:
     return ["kcat", "-P", "-b", job.bootstrap, "-t", job.topic, "-z", "lz4", "-X", "acks=all", "-l", str(job.log)]
 
 
@@ -100,7 +100,7 @@ def available() -> list[Contender]:
     return contenders
 
 
-def _write(job: Job, name: str, template: str) -> str:
+def _write(job: ShippingJob, name: str, template: str) -> str:
     path = job.directory / name
     values = {field.name: getattr(job, field.name) for field in fields(job)}
     path.write_text(template.format(**values), encoding="utf-8")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.appends import Delays, appended
-from bench.contenders import Contender, Job
+from bench.contenders import Contender, ShippingJob
 from bench.data import line
 from bench.measure import Child
 from bench.runs import Runs
@@ -22,7 +22,7 @@ CLOSING = 120.0  # seconds beyond `inactive` until all files must be closed
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class IdleCost:
     """The cost while nothing is written: share of one core, resident memory, threads."""
 
     core: float
@@ -31,7 +31,7 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartCost:
     """The cost from the start until the last line is readable."""
 
     seconds: float
@@ -40,8 +40,8 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    start: Start
-    idle: Idle
+    start: StartCost
+    idle: IdleCost
     delays: Delays
 
 
@@ -60,7 +60,7 @@ def pattern(directory: Path) -> Path:
     return directory / "*" / "*.log"
 
 
-def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds: float) -> tuple[Job, Crowd]:
+def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds: float) -> tuple[ShippingJob, Crowd]:
     """Measure new files, then idle ones, then appends. The job can be passed to `closed_files`."""
     directory = runs.fresh("crowd")
     paths = write_files(directory, count, lines)
@@ -69,13 +69,13 @@ def open_files(contender: Contender, runs: Runs, count: int, lines: int, seconds
     child = Child(contender.command(job), job.directory / "output.log")
     try:
         done = wait_for(job.bootstrap, job.topic, job.count, child.check)
-        start = Start(done - started, child.cpu_seconds())
+        start = StartCost(done - started, child.cpu_seconds())
         return job, Crowd(start, _idle(child, seconds), _delays(job, child, paths))
     finally:
         child.end()
 
 
-def closed_files(contender: Contender, job: Job, inactive: float, seconds: float) -> Crowd:
+def closed_files(contender: Contender, job: ShippingJob, inactive: float, seconds: float) -> Crowd:
     """Measure a start on files that are shipped already, once they are closed for inactivity."""
     paths = sorted(job.log.parent.parent.glob("*/*.log"))
     job = replace(job, inactive=inactive)
@@ -86,23 +86,23 @@ def closed_files(contender: Contender, job: Job, inactive: float, seconds: float
         with paths[0].open("a") as file:
             file.write("started again\n")
         wait_for(job.bootstrap, job.topic, job.count + APPENDS + 1, child.check)
-        start = Start(time.monotonic() - started, child.cpu_seconds())
+        start = StartCost(time.monotonic() - started, child.cpu_seconds())
         _await(lambda: child.open_files() < STILL_OPEN, child, inactive + CLOSING)
         return Crowd(start, _idle(child, seconds), _delays(job, child, paths))
     finally:
         child.end()
 
 
-def _idle(child: Child, seconds: float) -> Idle:
+def _idle(child: Child, seconds: float) -> IdleCost:
     time.sleep(SETTLE)
     child.check()
     cpu, started = child.cpu_seconds(), time.monotonic()
     time.sleep(seconds)
     core = (child.cpu_seconds() - cpu) / (time.monotonic() - started)
-    return Idle(core, child.memory_mb(), child.threads())
+    return IdleCost(core, child.memory_mb(), child.threads())
 
 
-def _delays(job: Job, child: Child, paths: list[Path]) -> Delays:
+def _delays(job: ShippingJob, child: Child, paths: list[Path]) -> Delays:
     """Append a line to files chosen at random, the same ones for every contender."""
     pick = random.Random(len(paths))
     chosen = [*pick.sample(paths, min(len(paths), APPENDS))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.appends import stamp_of
-from bench.contenders import Contender, Job
+from bench.contenders import Contender, ShippingJob
 from bench.measure import Child
 from bench.topics import follow
 
@@ -25,7 +25,7 @@ class Followed:
     last: float
 
 
-def measure(contender: Contender, job: Job, rate: float, seconds: float) -> Followed:
+def measure(contender: Contender, job: ShippingJob, rate: float, seconds: float) -> Followed:
     """Write `rate` lines a second for `seconds`. Raises RuntimeError when lines are missing in the end."""
     job.log.write_text("")
     child = Child(contender.command(job), job.directory / "output.log")
@@ -39,10 +39,10 @@ def measure(contender: Contender, job: Job, rate: float, seconds: float) -> Foll
     return Followed(core, delays[len(delays) // 2], delays[int(len(delays) * 0.99)], last)
 
 
-def _run(child: Child, job: Job, rate: float, seconds: float) -> tuple[list[float], float, float]:
+def _run(child: Child, job: ShippingJob, rate: float, seconds: float) -> tuple[list[float], float, float]:
     count = int(rate * seconds)
     ready = threading.Event()
-    writer = _Writer(job.log, rate, count)
+    writer = _LineWriter(job.log, rate, count)
     consumed = follow(job.bootstrap, job.topic, ready.set)
     delays: list[float] = []
     cpu = child.cpu_seconds()
@@ -61,7 +61,7 @@ def _run(child: Child, job: Job, rate: float, seconds: float) -> tuple[list[floa
     return delays, core, arrived - writer.ended
 
 
-class _Writer(threading.Thread):
+class _LineWriter(threading.Thread):
     """One write for each line, as programs log; in small bursts where the rate is too high to sleep in between."""
 
     def __init__(self, path: Path, rate: float, count: int) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bench import throughput
-from bench.contenders import Contender, Job
+from bench.contenders import Contender, ShippingJob
 from bench.topics import PARTITIONS
 from demo.broker import Broker
 
@@ -17,13 +17,13 @@ class Runs:
         self._broker = broker
         self._runs = 0
 
-    def job(self, log: Path, count: int, partitions: int = PARTITIONS) -> Job:
+    def job(self, log: Path, count: int, partitions: int = PARTITIONS) -> ShippingJob:
         self._runs += 1
         topic = f"bench-{self._runs}"
         self._broker.create_topic(topic, partitions)
         directory = self.directory / topic
         directory.mkdir()
-        return Job(self._broker.bootstrap, topic, log, directory, count)
+        return ShippingJob(self._broker.bootstrap, topic, log, directory, count)
 
     def fresh(self, name: str) -> Path:
         """Return a path that no earlier run has used."""

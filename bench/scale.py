@@ -32,8 +32,8 @@ AIMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """How much of everything; `inactive` and `idle` in seconds, `big` in bytes."""
+class ScaleSizes:
+    """The sizes of all parts; `inactive` and `idle` in seconds, `big` in bytes."""
 
     files: int
     inactive: float
@@ -42,7 +42,7 @@ class Sizes:
     big: int
 
 
-def table(runs: Runs, contenders: list[Contender], rounds: int, sizes: Sizes, parts: Sequence[str]) -> str:
+def table(runs: Runs, contenders: list[Contender], rounds: int, sizes: ScaleSizes, parts: Sequence[str]) -> str:
     scale = _Scale(runs, sizes)
     daemons = [contender for contender in contenders if contender.follows]
     for number in range(rounds):
@@ -70,7 +70,7 @@ def _reported_failures(contender: Contender) -> Iterator[None]:
 
 
 class _Scale:
-    def __init__(self, runs: Runs, sizes: Sizes) -> None:
+    def __init__(self, runs: Runs, sizes: ScaleSizes) -> None:
         self._runs = runs
         self._sizes = sizes
         self._big: beside.Big | None = None
@@ -78,9 +78,9 @@ class _Scale:
 
     def files(self, contender: Contender) -> None:
         sizes, note = self._sizes, self._noter(contender.name)
-        _, one = crowd.open_files(contender, self._runs, 1, LINES, 0.0)
-        _note_delays(note, "one, open", one.delays)
-        note("one, open: memory MB", one.idle.memory_mb, ".0f")
+        _, single = crowd.open_files(contender, self._runs, 1, LINES, 0.0)
+        _note_delays(note, "one, open", single.delays)
+        note("one, open: memory MB", single.idle.memory_mb, ".0f")
         job, many = crowd.open_files(contender, self._runs, sizes.files, LINES, sizes.idle)
         note("catch-up: s", many.start.seconds, ".1f")
         note("catch-up: CPU s", many.start.cpu_seconds, ".1f")

@@ -11,7 +11,7 @@ SECONDS_BEHIND = 5.0  # of the rate: a lag that one or two batches catch up with
 
 
 @dataclass(slots=True)
-class Files:
+class TableFiles:
     """A table's files, by the commits of its log."""
 
     added: int = 0  # by batches, also those that were compacted or deleted since

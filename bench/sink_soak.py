@@ -24,7 +24,7 @@ from bench.measure import Child, resident_mb
 from bench.runs import report
 from bench.sink import FilledTopic, configured, sink
 from bench.sink_delay import Commits
-from bench.sink_flat import Files, Minute, findings
+from bench.sink_flat import Minute, TableFiles, findings
 from bench.sink_process import MeasuredJob, TimedBatch, running
 from bench.topics import PARTITIONS
 from demo.broker import Broker
@@ -42,7 +42,7 @@ class Soak:
     def __init__(self, directory: Path, job: MeasuredJob, maintaining: "MaintainRuns") -> None:
         self._job = job
         self._commits = Commits(directory / "lines" / "_delta_log")
-        self.files = Files()
+        self.files = TableFiles()
         self._maintaining = maintaining
 
     def minute(self, number: int, deadline: float, produced: int) -> Minute | None:

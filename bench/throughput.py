@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from bench.contenders import Contender, Job
+from bench.contenders import Contender, ShippingJob
 from bench.measure import Child
 from bench.topics import wait_for
 
@@ -17,7 +17,7 @@ class Throughput:
     memory_mb: float
 
 
-def measure(contender: Contender, job: Job) -> Throughput:
+def measure(contender: Contender, job: ShippingJob) -> Throughput:
     """Raises RuntimeError with the end of the contender's output when it fails."""
     started = time.monotonic()
     child = Child(contender.command(job), job.directory / "output.log", exits=contender.exits)

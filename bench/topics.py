@@ -17,13 +17,13 @@ def wait_for(
     timeout: float = 300.0,
     partitions: int = PARTITIONS,
 ) -> float:
-    """The monotonic time at which `count` records were readable; `check` raises when there is no hope."""
+    """Return the monotonic time at which `count` records were readable; `check` raises when the process has failed."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench-count", "enable.auto.commit": False})
     deadline = time.monotonic() + timeout
     try:
-        while (found := readable(consumer, topic, partitions)) < count:
+        while (number := readable(consumer, topic, partitions)) < count:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{found} of {count} records in {topic} after {timeout:.0f} s")
+                raise RuntimeError(f"{number} of {count} records in {topic} after {timeout:.0f} s")
             check()
             time.sleep(LOOK_EVERY)
         return time.monotonic()
@@ -32,7 +32,7 @@ def wait_for(
 
 
 def readable(consumer: Consumer, topic: str, partitions: int = PARTITIONS) -> int:
-    """Records in all partitions; 0 while the topic is so young that a partition has no leader."""
+    """Return the number of records in all partitions; 0 while a new topic's partition has no leader yet."""
     try:
         return _readable(consumer, topic, partitions)
     except KafkaException:
@@ -45,8 +45,8 @@ def _readable(consumer: Consumer, topic: str, partitions: int) -> int:
 
 
 def follow(bootstrap: str, topic: str, ready: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
-    """Values and the wall clock at which each came, from the end of the topic on; `ready` is called when it listens.
-    An empty value stands for a moment in which none came."""
+    """Yield values with the wall-clock time of their arrival, from the end of the topic on. `ready` is called when the
+    consumer listens. An empty value means that none arrived within 0.1 s."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

@@ -29,7 +29,7 @@ class LineCount:
 
 
 @dataclass(slots=True)
-class LogFile:
+class FileOnDisk:
     """One file that the shipper reads, kept open so that renaming does not matter."""
 
     path: Path  # at the last scan
@@ -71,7 +71,7 @@ class LogFiles:
 
     def __init__(self, patterns: Iterable[Path]) -> None:
         self._patterns = tuple(patterns)
-        self.by_key: dict[Key, LogFile] = {}
+        self.by_key: dict[Key, FileOnDisk] = {}
 
     def scan(self) -> None:
         """Find new files, and new names of known ones."""
@@ -106,4 +106,4 @@ class LogFiles:
             os.close(handle)
             self.by_key[key].path = path
         else:
-            self.by_key[key] = LogFile(path, handle)
+            self.by_key[key] = FileOnDisk(path, handle)

@@ -41,7 +41,7 @@ def rotate(path: Path) -> None:
     path.rename(path.with_name(f"{path.name}.1"))
 
 
-class Writer:
+class LogWriter:
     """One open log: `write` catches up with the clock; after `rename`, lines go to the old file until `reopen`."""
 
     def __init__(self, path: Path, rate: float, dice: random.Random) -> None:
@@ -77,7 +77,7 @@ def run(path: Path, rate: float, rotations: int, every: float) -> None:
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
     started = time.monotonic()
-    writer = Writer(path, rate, random.Random(1))
+    writer = LogWriter(path, rate, random.Random(1))
     moments = [(every * (n + 1) + late, n, late) for n in range(rotations) for late in (0.0, LATE)]
     while not stopped:
         elapsed = time.monotonic() - started

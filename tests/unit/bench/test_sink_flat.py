@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.sink_flat import COLD_MINUTES, Files, Minute, findings
+from bench.sink_flat import COLD_MINUTES, Minute, TableFiles, findings
 
 RATE = 20_000
 MINUTE = Minute(1, 60, 0.6, 1.2, 20_000, 800, 100, 240, 1_000, 3_000, 500, 1_200_000)
@@ -69,7 +69,7 @@ def test_few_minutes_say_nothing() -> None:
 
 
 def test_the_files_of_a_table_are_counted_by_its_commits() -> None:
-    files = Files()
+    files = TableFiles()
     files.take("\n".join(['{"commitInfo":{}}', add("a", "2026-11-20", 5), add("b", "2026-11-20", 7)]))
     files.take(add("c", "2026-11-21", 1))
     assert (files.count, files.today, files.added, files.rows) == (3, 1, 3, 13)

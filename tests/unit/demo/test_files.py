@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.files import LogFile, LogFiles
+from demo.files import FileOnDisk, LogFiles
 from registry.state import FileState
 
 
@@ -14,7 +14,7 @@ def files(tmp_path: Path) -> Iterator[LogFiles]:
     found.close()
 
 
-def only(files: LogFiles) -> LogFile:
+def only(files: LogFiles) -> FileOnDisk:
     [file] = files.by_key.values()
     return file
 

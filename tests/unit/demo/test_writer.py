@@ -2,7 +2,7 @@ import random
 from datetime import UTC, datetime
 from pathlib import Path
 
-from demo.writer import Writer, line, rotate
+from demo.writer import LogWriter, line, rotate
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -33,7 +33,7 @@ def test_lines_are_many_different_ones_of_about_130_bytes() -> None:
 
 
 def test_the_writer_keeps_up_with_the_clock(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "app.log", rate=100, dice=random.Random(1))
+    writer = LogWriter(tmp_path / "app.log", rate=100, dice=random.Random(1))
     writer.write(elapsed=0.5)
     writer.write(elapsed=0.6)
     writer.close()
@@ -41,7 +41,7 @@ def test_the_writer_keeps_up_with_the_clock(tmp_path: Path) -> None:
 
 
 def test_after_a_rename_it_goes_on_in_the_old_file_until_it_opens_the_new(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "app.log", rate=100, dice=random.Random(1))
+    writer = LogWriter(tmp_path / "app.log", rate=100, dice=random.Random(1))
     writer.write(elapsed=0.1)
     writer.rename()
     writer.write(elapsed=0.2)

@@ -8,7 +8,7 @@ import sys
 from confluent_kafka import KafkaError, Message, Producer
 
 from bench.data import line
-from config.shipper.model import KafkaOutput
+from config.shipper.model import KafkaOutputConfig
 from shipper.event import Batch, Constants, Messages, Source
 from shipper.output.encode import Encoder
 from shipper.output.kafka_settings import settings
@@ -29,7 +29,7 @@ def records() -> list[str]:
 
 
 def main(bootstrap: str, topic: str, count: int) -> None:
-    producer = Producer(settings(KafkaOutput(hosts=(bootstrap,), topic=topic)))
+    producer = Producer(settings(KafkaOutputConfig(hosts=(bootstrap,), topic=topic)))
     failed: list[KafkaError] = []
 
     def report(error: KafkaError | None, message: Message) -> None:

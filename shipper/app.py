@@ -16,9 +16,7 @@ from pathlib import Path
 
 from watchdog.observers.inotify_c import InotifyFD
 
-from config.shipper.model import ConsoleOutput as ConsoleConfig
-from config.shipper.model import KafkaOutput as KafkaConfig
-from config.shipper.model import ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig
 from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
@@ -170,7 +168,7 @@ def check(config: ShipperConfig) -> None:
     """What can be wrong with a configuration beyond its own model, found without starting. Raises StartError."""
     for each in config.inputs:
         static(each, config)
-    if isinstance(config.output.chosen, KafkaConfig):
+    if isinstance(config.output.chosen, KafkaOutputConfig):
         settings(config.output.chosen)
 
 
@@ -217,7 +215,7 @@ def run(
 
 def _below(terminal: TerminalHandler | None, config: ShipperConfig, *, once: bool) -> TerminalHandler | None:
     """Where progress is shown, if it is: not among the records of an output that writes to the same terminal."""
-    records = isinstance(config.output.chosen, ConsoleConfig) and sys.stdout is not None and sys.stdout.isatty()
+    records = isinstance(config.output.chosen, ConsoleOutputConfig) and sys.stdout is not None and sys.stdout.isatty()
     return terminal if once and not records else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import is_dataclass
 from typing import Any, get_args
 
 from config.shipper.conditions import ConditionConfig, flat
-from config.shipper.model import ConsoleOutput, FileOutput, InputConfig, KafkaOutput, ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, InputConfig, KafkaOutputConfig, ShipperConfig
 from config.shipper.parsers import PARSERS
 from config.shipper.processors import AnyProcessor, Branch
 from config.text.units import Duration, readable_duration
@@ -134,11 +134,11 @@ def _quoted(text: str) -> str:
 
 def _output(config: ShipperConfig) -> str:
     match config.output.chosen:
-        case KafkaOutput() as kafka:
+        case KafkaOutputConfig() as kafka:
             return f"kafka, topic {kafka.topic} at {', '.join(kafka.hosts)}"
-        case FileOutput() as file:
+        case FileOutputConfig() as file:
             return f"file {os.path.join(file.path, file.filename)}"
-        case ConsoleOutput():
+        case ConsoleOutputConfig():
             return "console"
 
 

@@ -1,7 +1,6 @@
 """From a configuration to the inputs that read: what the crawler gets at the start, and again at each reload."""
 
-from config.shipper.model import InputConfig, ShipperConfig
-from config.shipper.model import KafkaOutput as KafkaConfig
+from config.shipper.model import InputConfig, KafkaOutputConfig, ShipperConfig
 from registry.registrar import Registrar
 from shipper.event import Doc
 from shipper.output.kafka_settings import ENVELOPE
@@ -68,9 +67,9 @@ def static(config: InputConfig, root: ShipperConfig) -> Doc:
 def message_limit(config: InputConfig, root: ShipperConfig) -> int:
     """Nothing longer is read than the output could send: it would only be cut later."""
     kafka = root.output.chosen
-    return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaConfig) else UNLIMITED)
+    return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaOutputConfig) else UNLIMITED)
 
 
-def record_limit(config: KafkaConfig) -> int:
+def record_limit(config: KafkaOutputConfig) -> int:
     """The longest record value that fits a Kafka message of `max_message_bytes`, in bytes."""
     return max(config.max_message_bytes - ENVELOPE, 1)

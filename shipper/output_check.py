@@ -7,18 +7,18 @@ from pathlib import Path
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from config.shipper.model import ConsoleOutput, FileOutput, KafkaOutput
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
 from shipper.output.kafka_errors import ADVICE
 from shipper.output.kafka_settings import new_client, settings
 
 TIMEOUT = 10.0
 
 
-def check_output(config: KafkaOutput | ConsoleOutput | FileOutput) -> int:
+def check_output(config: KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig) -> int:
     """Prints a line a step; 0 when all went well, else 1. Raises StartError for settings that are refused."""
-    if isinstance(config, KafkaOutput):
+    if isinstance(config, KafkaOutputConfig):
         return 0 if _kafka(config) else 1
-    if isinstance(config, FileOutput):
+    if isinstance(config, FileOutputConfig):
         return 0 if _directory(Path(config.path)) else 1
     return 0 if _say("console: standard output") else 1
 
@@ -36,7 +36,7 @@ def _directory(path: Path) -> bool:
     )
 
 
-def _kafka(config: KafkaOutput) -> bool:
+def _kafka(config: KafkaOutputConfig) -> bool:
     reached = [_reach(host) for host in config.hosts]
     return any(reached) and _ask(config)
 
@@ -58,7 +58,7 @@ def _reach(address: str) -> bool:
     return _say(f"{address}: connect")
 
 
-def _ask(config: KafkaOutput) -> bool:
+def _ask(config: KafkaOutputConfig) -> bool:
     """TLS and authentication show only when something is asked: so the topic's metadata stand for all three."""
     problems: list[KafkaError] = []
     client = new_client(AdminClient, {**_client_settings(config), "error_cb": problems.append})
@@ -76,7 +76,7 @@ def _ask(config: KafkaOutput) -> bool:
     return _say(f"{step}: {len(topic.partitions)} partitions")
 
 
-def _client_settings(config: KafkaOutput) -> dict[str, str | int | float | bool]:
+def _client_settings(config: KafkaOutputConfig) -> dict[str, str | int | float | bool]:
     """Those that are not for producers only."""
     wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl")
     return {name: value for name, value in settings(config).items() if name.startswith(wanted)}

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-from config.shipper.model import ConsoleOutput as ConsoleConfig
-from config.shipper.model import FileOutput as FileConfig
-from config.shipper.model import KafkaOutput as KafkaConfig
-from config.shipper.model import ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
 from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.inputs import UNLIMITED, record_limit
@@ -22,19 +19,21 @@ from shipper.pipeline.publisher import Publisher
 
 def topic_of(config: ShipperConfig) -> str:
     chosen = config.output.chosen
-    return chosen.topic if isinstance(chosen, KafkaConfig) else ""
+    return chosen.topic if isinstance(chosen, KafkaOutputConfig) else ""
 
 
 def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
     chosen = config.output.chosen
-    if isinstance(chosen, ConsoleConfig):
+    if isinstance(chosen, ConsoleOutputConfig):
         return ConsoleOutput(Encoder(UNLIMITED), publisher, pretty=chosen.pretty)
-    if isinstance(chosen, FileConfig):
+    if isinstance(chosen, FileOutputConfig):
         return FileOutput(Path(chosen.path) / chosen.filename, Encoder(UNLIMITED), publisher, clock)
     return _kafka(chosen, Encoder(record_limit(chosen)), publisher, metrics, clock)
 
 
-def _kafka(config: KafkaConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock) -> KafkaOutput:
+def _kafka(
+    config: KafkaOutputConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock
+) -> KafkaOutput:
     errors = ErrorReporter(",".join(config.hosts), config.topic, clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
     context = KafkaContext(config.topic, errors, backoff, metrics, clock)

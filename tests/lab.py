@@ -14,7 +14,7 @@ from typing import Any
 
 from config.shipper.model import (
     CloseConfig,
-    ConsoleOutput,
+    ConsoleOutputConfig,
     InputConfig,
     OutputConfig,
     ParserConfig,
@@ -130,7 +130,7 @@ class Lab:
                     **{"parsers": self.parsers, **self.input},
                 ),
             ),
-            output=OutputConfig(console=ConsoleOutput()),
+            output=OutputConfig(console=ConsoleOutputConfig()),
             registry=RegistryConfig(flush=self.flush),
             name="lab",
         )

@@ -93,7 +93,7 @@ class LogInput(FlatInput):
         default=0.0, metadata={"doc": "Files not written to for this long are ignored; 0 turns it off."}
     )
     tail_files: bool = field(
-        default=False, metadata={"doc": "Starts to read files that are seen for the first time at their end."}
+        default=False, metadata={"doc": "Starts reading at the end of files that are seen for the first time."}
     )
     harvester_limit: int = field(
         default=0, metadata={"doc": "How many files may be open at once; 0 means no limit.", "unit": "files", "min": 0}
@@ -117,7 +117,7 @@ class LogInput(FlatInput):
         default=0.0,
         metadata={
             "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
-            "reading resumes, but after a restart from its beginning. 0 or -1 turns it off."
+            "reading resumes; after a restart, it is read from its beginning. 0 or -1 turns it off."
         },
     )
     clean_removed: bool = field(

@@ -40,7 +40,7 @@ class ConfigInputs:
     """`path` is absolute once the whole configuration has been read."""
 
     since: ClassVar = "0.2"
-    enabled: bool = field(default=True, metadata={"doc": "Whether these files are read."})
+    enabled: bool = field(default=True, metadata={"doc": "Whether files of inputs are read."})
     path: str | None = field(
         default=None,
         metadata={

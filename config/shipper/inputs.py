@@ -157,7 +157,8 @@ class DeleteConfig:
         default=False, metadata={"doc": "Deletes a file once it is closed and all of it is acknowledged."}
     )
     grace_period: Duration = field(
-        default=1800.0, metadata={"doc": "How long after that; new data in the file cancels it."}
+        default=1800.0,
+        metadata={"doc": "How long to wait before the file is deleted; new data in it cancels the deletion."},
     )
 
 
@@ -221,7 +222,7 @@ class InputConfig(EveryInput):
         default=0.0,
         metadata={
             "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
-            "reading resumes, but after a restart from its beginning. 0 or -1 turns it off."
+            "reading resumes; after a restart, it is read from its beginning. 0 or -1 turns it off."
         },
     )
     clean_removed: bool = field(

@@ -115,7 +115,7 @@ _CLIENT = "the client has its own; set raw client settings below librdkafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaOutput:
+class KafkaOutputConfig:
     not_yet: ClassVar = filebeat.KAFKA_NOT_YET
     ignored: ClassVar = filebeat.KAFKA_IGNORED
     enabled: bool = field(default=True, metadata={"doc": "Whether this output is used."})

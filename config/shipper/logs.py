@@ -12,7 +12,8 @@ class LogMetricsConfig:
     ignored: ClassVar = filebeat.METRICS_IGNORED
     enabled: bool = field(default=True, metadata={"doc": "Whether a line of metrics is logged while the shipper runs."})
     period: Duration = field(
-        default=30.0, metadata={"doc": "How often; a period without activity is skipped.", "min": 0.1}
+        default=30.0,
+        metadata={"doc": "How often this line is logged; a period without activity is skipped.", "min": 0.1},
     )
 
 

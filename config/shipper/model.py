@@ -27,9 +27,9 @@ from config.shipper.logs import LoggingConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.outputs import (
     BackoffConfig,
-    ConsoleOutput,
-    FileOutput,
-    KafkaOutput,
+    ConsoleOutputConfig,
+    FileOutputConfig,
+    KafkaOutputConfig,
     OutputConfig,
     SaslConfig,
     SslConfig,
@@ -47,12 +47,12 @@ __all__ = [
     "BackoffConfig",
     "CloseConfig",
     "ConfigInputs",
-    "ConsoleOutput",
+    "ConsoleOutputConfig",
     "DeleteConfig",
     "FileIdentityConfig",
-    "FileOutput",
+    "FileOutputConfig",
     "InputConfig",
-    "KafkaOutput",
+    "KafkaOutputConfig",
     "LoggingConfig",
     "MemQueue",
     "MultilineConfig",
@@ -206,6 +206,6 @@ class ShipperConfig:
         files = {os.path.join(self.path.data, name): "path.data" for name in kept}
         files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
         output = self.output.chosen
-        if isinstance(output, FileOutput):
+        if isinstance(output, FileOutputConfig):
             files[os.path.join(output.path, output.filename)] = "output.file"
         return files

@@ -65,7 +65,8 @@ class MultilineConfig:
     max_lines: int | None = field(
         default=None,
         metadata={
-            "doc": "Further lines of a message are dropped and the message is flagged; 500 when absent, "
+            "doc": "The most lines of a message: further lines are dropped and the message is flagged; 500 when "
+            "absent, "
             "`count_lines` with `type: count`; 0 means no limit except the message's bytes.",
             "unit": "lines",
             "min": 0,

@@ -6,30 +6,38 @@ from typing import Any, ClassVar
 
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
-from config.shipper.kafka import BackoffConfig, KafkaOutput
+from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
 from config.shipper.kafka_security import SaslConfig, SslConfig
 from config.text.checks import Finding, not_blank
 
-__all__ = ["BackoffConfig", "ConsoleOutput", "FileOutput", "KafkaOutput", "OutputConfig", "SaslConfig", "SslConfig"]
+__all__ = [
+    "BackoffConfig",
+    "ConsoleOutputConfig",
+    "FileOutputConfig",
+    "KafkaOutputConfig",
+    "OutputConfig",
+    "SaslConfig",
+    "SslConfig",
+]
 
 ENABLED: dict[str, Any] = {"doc": "Whether this output is used."}
 _CODEC: dict[str, Any] = {"doc": "How records are written: as JSON."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsoleOutput:
+class ConsoleOutputConfig:
     ignored: ClassVar = filebeat.CONSOLE_IGNORED
     enabled: bool = field(default=True, metadata=ENABLED)
     pretty: bool = field(default=False, metadata={"doc": "Writes each record over several indented lines."})
     codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
 
-    def becomes(self) -> "ConsoleOutput":
+    def becomes(self) -> "ConsoleOutputConfig":
         """Return the output with one option for what Filebeat has two names for."""
         return replace(self, pretty=self.pretty or self.codec.json.pretty, codec=CodecConfig())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileOutput:
+class FileOutputConfig:
     not_yet: ClassVar = filebeat.FILE_NOT_YET
     enabled: bool = field(default=True, metadata=ENABLED)
     path: str = field(metadata={"doc": "The directory of the file.", "check": not_blank})
@@ -42,12 +50,14 @@ class FileOutput:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputConfig:
     not_yet: ClassVar = filebeat.OUTPUT_NOT_YET
-    kafka: KafkaOutput | None = field(default=None, metadata={"doc": "A Kafka topic."})
-    console: ConsoleOutput | None = field(default=None, metadata={"doc": "Standard output, one JSON record per line."})
-    file: FileOutput | None = field(default=None, metadata={"doc": "A file, one JSON record per line, fsynced."})
+    kafka: KafkaOutputConfig | None = field(default=None, metadata={"doc": "A Kafka topic."})
+    console: ConsoleOutputConfig | None = field(
+        default=None, metadata={"doc": "Standard output, one JSON record per line."}
+    )
+    file: FileOutputConfig | None = field(default=None, metadata={"doc": "A file, one JSON record per line, fsynced."})
 
     @property
-    def chosen(self) -> KafkaOutput | ConsoleOutput | FileOutput:
+    def chosen(self) -> KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig:
         """Return the enabled output; a section with `enabled: false` stays in its attribute."""
         return next(output for _, output in self._enabled())
 
@@ -58,7 +68,7 @@ class OutputConfig:
         for name in enabled[1:]:
             yield name, f"output.{enabled[0]} is enabled too; enable exactly one output"
 
-    def _enabled(self) -> Iterator[tuple[str, KafkaOutput | ConsoleOutput | FileOutput]]:
+    def _enabled(self) -> Iterator[tuple[str, KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig]]:
         for name, output in (("kafka", self.kafka), ("console", self.console), ("file", self.file)):
             if output is not None and output.enabled:
                 yield name, output

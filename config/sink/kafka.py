@@ -155,7 +155,7 @@ class KafkaSource:
 
     @property
     def topic_names(self) -> tuple[str, ...]:
-        """The topics that are named; none where a pattern says which."""
+        """Return the topics that are named; none where a pattern selects them."""
         return self.topics or tuple(self.partitions)
 
     @property

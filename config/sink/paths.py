@@ -14,7 +14,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class SinkDirectory:
-    """A directory, the option that says it, and what it is for."""
+    """A directory, the option that names it, and what it is for."""
 
     option: str
     path: str

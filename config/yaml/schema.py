@@ -117,7 +117,7 @@ class Option:
 
     @property
     def default(self) -> Any:
-        """Made each time: nobody shares a dict with somebody else."""
+        """Return a new default each time: dicts must not be shared."""
         return dataclasses.MISSING if self.make_default is None else self.make_default()
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import Producer as ConfluentProducer
 
-from config.shipper.model import KafkaOutput
+from config.shipper.model import KafkaOutputConfig
 from shipper.errors import StartError
 from shipper.output.kafka import Producer
 
@@ -24,7 +24,7 @@ FIXED: dict[str, Setting] = {
 ENVELOPE = 512
 
 
-def settings(config: KafkaOutput) -> dict[str, Setting]:
+def settings(config: KafkaOutputConfig) -> dict[str, Setting]:
     """Raises StartError for a raw setting that would break a guarantee."""
     made: dict[str, Setting] = {
         "bootstrap.servers": ",".join(config.hosts),
@@ -54,7 +54,7 @@ def settings(config: KafkaOutput) -> dict[str, Setting]:
     return made | config.librdkafka | FIXED
 
 
-def make_producer(config: KafkaOutput) -> Callable[[Callable[[KafkaError], None]], Producer]:
+def make_producer(config: KafkaOutputConfig) -> Callable[[Callable[[KafkaError], None]], Producer]:
     """Raises StartError for settings that librdkafka refuses."""
     made = settings(config)
 
@@ -83,7 +83,7 @@ def _same_as(value: Setting) -> tuple[str, ...]:
     return ("all", "-1") if value == "all" else (str(value).lower(),)
 
 
-def _security(config: KafkaOutput) -> dict[str, Setting]:
+def _security(config: KafkaOutputConfig) -> dict[str, Setting]:
     made: dict[str, Setting] = {}
     if config.username:
         made["sasl.mechanism"] = config.sasl.mechanism
@@ -95,7 +95,7 @@ def _security(config: KafkaOutput) -> dict[str, Setting]:
     return made | {"security.protocol": protocol}
 
 
-def _tls(config: KafkaOutput) -> dict[str, Setting]:
+def _tls(config: KafkaOutputConfig) -> dict[str, Setting]:
     ssl = config.ssl
     made: dict[str, Setting] = {}
     if ssl.certificate_authorities:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from config.shipper.model import KafkaOutput as KafkaConfig
+from config.shipper.model import KafkaOutputConfig
 from shipper.backoff import Backoff
 from shipper.clock import SystemClock
 from shipper.event import Batch
@@ -96,7 +96,7 @@ def fake_kafka(tmp_path: Path) -> Destination:
 def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
     topic = f"contract-{uuid.uuid4().hex}"
     create_topic(topic, PARTITIONS)
-    config = KafkaConfig(hosts=(bootstrap,), topic=topic)
+    config = KafkaOutputConfig(hosts=(bootstrap,), topic=topic)
     return Destination(
         lambda told: kafka_output(make_producer(config), topic, told), lambda: read_topic(bootstrap, topic)
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from config.shipper.included import ConfigInputs
-from config.shipper.model import ConsoleOutput, OutputConfig, ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
 from config.yaml.errors import ConfigError, Problem
 from shipper.config_look import Contents, Look, Seen, on_a_thread
 from tests.builders import input_config
 
-CONFIG = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutput()))
+CONFIG = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutputConfig()))
 NO_FILES = ConfigInputs()
 
 

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from config.shipper.model import ConsoleOutput, InputConfig, OutputConfig, ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
 from shipper.inputs import Inputs
 from shipper.reload import Reading, Reloader, difference
 from shipper.source.reading.factory import Input
@@ -46,7 +46,7 @@ def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCa
     def read() -> ShipperConfig:
         raise AssertionError("it is not asked for")
 
-    config = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutput()))
+    config = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutputConfig()))
     asked = iter([False, True])
     reading = Reading(read, lambda: next(asked), start=lambda work: work())
     reloader = Reloader(config, reading, cast("Inputs", Made()), None, ManualClock())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from config.shipper.model import ConsoleOutput, KafkaOutput, ShipperConfig, SslConfig
+from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig, SslConfig
 from config.yaml.errors import ConfigError
 from config.yaml.load import load
 
@@ -57,7 +57,7 @@ def test_what_is_said_of_it_is_what_stands_behind_its_lines(file: Path) -> None:
 
 def test_the_output_of_one_is_read_as_it_is_meant() -> None:
     kafka = read("secured_kafka").output.chosen
-    assert isinstance(kafka, KafkaOutput)
+    assert isinstance(kafka, KafkaOutputConfig)
     assert (kafka.hosts, kafka.topic) == (("k1:9093", "k2:9093"), "prod-audit")
     assert (kafka.username, kafka.password, kafka.sasl.mechanism) == ("u", "p: #x", "SCRAM-SHA-512")
     assert (kafka.ssl.enabled, kafka.ssl.verification_mode, kafka.ssl.key_passphrase) == (True, "certificate", None)
@@ -79,7 +79,7 @@ def test_inputs_of_files_of_their_own_are_read() -> None:
     assert [each.enabled for each in config.inputs] == [True, False]
     assert config.config_inputs.path == f"{FOLDER}/inputs.d/*.yml"
     assert (config.config_inputs.reloads, config.config_inputs.reload.period) == (True, 30.0)
-    assert config.output.chosen == ConsoleOutput(pretty=True)
+    assert config.output.chosen == ConsoleOutputConfig(pretty=True)
 
 
 def test_what_it_says_of_logs_is_taken() -> None:

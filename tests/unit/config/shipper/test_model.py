@@ -4,9 +4,9 @@ import pytest
 
 from config.shipper.model import (
     BackoffConfig,
-    ConsoleOutput,
+    ConsoleOutputConfig,
     InputConfig,
-    KafkaOutput,
+    KafkaOutputConfig,
     MultilineConfig,
     OutputConfig,
     SaslConfig,
@@ -100,7 +100,7 @@ def test_its_kafka_output_is_read(filebeat: ShipperConfig) -> None:
     assert (
         filebeat.output.chosen
         == filebeat.output.kafka
-        == KafkaOutput(
+        == KafkaOutputConfig(
             hosts=("a:1", "b:2"),
             topic="logs",
             compression="gzip",
@@ -143,7 +143,7 @@ def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) ->
 def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
     config = lab.load(lab.whole)
     assert config == ShipperConfig(
-        inputs=(InputConfig(id="app", paths=("/var/log/app.log",)),), output=OutputConfig(console=ConsoleOutput())
+        inputs=(InputConfig(id="app", paths=("/var/log/app.log",)),), output=OutputConfig(console=ConsoleOutputConfig())
     )
     (each,) = config.inputs
     assert (each.message_max_bytes, each.prospector.scanner.check_interval) == (10 * 1024**2, 10.0)
@@ -169,7 +169,7 @@ def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
     assert (config.queue.mem.events, config.queue.mem.bytes, config.path.data) == (65536, 32 * 1024**2, "data")
     assert (config.registry.path, config.registry.flush, config.registry.file_permissions) == ("registry", 1.0, "0600")
     assert (config.shutdown_timeout, config.logging.level, config.logging.format) == (5.0, "info", "auto")
-    kafka = KafkaOutput(hosts=("h:1",), topic="t")
+    kafka = KafkaOutputConfig(hosts=("h:1",), topic="t")
     assert (kafka.compression, kafka.max_message_bytes, kafka.client_id) == ("lz4", 1_000_000, "shipper")
     assert (kafka.backoff, kafka.sasl.mechanism) == (BackoffConfig(init=1.0, max=60.0), "PLAIN")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.shipper.outputs import ConsoleOutput, FileOutput
+from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
@@ -20,17 +20,17 @@ def test_secrets_are_not_shown(lab: Lab) -> None:
 
 def test_a_file_output_is_read(lab: Lab) -> None:
     config = lab.load_with("output.console.enabled: false\noutput.file: {path: /tmp/out}\n")
-    assert config.output.chosen == FileOutput(path="/tmp/out", filename="shipper")
+    assert config.output.chosen == FileOutputConfig(path="/tmp/out", filename="shipper")
 
 
 def test_a_section_alone_chooses_its_output(lab: Lab) -> None:
     text = lab.whole.replace("output.console.pretty: false", "output.console:")
-    assert lab.load(text).output.chosen == ConsoleOutput()
+    assert lab.load(text).output.chosen == ConsoleOutputConfig()
 
 
 def test_an_output_can_be_changed_from_the_command_line(lab: Lab) -> None:
     config = lab.load(KAFKA, overrides=["output.kafka.enabled=false", "output.console.pretty=true"])
-    assert config.output.chosen == ConsoleOutput(pretty=True)
+    assert config.output.chosen == ConsoleOutputConfig(pretty=True)
 
 
 def test_no_output_is_too_few(lab: Lab) -> None:

@@ -3,14 +3,14 @@ from typing import Any, Literal
 import pytest
 from confluent_kafka import KafkaError
 
-from config.shipper.model import KafkaOutput, SaslConfig, SslConfig
+from config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
 from shipper.errors import StartError
 from shipper.output.kafka_settings import make_producer, settings
 
 
-def config(**changes: Any) -> KafkaOutput:
+def config(**changes: Any) -> KafkaOutputConfig:
     options: dict[str, Any] = {"hosts": ("a:9092", "b:9092"), "topic": "logs", **changes}
-    return KafkaOutput(**options)
+    return KafkaOutputConfig(**options)
 
 
 def ignore(error: KafkaError) -> None:

@@ -21,11 +21,11 @@ from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.store import Store
-from shipper.allocator import keep_freed_blocks
 from shipper.clock import Clock, SystemClock
 from shipper.data_directory import DataDirectory
 from shipper.inputs import Inputs, static
 from shipper.loop import Loop
+from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.kafka_settings import settings

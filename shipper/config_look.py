@@ -15,7 +15,7 @@ from config.shipper.included import ConfigInputs, Content
 from config.shipper.model import ShipperConfig
 from config.yaml.errors import ConfigError
 from shipper.errors import StartError
-from shipper.long_lived import long_lived
+from shipper.memory import long_lived
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from shipper.clock import Clock
 from shipper.config_look import Look, Seen, Start, on_a_thread
 from shipper.errors import StartError
 from shipper.inputs import Inputs
-from shipper.long_lived import long_lived
+from shipper.memory import long_lived
 from shipper.source.reading.factory import Input
 
 logger = logging.getLogger(__name__)

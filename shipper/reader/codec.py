@@ -1,4 +1,4 @@
-"""How bytes become lines of text, for each kind of encoding.
+"""How bytes become lines of text, for each kind of encoding; what ends a line; the order of bytes in utf-16.
 
 A block of lines is decoded at once where that equals decoding line by line, which costs far more. It does in UTF-8,
 where the bytes of a terminator never are part of another character, so a damaged sequence ends before them at the
@@ -7,11 +7,58 @@ nothing is damaged. Raw lengths come from the lengths of the texts wherever thes
 """
 
 import codecs
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 from config.text.encodings import CHARACTERS, LineTerminator, charset_of, encoded_terminator
 from shipper.event import Messages
-from shipper.reader.terminator import Terminator, run
+
+
+@dataclass(frozen=True, slots=True)
+class Terminator:
+    """`raw`: as bytes; `text`: as characters. `auto`: one carriage return before it is no part of the line either.
+    `units`: Python's codec where bytes come in pairs, which begin at even offsets of the file; else empty."""
+
+    raw: bytes
+    text: str
+    auto: bool
+    units: str = ""
+
+    def first(self, data: bytes, offset: int) -> int:
+        """Where the first one begins in `data`, which begins at `offset` in the file; -1 without one."""
+        found = data.find(self.raw)
+        straddles = self.units and found >= 0 and (offset + found) % 2
+        return self._by_units(data, offset, str.find) if straddles else found
+
+    def last(self, data: bytes, offset: int) -> int:
+        found = data.rfind(self.raw)
+        straddles = self.units and found >= 0 and (offset + found) % 2
+        return self._by_units(data, offset, str.rfind) if straddles else found
+
+    def _by_units(self, data: bytes, offset: int, find: Callable[[str, str], int]) -> int:
+        """Not from one misleading pair of bytes to the next: there may be as many as there are characters."""
+        skip = offset % 2
+        pairs = data[skip : len(data) - (len(data) - skip) % 2]
+        text = pairs.decode(self.units, "replace")
+        found = find(text, self.text)
+        return skip + len(text[:found].encode(self.units)) if found >= 0 else -1
+
+    def strip(self, lines: list[str], text: str) -> list[str]:
+        """The lines of a text, without what is no part of them."""
+        if self.auto and "\r" in text:
+            return [line[:-1] if line[-1:] == "\r" else line for line in lines]
+        return lines
+
+
+def run(start: int, end: int, texts: list[str], lengths: list[int]) -> Messages:
+    """The run of lines that follow each other from `start` on."""
+    offsets = list(accumulate(lengths, initial=start))
+    offsets.pop()
+    return Messages(start, end, texts, offsets, lengths)
+
 
 # Python's codecs in which bytes mean what escape sequences before them say: what such a sequence begins with.
 ESCAPES = {"iso2022-jp-ext": b"\x1b", "hz": b"~"}
@@ -150,3 +197,32 @@ class MultiByte:
             return block.decode(self._codec)
         except UnicodeDecodeError:
             return None  # what a damaged character takes with it must not be of the next line
+
+
+MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+MARK_SIZE = 2
+
+
+class ByteOrder:
+    """Which of the two byte orders a file in utf-16 has: its first two bytes, the byte order mark, decide.
+
+    Found when the first bytes are read, not before: a file may be opened when it is still empty."""
+
+    def __init__(self, default: str, terminator: LineTerminator, head: Callable[[], bytes]) -> None:
+        """`default`: Python's codec for a file without a mark; empty where it must have one. `head` gives the first
+        bytes of the file, and is asked where reading began behind them."""
+        self._default = default
+        self._terminator = terminator
+        self._head = head
+
+    def find(self, data: bytes, offset: int) -> Utf16 | None:
+        """By the first bytes that are read, at `offset`; None when that are too few. Raises OSError where there is no
+        mark and none is allowed to be missing: what is read on a guess cannot be called back."""
+        head = self._head() if offset else data[:MARK_SIZE]
+        if len(head) < MARK_SIZE:
+            return None
+        codec = MARKS.get(head, self._default)
+        if not codec:
+            ways = "utf-16le-bom or utf-16be-bom say which order is meant without one"
+            raise OSError(errno.EILSEQ, f"no byte order mark at its start, which encoding utf-16-bom needs; {ways}")
+        return Utf16(codec, self._terminator)

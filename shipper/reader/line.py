@@ -12,8 +12,7 @@ from config.text.encodings import LineTerminator, charset_of
 from shipper.event import TRUNCATED, Messages
 from shipper.reader import gzip_file
 from shipper.reader.base import RawFile
-from shipper.reader.byte_order import MARK_SIZE, ByteOrder
-from shipper.reader.codec import Codec, Utf16, codec_of
+from shipper.reader.codec import MARK_SIZE, ByteOrder, Codec, Utf16, codec_of
 from shipper.reader.log_file import LogFile
 from shipper.reader.stream import Stream
 

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shipper.long_lived import COLLECT_AFTER, long_lived
+from shipper.memory import COLLECT_AFTER, long_lived
 
 
 @pytest.fixture

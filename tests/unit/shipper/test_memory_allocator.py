@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from shipper.allocator import OPTIONS
+from shipper.memory import OPTIONS
 
 BLOCKS = """
 import resource, sys
-from shipper.allocator import keep_freed_blocks
+from shipper.memory import keep_freed_blocks
 if sys.argv[1] == "kept":
     keep_freed_blocks()
 for _ in range(200):

@@ -47,7 +47,7 @@ def _files(each: InputConfig) -> Iterator[str]:
     found: set[FileKey] = set()
     for pattern in each.paths:
         rules = ScanOptions(scanner.exclude_files, scanner.include_files, scanner.symlinks, scanner.recursive_glob)
-        listing = Scanner((pattern,), rules).scan(afresh=True)
+        listing = Scanner((pattern,), rules).scan(full=True)
         found |= listing.files.keys()
         size = sum(file.size for file in listing.files.values())
         yield f"{pattern}: {_count(len(listing.files), 'file')}{f', {_size(size)}' if size else ''} now"

@@ -235,7 +235,7 @@ class Lab:
 
     def _unread(self) -> bool:
         running = self.crawler.running.values()
-        return any(each.has_news(os.fstat(each.fd).st_size) or not each.settled for each in running)
+        return any(each.has_new_data(os.fstat(each.fd).st_size) or not each.settled for each in running)
 
     def run_once(self) -> dict[str, str]:
         """As `shipper run --once`; what keeps it from ending with 0, by path."""

@@ -14,18 +14,18 @@ from registry.state import FileState
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.source.base import SourceContext
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Wanted
+from shipper.source.discovery.survey import Candidate
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.birth import born
 from shipper.source.identity.content import content_for, part_of
-from shipper.source.identity.entries import Claim, Entries
+from shipper.source.identity.entries import EntryMatch, RegistryEntries
 from shipper.source.identity.fingerprint import fingerprint, name_of_file, tail_hash
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.prefix import Prefix
 from shipper.source.lifecycle.cleaning import Cleaning
-from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
@@ -98,16 +98,18 @@ class Room:
         self.watches = Watches()
         self.watcher = cast("Watcher", self.watches)
         self.metrics = Metrics()
-        self.found: dict[FileKey, Wanted] = {}
+        self.found: dict[FileKey, Candidate] = {}
         config = replace(input_config(paths=(f"{folder}/*.log*",)), **options)
         self._inputs = [Input(config, AGENT, {}, 1000, clock, self.registrar.note)]
         self.inputs = ActiveInputs(self._inputs)
         (self.spec,) = self.inputs.specs.values()
         self.scheduler = Scheduler(self.watcher, clock)
-        self.entries = Entries(self.registrar, clock, self.metrics, self.inputs.specs)
+        self.entries = RegistryEntries(self.registrar, clock, self.metrics, self.inputs.specs)
         self.cleaning = Cleaning(self.entries, self.registrar, clock, self.inputs.specs)
         self.shut: list[Harvester] = []
-        self.fleet = Fleet(self.entries, self.scheduler, self.watcher, self.metrics, self.found, self.shut.append)
+        self.open_files = OpenFiles(
+            self.entries, self.scheduler, self.watcher, self.metrics, self.found, self.shut.append
+        )
         self._fds: list[tuple[int, FileKey]] = []
 
     def context(self, *, once: bool = False) -> SourceContext:
@@ -128,16 +130,16 @@ class Room:
         with self.path(name).open("ab") as file:
             file.write(content)
 
-    def open(self, name: str, spec: InputSpec | None = None) -> Opened:
+    def open(self, name: str, spec: InputSpec | None = None) -> OpenedFile:
         path = str(self.path(name))
         spec = spec or self.spec
-        found = Found.of(path, os.stat(path))
+        found = ScannedFile.of(path, os.stat(path))
         fd = os.open(path, os.O_RDONLY)
         self._fds.append((fd, found.key))
         content = content_for(spec.config, fd)
         known_by = name_of_file(spec.config, found, partial(part_of, content), content.ends_before)
         assert known_by is not None
-        return Opened(found, content, found.size, known_by, spec, born(fd), os.fstat(fd).st_mtime_ns)
+        return OpenedFile(found, content, found.size, known_by, spec, born(fd), os.fstat(fd).st_mtime_ns)
 
     def read(self, name: str, content: bytes, *, spec: InputSpec | None = None, once: bool = False) -> Harvester:
         """A new file that is read from its start."""
@@ -145,9 +147,9 @@ class Room:
         opened = self.open(name, spec)
         return self.start(opened, self.entries.make(opened), once=once)
 
-    def start(self, opened: Opened, claim: Claim, *, once: bool = False) -> Harvester:
+    def start(self, opened: OpenedFile, claim: EntryMatch, *, once: bool = False) -> Harvester:
         harvester = self.inputs.open(opened, claim.state, once=once, was=claim.was)
-        self.fleet.add(harvester)
+        self.open_files.add(harvester)
         return harvester
 
     def close(self) -> None:

@@ -143,7 +143,7 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
     for config in inputs:
         if not config.enabled or config.file_identity.name in ("default", "native"):
             continue
-        for found in Scanner(config.paths, ScanOptions(symlinks=True)).scan(afresh=True).files.values():
+        for found in Scanner(config.paths, ScanOptions(symlinks=True)).scan(full=True).files.values():
             try:
                 with opened(found.path) as fd:
                     unit = padding_unit(config.encoding, config.line_terminator)

@@ -11,21 +11,21 @@ from shipper.reader.gzip_file import CompressionError
 from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.discovery.survey import Discovery, Survey, Wanted
+from shipper.source.discovery.survey import Candidate, Discovery, Survey
 from shipper.source.discovery.watch import Watcher
-from shipper.source.identity.copy_detector import Copies
-from shipper.source.identity.entries import Entries
-from shipper.source.identity.resolver import Identity, Opener
+from shipper.source.identity.copy_detector import CopyDetector
+from shipper.source.identity.entries import RegistryEntries
+from shipper.source.identity.resolver import FileResolver, Identity
 from shipper.source.lifecycle.cleaning import Cleaning
 from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.deletion import Deletions
 from shipper.source.lifecycle.ignoring import Ignoring
-from shipper.source.lifecycle.input_swap import Exchange, Rules
+from shipper.source.lifecycle.input_swap import InputSwap, Rules
 from shipper.source.lifecycle.intake import Intake
-from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.lifecycle.plan import MOVED, RENAMED, plan
 from shipper.source.lifecycle.renaming import end_renamed
-from shipper.source.lifecycle.starting import Launcher, Places
+from shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
 from shipper.source.lifecycle.truncation import last_message
 from shipper.source.lifecycle.unwatched import wake_unwatched
 from shipper.source.reading.factory import ActiveInputs, Input
@@ -65,36 +65,38 @@ class Crawler:
         self._once = once
         self.problems = Problems()
         self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once)
-        self._entries = Entries(registrar, clock, metrics, specs)
-        self.fleet = Fleet(self._entries, scheduler, watcher, metrics, self._survey.found, self._shut)
+        self._entries = RegistryEntries(registrar, clock, metrics, specs)
+        self.open_files = OpenFiles(self._entries, scheduler, watcher, metrics, self._survey.found, self._close_file)
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = FileReading(scheduler, registrar, pending, self.running, context.takes_more, hooks)
-        self._copies = Copies(clock, self.fleet.ending, self.fleet.state_of, self.fleet.rewritten)
-        self._opener = Opener(self._entries, self._copies, self.problems.of_file, self.fleet.states, once=once)
+        self._copies = CopyDetector(clock, self.open_files.ending, self.open_files.state_of, self.open_files.rewritten)
+        self._resolver = FileResolver(
+            self._entries, self._copies, self.problems.of_file, self.open_files.states, once=once
+        )
         discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics)
-        self._places = Places(self.fleet, options.most_open, self._copies.held)
-        self._closer = Closer(self.fleet, watcher, context, self._places.is_wanted, self._deletions.closed)
-        rules: tuple[Rules, ...] = (self._places, self._deletions, self._closer)
+        self._open_limits = OpenLimits(self.open_files, options.most_open, self._copies.held)
+        self._closer = Closer(self.open_files, watcher, context, self._open_limits.is_wanted, self._deletions.closed)
+        rules: tuple[Rules, ...] = (self._open_limits, self._deletions, self._closer)
         for each in rules:
             each.learn(specs.values())
         ignoring = Ignoring(clock, options.first_start)
-        launcher = Launcher(self._inputs, self.fleet, self._closer, self._reading, ignoring, context)
-        identity = Identity(self._entries, self._copies, self._opener)
-        self._intake = Intake(specs, discovery, identity, self._places, launcher, context)
+        starter = HarvesterStarter(self._inputs, self.open_files, self._closer, self._reading, ignoring, context)
+        identity = Identity(self._entries, self._copies, self._resolver)
+        self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
         self._deletions.read_on = self._intake.take_removed
-        self._exchange = Exchange(self._inputs, discovery, self.fleet, self._copies, rules)
+        self._exchange = InputSwap(self._inputs, discovery, self.open_files, self._copies, rules)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
 
     @property
     def running(self) -> dict[FileKey, Harvester]:
-        return self.fleet.running
+        return self.open_files.running
 
     @property
     def finished(self) -> bool:
         # The cheap questions first: with ten thousand files, asking each of them at every step took most of the run.
-        if not self._survey.done or self._places.any_wanted or self._scheduler.busy:
+        if not self._survey.done or self._open_limits.any_wanted or self._scheduler.busy:
             return False
         return all(harvester.finished and harvester.settled for harvester in self.running.values())
 
@@ -115,7 +117,7 @@ class Crawler:
     def status(self) -> SourceStatus:
         running = self.running.values()
         reading = [harvester for harvester in running if not harvester.finished]
-        waiting, bytes_waiting = self._places.waiting
+        waiting, bytes_waiting = self._open_limits.waiting
         return SourceStatus(
             files_open=len(running),
             reading=len(reading),
@@ -130,7 +132,7 @@ class Crawler:
     def step(self) -> None:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
-        settled = self.fleet.step()
+        settled = self.open_files.step()
         if self._exchange.step():
             self._watcher.stale = True  # a survey tells who has them now
         if self._survey.step():
@@ -138,7 +140,7 @@ class Crawler:
         elif changed or settled or self._copies.next_look <= self._clock.monotonic():
             self._open(self._with_news(changed))
         self._closer.step()
-        if self._places.any_wanted:
+        if self._open_limits.any_wanted:
             self._intake.fill_places()
         self._deletions.step()
         self._cleaning.step()
@@ -149,9 +151,9 @@ class Crawler:
         self._after_survey()
 
     def stop(self) -> None:
-        if any(not harvester.settled for harvester in (*self.running.values(), *self.fleet.draining.values())):
+        if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
             logger.warning("stopped before everything was acknowledged: the rest is sent at the next start")
-        self.fleet.stop()
+        self.open_files.stop()
         self._copies.close()
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
@@ -161,7 +163,7 @@ class Crawler:
                 return self._truncated(harvester, error)
             case CompressionError():  # its compressed data end here; all before was read
                 self.problems.of_file(harvester.state.path, str(error))
-                self.fleet.put_down(harvester, until_news=True)
+                self.open_files.release(harvester, until_news=True)
             case _:
                 self._refused(harvester, error)
         return None
@@ -175,11 +177,11 @@ class Crawler:
         self._metrics.files_truncated += 1
         if self._watcher.stale and not self._once:
             self._scheduler.wake(harvester)  # so that it is looked at as an original that was rewritten
-            self._survey.make_haste()  # a copy may have been made just before
+            self._survey.scan_now()  # a copy may have been made just before
             self._after_survey()
         batch = last_message(harvester, error, self._copies, self._metrics)
-        self._opener.reborn.add(harvester.key)
-        self.fleet.end(harvester, TRUNCATED)
+        self._resolver.truncated_in_place.add(harvester.key)
+        self.open_files.end(harvester, TRUNCATED)
         self._watcher.stale = True
         return batch
 
@@ -188,25 +190,25 @@ class Crawler:
         spec, unproven = self._inputs.specs.get(harvester.source.input_id), harvester.unproven
         try:
             path, fd = harvester.state.path, harvester.fd
-            opened = self._opener.again(path, fd, spec, unproven) if spec is not None else None
+            opened = self._resolver.again(path, fd, spec, unproven) if spec is not None else None
         except OSError as error:
             self._refused(harvester, error)
             return
-        self.fleet.put_down(harvester, until_news=False)
+        self.open_files.release(harvester, until_news=False)
         if opened is not None and unproven is not None:  # else nobody asks for it any more
             self._intake.take_again(opened, unproven)
 
     def _refused(self, harvester: Harvester, error: OSError) -> None:
         """A read was refused: the next scan tries again. With `once` there is none, and the file stays unfinished."""
         self.problems.of_read(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
-        self.fleet.put_down(harvester, until_news=False)
+        self.open_files.release(harvester, until_news=False)
 
     def reached_end(self, harvester: Harvester) -> None:
         """All that the file holds now was read."""
         self.problems.of_read(harvester.state.path, None)
 
-    def _shut(self, harvester: Harvester) -> None:
-        self._reading.wake(self._reading.succession.closed(harvester))
+    def _close_file(self, harvester: Harvester) -> None:
+        self._reading.wake(self._reading.rotation_links.closed(harvester))
 
     def _take_hints(self) -> list[FileKey]:
         """Wakes the open files that have news; the others that have."""
@@ -216,50 +218,51 @@ class Crawler:
             harvester = self.running.get(key)
             if harvester is not None:
                 self._scheduler.wake(harvester)
-            elif key in self.fleet.closed or key in self._copies.held:
+            elif key in self.open_files.closed or key in self._copies.held:
                 changed.append(key)
         self._survey.look_again(changed)
         return changed
 
-    def _with_news(self, changed: list[FileKey]) -> list[Wanted]:
+    def _with_news(self, changed: list[FileKey]) -> list[Candidate]:
         found = {key: self._survey.found[key] for key in changed if key in self._survey.found}
-        return plan(found, self.running, self.fleet.closed, self._held).open
+        return plan(found, self.running, self.open_files.closed, self._held).open
 
     @property
     def _held(self) -> set[FileKey]:
-        return {*self._copies.held, *self.fleet.draining_keys, *self._exchange.held}
+        return {*self._copies.held, *self.open_files.draining_keys, *self._exchange.held}
 
     def _after_survey(self) -> None:
         found = self._survey.found
-        self.fleet.forget_missing(found)
-        self._opener.forget_missing(found)
-        self._survey.look_again([key for key in self.fleet.closed if not self._watcher.is_watched(key)])
-        end_renamed(found, self.fleet, self._entries)
-        decided = plan(found, self.running, self.fleet.closed, self._held)
+        self.open_files.forget_missing(found)
+        self._resolver.forget_missing(found)
+        self._survey.look_again([key for key in self.open_files.closed if not self._watcher.is_watched(key)])
+        end_renamed(found, self.open_files, self._entries)
+        decided = plan(found, self.running, self.open_files.closed, self._held)
         went = [*(harvester for harvester, _ in decided.renamed), *decided.gone]
-        self._intake.former = {harvester.state.path: harvester.key for harvester in went}
+        self._intake.previous_path = {harvester.state.path: harvester.key for harvester in went}
         for harvester, file in decided.renamed:
-            self._reading.succession.renamed(harvester, harvester.state.path)
+            self._reading.rotation_links.renamed(harvester, harvester.state.path)
             harvester.gone = RENAMED
             harvester.update(path=file.path)
             self._closer.attend(harvester)
         moved = self._entries.renamed(found)
-        self._intake.former |= {state.path: (state.device, state.inode) for state in moved}
+        self._intake.previous_path |= {state.path: (state.device, state.inode) for state in moved}
         for harvester in decided.gone if not self._once else ():
             harvester.gone = harvester.gone or MOVED
             self._closer.look_for_removal(harvester)
         if not self._once:
-            wake_unwatched(self.running.values(), self._watcher, self._scheduler, all_of_them=self._survey.was_afresh)
-            for harvester in self._reading.succession.waited_for:
+            running = self.running.values()
+            wake_unwatched(running, self._watcher, self._scheduler, all_of_them=self._survey.was_full_scan)
+            for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
         self._entries.lose_missing(found, self._survey.present, self.problems.excuses, once=self._once)
-        self._places.clear()
+        self._open_limits.clear()
         self._open(decided.open)
         for state in moved:
             self._entries.note_path(state, found[state.device, state.inode][1].path)
 
-    def _open(self, wanted: list[Wanted]) -> None:
+    def _open(self, wanted: list[Candidate]) -> None:
         self._intake.open(wanted)
-        if self._places.any_wanted:
+        if self._open_limits.any_wanted:
             for harvester in self.running.values():
                 self._closer.attend(harvester)  # each that is at its end makes room

@@ -147,7 +147,7 @@ class Disk:
             self.unseen.cut(life, path.stat().st_ino)
             life.at.clear()
             self.lives.also_at(life, inode)
-            self.lives.begin(name, b"", path.stat().st_ino).reborn = True
+            self.lives.begin(name, b"", path.stat().st_ino).truncated_in_place = True
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
         """`seen`: whether the copy has something by which it can be known."""
@@ -179,7 +179,7 @@ class Disk:
             os.truncate(path, 0)
             assert life is not None
             life.at.clear()
-            self.lives.begin(name, b"", path.stat().st_ino).reborn = True
+            self.lives.begin(name, b"", path.stat().st_ino).truncated_in_place = True
 
     def delete(self, name: str, generation: int) -> None:
         self._path(name, generation).unlink(missing_ok=True)

@@ -24,7 +24,7 @@ class Life:
     inodes: set[int] = field(default_factory=set)
     owed: int | None = None
     held: bool = False  # not to be reached any more, but the agent has it open
-    reborn: bool = False  # it began by a truncation: the agent must open the file once more to read it
+    truncated_in_place: bool = False  # it began by a truncation: the agent must open the file once more to read it
     handed: int = 0
     arrived: int = 0
     sizes: list[int] = field(default_factory=list)  # that it had before it was written to once more
@@ -49,7 +49,7 @@ class Life:
     def went(self, *, is_open: bool) -> None:
         """No path leads to it any more."""
         if self.owed is None:
-            is_open = is_open and (self.handed > 0 or not self.reborn)
+            is_open = is_open and (self.handed > 0 or not self.truncated_in_place)
             self.held = is_open
             self.owed = len(self.content) if is_open else self.handed
 

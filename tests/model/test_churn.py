@@ -33,12 +33,23 @@ def live_and_die(lab: Lab, number: int, files: int) -> None:
 
 def kept_for_files(crawler: Crawler) -> Iterator[int]:
     """How many things there are in each book that is kept by file."""
-    entries, opener = crawler._entries, crawler._opener
+    entries, resolver = crawler._entries, crawler._resolver
     for book in (
-        crawler.running, crawler.fleet.closed, crawler.fleet.draining, crawler._copies.held,
-        entries.asleep, entries.orphans.states, entries.orphans._by, entries.orphans._refused, entries._closed,
-        entries.doubts._why, entries.doubts._tried, opener._told_of_gzip, opener._told_of_twins, opener.reborn,
-    ):  # fmt: skip
+        crawler.running,
+        crawler.open_files.closed,
+        crawler.open_files.draining,
+        crawler._copies.held,
+        entries.closed_entries,
+        entries.unclaimed.states,
+        entries.unclaimed._by,
+        entries.unclaimed._refused,
+        entries._closed,
+        entries.possibly_lost._why,
+        entries.possibly_lost._tried,
+        resolver._warned_of_gzip,
+        resolver._warned_of_twins,
+        resolver.truncated_in_place,
+    ):
         yield len(book)
 
 
@@ -47,7 +58,7 @@ def churn(lab: Lab, rounds: int, files: int) -> None:
     for number in range(rounds):
         live_and_die(lab, number, files)
     crawler = lab.crawler
-    assert len(crawler._entries.orphans.states) == 4 * rounds * files  # what is truncated has two lives
+    assert len(crawler._entries.unclaimed.states) == 4 * rounds * files  # what is truncated has two lives
     for seconds in (BOOT_TIME, KEPT_FOR, CHECK_INTERVAL):
         lab.step(seconds)
     assert set(kept_for_files(crawler)) == {0}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from config.shipper.model import DeleteConfig
 from registry.load import read
-from shipper.source.reading.scheduler import HOT_INTERVAL
+from shipper.source.reading.scheduler import POLL_INTERVAL
 from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
 
@@ -228,7 +228,7 @@ def test_while_the_destination_is_away_no_more_is_read_than_the_queue_holds(lab:
     lab.start()
     lab.destination.holding = True
     for _ in range(50):
-        lab.step(HOT_INTERVAL, wait=0.001)
+        lab.step(POLL_INTERVAL, wait=0.001)
     assert 40_000 < lab.running.metrics.events_read < 60_000
     lab.destination.holding = False
     lab.calm_down()

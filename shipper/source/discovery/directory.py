@@ -24,7 +24,7 @@ NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScannedFile:
     """A regular file that a pattern matched; `size` in bytes, `modified` in unix seconds, `changed` (ctime) in
     nanoseconds, all of when it was first looked at, or looked at afresh."""
 
@@ -35,7 +35,7 @@ class Found:
     changed: int = 0
 
     @classmethod
-    def of(cls, path: str, status: os.stat_result) -> "Found":
+    def of(cls, path: str, status: os.stat_result) -> "ScannedFile":
         return cls(path, (status.st_dev, status.st_ino), status.st_size, status.st_mtime, status.st_ctime_ns)
 
 
@@ -53,7 +53,7 @@ class Name:
 
     inode: int
     kind: Kind
-    found: Found | None = None
+    found: ScannedFile | None = None
     looked_at: bool = False
 
 
@@ -91,11 +91,11 @@ class Directory:
             self._ways = sorted(found, key=itemgetter(0))
         return self._ways
 
-    def refresh(self, *, afresh: bool) -> bool:
+    def refresh(self, *, full: bool) -> bool:
         """List it again if that could tell something new. Whether anything about it is not as before."""
         before = (self.key, self.problem, self.watch)
         self._listed = False
-        moved = self._look(afresh)
+        moved = self._look(full)
         return moved or (self.key, self.problem, self.watch) != before
 
     @property
@@ -108,7 +108,7 @@ class Directory:
         except OSError:
             return True
 
-    def _look(self, afresh: bool) -> bool:
+    def _look(self, full: bool) -> bool:
         started = self._monotonic()
         try:
             status = os.stat(self.path)
@@ -118,16 +118,16 @@ class Directory:
             return self._gone()
         key, stamp = (status.st_dev, status.st_ino), _stamp(status)
         if stamp == self._stamp:
-            if self._reliable and not afresh:
+            if self._reliable and not full:
                 return False
         else:
             self._stamp, self._seen = stamp, self._monotonic()
         if key != self.key:
             self._hold({}, True)  # the same inodes on another device are other files
         self.key, self.watch = key, self.path
-        return self._list(afresh, reliable=started - self._seen >= TICK)
+        return self._list(full, reliable=started - self._seen >= TICK)
 
-    def _list(self, afresh: bool, *, reliable: bool) -> bool:
+    def _list(self, full: bool, *, reliable: bool) -> bool:
         names: dict[str, Name] = {}
         known, moved = self._names, False
         try:
@@ -140,7 +140,7 @@ class Directory:
                     names[entry.name] = name
         except OSError as error:
             return self._refused(error, "listed")
-        if afresh:
+        if full:
             for name in names.values():
                 name.looked_at = False
         self.problem, self._reliable, self._listed = None, reliable, True

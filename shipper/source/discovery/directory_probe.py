@@ -6,7 +6,7 @@ import stat
 from collections.abc import Sequence
 
 from config.text.patterns import Pattern, searcher
-from shipper.source.discovery.directory import NOT_THERE, Found, deepest_directory
+from shipper.source.discovery.directory import NOT_THERE, ScannedFile, deepest_directory
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -34,7 +34,7 @@ class Probe:
 
     def __init__(self, path: str, filters: Filters, *, symlinks: bool, literal: bool) -> None:
         self.path = path
-        self.found: Found | None = None
+        self.found: ScannedFile | None = None
         self.problem: str | None = None
         self.excluded = False
         self.is_link = False
@@ -43,7 +43,7 @@ class Probe:
         self._symlinks = symlinks
         self._literal = literal
 
-    def refresh(self, *, afresh: bool) -> bool:
+    def refresh(self, *, full: bool) -> bool:
         """Look again. Whether anything about it is not as before."""
         before = (self.found, self.problem, self.excluded, self.watch)
         self.problem, self.watch = None, os.path.dirname(self.path)
@@ -52,21 +52,21 @@ class Probe:
             status = os.lstat(self.path)
             self.is_link = stat.S_ISLNK(status.st_mode)
             if not self.is_link or self._symlinks:
-                self._see(os.stat(self.path) if self.is_link else status, afresh)
+                self._see(os.stat(self.path) if self.is_link else status, full)
             else:
                 self._leave(f"is a symbolic link, which is not read: {READ_LINKS}" if self._literal else None)
         except OSError as error:
             self._refused(error)
         return (self.found, self.problem, self.excluded, self.watch) != before
 
-    def _see(self, status: os.stat_result, afresh: bool) -> None:
+    def _see(self, status: os.stat_result, full: bool) -> None:
         if not stat.S_ISREG(status.st_mode):
             kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
             self._leave(f"is {kind}, not a regular file" if self._literal else None)
-        elif afresh or self.found is None or self.found.key != (status.st_dev, status.st_ino):
+        elif full or self.found is None or self.found.key != (status.st_dev, status.st_ino):
             paths = {self.path, os.path.realpath(self.path) if self.is_link else self.path}
             self.excluded = not all(self._filters.let_through(path) for path in paths)
-            self.found = None if self.excluded else Found.of(self.path, status)
+            self.found = None if self.excluded else ScannedFile.of(self.path, status)
 
     def _leave(self, problem: str | None) -> None:
         self.found, self.excluded, self.problem = None, False, problem

@@ -17,9 +17,9 @@ class Tree:
         self._monotonic = monotonic
         self._walked: dict[str, Directory] = {}
 
-    def refresh(self, *, afresh: bool) -> bool:
+    def refresh(self, *, full: bool) -> bool:
         """Whether a walk would meet anything new."""
-        moved = [directory.refresh(afresh=afresh) for directory in self.directories.values()]
+        moved = [directory.refresh(full=full) for directory in self.directories.values()]
         return any(moved)
 
     @property
@@ -32,7 +32,7 @@ class Tree:
             directory = self.directories.get(path)
             if directory is None:
                 directory = Directory(path, self._monotonic)
-                directory.refresh(afresh=False)
+                directory.refresh(full=False)
             self._walked[path] = directory
         return directory
 

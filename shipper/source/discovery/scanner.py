@@ -2,7 +2,7 @@
 
 A scan costs what changed: it asks each directory whether it changed, and only if one did, or what a symlink leads to,
 the patterns are followed again. A file is looked at once, when its name is new. What a scan cannot see that way (a file
-that another is mounted over) a scan `afresh` does.
+that another is mounted over) a scan `full` does.
 """
 
 import os
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 from config.text.globs import FixedName, PathPattern, parse
 from config.text.patterns import Pattern
-from shipper.source.discovery.directory import Directory, FileKey, Found, Kind, Name
+from shipper.source.discovery.directory import Directory, FileKey, Kind, Name, ScannedFile
 from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
 from shipper.source.discovery.directory_tree import Tree
 
-__all__ = ["FileKey", "Found", "Listing", "ScanOptions", "Scanner"]
+__all__ = ["FileKey", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 
 RETRIES = 2  # of a scan during which directories changed: it may have missed a file that was renamed
 
@@ -38,7 +38,7 @@ class Listing:
     """Files by key, so that links to one file count once; `problems` tells what is wrong with a path, in words;
     something new can first be seen in one of `directories`."""
 
-    files: dict[FileKey, Found] = field(default_factory=dict)
+    files: dict[FileKey, ScannedFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     directories: set[str] = field(default_factory=set)
 
@@ -64,23 +64,23 @@ class Scanner:
         self._unsettled = True
         self._listing = Listing()
 
-    def scan(self, *, afresh: bool) -> Listing:
-        """What the paths name now: the very object of the last scan if nothing changed. `afresh`: list every directory
+    def scan(self, *, full: bool) -> Listing:
+        """What the paths name now: the very object of the last scan if nothing changed. `full`: list every directory
         and look at every file. The caller does not change what it gets."""
-        listing = self._look(afresh=afresh)
+        listing = self._look(full=full)
         for _ in range(RETRIES):
             if not self._tree.is_torn:
                 break
-            listing = self._look(afresh=False) or listing
+            listing = self._look(full=False) or listing
         if listing is not None:
             self._take(listing)
         return self._listing
 
-    def _look(self, *, afresh: bool) -> Listing | None:
+    def _look(self, *, full: bool) -> Listing | None:
         """None: nothing changed."""
-        moved = self._tree.refresh(afresh=afresh)
-        turned = [probe.refresh(afresh=afresh) for probe in self._probes.values()]
-        return self._follow() if afresh or moved or self._unsettled or any(turned) else None
+        moved = self._tree.refresh(full=full)
+        turned = [probe.refresh(full=full) for probe in self._probes.values()]
+        return self._follow() if full or moved or self._unsettled or any(turned) else None
 
     def _follow(self) -> Listing:
         search = _Search(self._tree, self._probes, self._filters, self._options, self._listing)
@@ -167,14 +167,14 @@ class _Search:
             self.unsettled = self._matched = True
         else:
             entry.looked_at = stat.S_ISREG(status.st_mode)
-            entry.found = Found.of(path, status) if entry.looked_at else None
+            entry.found = ScannedFile.of(path, status) if entry.looked_at else None
             self.unsettled = self.unsettled or not entry.looked_at
 
     def _probe(self, path: str, linked: bool, *, literal: bool) -> None:
         known = self.probes.get((path, literal)) or self._known_probes.get((path, literal))
         if known is None:
             known = Probe(path, self._filters, symlinks=self._options.symlinks, literal=literal)
-            known.refresh(afresh=False)
+            known.refresh(full=False)
         self.probes[path, literal] = known
         self.listing.directories.add(known.watch)
         self._excluded = self._excluded or known.excluded
@@ -185,7 +185,7 @@ class _Search:
         if known.found is not None:
             self._add(known.found, linked or known.is_link)
 
-    def _add(self, found: Found, linked: bool) -> None:
+    def _add(self, found: ScannedFile, linked: bool) -> None:
         self._matched = True
         if linked:
             self._linked.add(found.path)
@@ -193,7 +193,7 @@ class _Search:
         if other is not found and self._rank(found) < self._rank(other):
             self.listing.files[found.key] = found
 
-    def _rank(self, found: Found) -> tuple[bool, bool, str]:
+    def _rank(self, found: ScannedFile) -> tuple[bool, bool, str]:
         """Of several names for a file, the one that it had before is kept, or else a real one, or else the first."""
         before = self._last.files.get(found.key)
         return (before is None or before.path != found.path, found.path in self._linked, found.path)

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 from shipper.clock import Clock
 from shipper.source.discovery.problems import Problems
-from shipper.source.discovery.scanner import FileKey, Found, Listing, Scanner
+from shipper.source.discovery.scanner import FileKey, Listing, ScannedFile, Scanner
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
 
 # A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
 # event asks for waits ten times as long as it took, and this at least.
 SHORTEST_PAUSE = 0.02  # seconds
-AFRESH_EVERY = 300.0
+FULL_SCAN_EVERY = 300.0
 NEVER = float("inf")
 
-Wanted = tuple[InputSpec, Found]
+Candidate = tuple[InputSpec, ScannedFile]
 
 
 class Survey:
@@ -30,7 +30,7 @@ class Survey:
     def __init__(
         self, inputs: Iterable[InputSpec], watcher: Watcher, clock: Clock, problems: Problems, *, once: bool
     ) -> None:
-        self.found: dict[FileKey, Wanted] = {}
+        self.found: dict[FileKey, Candidate] = {}
         self._watcher = watcher
         self._clock = clock
         self._problems = problems
@@ -39,10 +39,10 @@ class Survey:
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
         self._is_changed = False
-        self._listed: dict[FileKey, Wanted] = {}
+        self._listed: dict[FileKey, Candidate] = {}
         self._paused_until = 0.0
-        self._afresh_at = 0.0
-        self.was_afresh = False
+        self._full_scan_at = 0.0
+        self.was_full_scan = False
         self.replace(inputs)
 
     def replace(self, inputs: Iterable[InputSpec]) -> None:
@@ -71,28 +71,28 @@ class Survey:
         due = [spec for spec, at in self._due.items() if asked or at <= now]
         if not due:
             return False
-        self.was_afresh = afresh = self._watcher.overflowed or now >= self._afresh_at
+        self.was_full_scan = full = self._watcher.overflowed or now >= self._full_scan_at
         if asked:
             self._watcher.stale = self._watcher.overflowed = False
-        if afresh:
-            self._afresh_at = now + AFRESH_EVERY
+        if full:
+            self._full_scan_at = now + FULL_SCAN_EVERY
             due = list(self._due)
         for spec in due:
             self._due[spec] = NEVER if self._once else now + spec.check_interval
-        self._scan(due, afresh=afresh)
+        self._scan(due, full=full)
         ended = self._clock.monotonic()
         self._paused_until = ended + max(SHORTEST_PAUSE, 10 * (ended - now))
         return True
 
-    def make_haste(self) -> None:
+    def scan_now(self) -> None:
         """Scan all inputs now: something is to be decided that cannot wait for the pause between two scans."""
-        self._watcher.stale = self.was_afresh = False
-        self._scan(list(self._due), afresh=False)
+        self._watcher.stale = self.was_full_scan = False
+        self._scan(list(self._due), full=False)
 
-    def _scan(self, due: list[InputSpec], *, afresh: bool) -> None:
+    def _scan(self, due: list[InputSpec], *, full: bool) -> None:
         changed, self._is_changed = self._is_changed, False
         for spec in due:
-            listing = self._scanners[spec].scan(afresh=afresh)
+            listing = self._scanners[spec].scan(full=full)
             changed = changed or listing is not self._listings.get(spec)
             self._listings[spec] = listing
             self._problems.of_scan(spec.id, listing.problems)
@@ -102,7 +102,7 @@ class Survey:
             self._merge()
 
     def _merge(self) -> None:
-        listed: dict[FileKey, Wanted] = {}
+        listed: dict[FileKey, Candidate] = {}
         for spec in self._due:
             for key, found in self._listings[spec].files.items():
                 listed.setdefault(key, (spec, found))
@@ -131,7 +131,7 @@ class Survey:
                 self._watcher.stale = True
                 continue
             if (status.st_dev, status.st_ino) == key:
-                self.found[key] = spec, Found.of(found.path, status)
+                self.found[key] = spec, ScannedFile.of(found.path, status)
             else:
                 self._watcher.stale = True
 

@@ -93,13 +93,13 @@ class Watcher:
         self._directories: dict[str, _Watch] = {}
         self._ended: deque[_Watch] = deque()
         self._lost = False
-        self._told: set[int | None] = set()
+        self._warned: set[int | None] = set()
         self._on_hint = self._hear  # one bound method for all watches
         try:
             self._inotify: InotifyFD | None = connect(self._lose)
         except OSError as error:
             self._inotify = None
-            self._tell(error)
+            self._report(error)
 
     def start(self) -> None:
         if self._inotify is not None:
@@ -165,7 +165,7 @@ class Watcher:
         except OSError as error:
             went = watch.path is not None and error.errno in (errno.ENOENT, errno.ENOTDIR)
             if not went:
-                self._tell(error)
+                self._report(error)
             return None
         if watch.descriptor == REFUSED:
             self._remove(watch)
@@ -186,16 +186,16 @@ class Watcher:
                 self._remove(self._directories.pop(watch.path))
         if self._lost:
             self._lost = False
-            if errno.EOVERFLOW not in self._told:
-                self._told.add(errno.EOVERFLOW)
+            if errno.EOVERFLOW not in self._warned:
+                self._warned.add(errno.EOVERFLOW)
                 logger.warning(
                     "file events were lost: the kernel's queue of them was full; a full look at all files follows. "
                     "If latency matters, raise fs.inotify.max_queued_events (sysctl)"
                 )
 
-    def _tell(self, error: OSError) -> None:
-        if error.errno not in self._told:
-            self._told.add(error.errno)
+    def _report(self, error: OSError) -> None:
+        if error.errno not in self._warned:
+            self._warned.add(error.errno)
             logger.warning(
                 "no file events for more than the %d files and directories that are watched now: %s. The others are "
                 "looked at every prospector.scanner.check_interval%s",

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 
 from registry.state import REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.identity.content import Content, Plain
-from shipper.source.identity.opened_file import Opened, opened_plain
+from shipper.source.identity.opened_file import OpenedFile, opened_plain
 from shipper.source.identity.prefix import Prefix
 from shipper.source.identity.rotated_names import possible_originals
-from shipper.source.identity.unclaimed import Orphans
+from shipper.source.identity.unclaimed import UnclaimedEntries
 
 NEVER = float("inf")
 GRACE = 5.0  # seconds without growth after which a file that looks like another is one of its own
@@ -34,11 +34,11 @@ FilesAt = Callable[[str], Iterable[FileKey]]
 
 
 @dataclass(slots=True)
-class Suspect:
+class SuspectedCopy:
     """A file that is held; `size` and `since`: when it was seen to have grown last. `shipped`: of its content, what was
     seen to be that of the life `compared_with` of its original."""
 
-    opened: Opened
+    opened: OpenedFile
     original: FileKey
     size: int
     since: float
@@ -47,7 +47,7 @@ class Suspect:
     compare_at: float = NEVER  # monotonic time at which there is more to be compared
 
 
-class Copies:
+class CopyDetector:
     """Used by the reading thread only. `ending`: the states of files that are gone but not done with; `state_of`: what
     is known of a file that is there; `rewritten`: the states of open files that hold something else now, which nobody
     has noticed."""
@@ -63,10 +63,10 @@ class Copies:
         self._ending = ending
         self._state_of = state_of
         self._rewritten = rewritten
-        self._as_if_gone: Orphans | None = None  # made once in each round, if it is asked for
-        self.held: dict[FileKey, Suspect] = {}
+        self._as_if_gone: UnclaimedEntries | None = None  # made once in each round, if it is asked for
+        self.held: dict[FileKey, SuspectedCopy] = {}
 
-    def holds(self, opened: Opened, files_at: FilesAt) -> bool:
+    def holds(self, opened: OpenedFile, files_at: FilesAt) -> bool:
         """Whether the file must wait; if not, it is for the caller to `drop` it. Raises OSError."""
         known = self.held.get(opened.key)
         original = self._original(opened, files_at)
@@ -75,7 +75,7 @@ class Copies:
         now = self._clock.monotonic()
         if known is None or known.size != opened.size:
             compared = (known.shipped, known.compared_with) if known is not None else (Prefix(), "")
-            known = self.held[opened.key] = Suspect(opened, original, opened.size, now, *compared)
+            known = self.held[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
         known.opened, known.original = opened, original
         known.compare_at = NEVER
         is_ending = original in self._ending() or self._is_rewritten(original)
@@ -96,23 +96,23 @@ class Copies:
             for suspect in self.held.values()
         )
 
-    def inherit(self, heirs: Mapping[FileKey, FileKey]) -> set[FileKey]:
+    def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
         """A file took over the entry of what was the original of others too: they look like it now. Which ones."""
-        found = {key for key, suspect in self.held.items() if suspect.original in heirs}
+        found = {key for key, suspect in self.held.items() if suspect.original in successors}
         for key in found:
-            self.held[key].original = heirs[self.held[key].original]
+            self.held[key].original = successors[self.held[key].original]
         return found
 
     def original_of(self, key: FileKey) -> FileKey | None:
         return self.held[key].original if key in self.held else None
 
-    def shipped_of(self, opened: Opened, orphans: Orphans) -> Prefix | None:
+    def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
         """All of a copy that was made before the last lines of its original came, which were read there: what was
         compared with the original, as long as that was whole."""
         suspect = self.held.get(opened.key)
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
-        was = orphans.of(suspect.original)
+        was = unclaimed.of(suspect.original)
         if was is None or was.id != suspect.compared_with or was.ended != TRUNCATED:
             return None
         return suspect.shipped if was.position >= opened.size else None
@@ -122,13 +122,13 @@ class Copies:
         """Monotonic time at which a file that is held must be looked at again."""
         return min((min(each.since + GRACE, each.compare_at) for each in self.held.values()), default=NEVER)
 
-    def refreshed(self) -> list[Opened]:
+    def refreshed(self) -> list[OpenedFile]:
         """Those that are held, as they are now."""
         self._as_if_gone = None
         found = []
         for suspect in self.held.values():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
-            now = Found.of(opened.found.path, status)
+            now = ScannedFile.of(opened.found.path, status)
             found.append(replace(opened, size=opened.content.size, found=now, modified=status.st_mtime_ns))
         return found
 
@@ -141,12 +141,12 @@ class Copies:
             os.close(suspect.opened.content.fd)
         self.held.clear()
 
-    def _original(self, opened: Opened, files_at: FilesAt) -> FileKey | None:
+    def _original(self, opened: OpenedFile, files_at: FilesAt) -> FileKey | None:
         known = self.held.get(opened.key)
         if known is not None and (known.original in self._ending() or self._is_like_known(opened, known.original)):
             return known.original  # by its key, because it may have been renamed since
         if self._as_if_gone is None:
-            self._as_if_gone = Orphans()
+            self._as_if_gone = UnclaimedEntries()
             gone = {state.id: _settled(state, state.ended or REMOVED) for state in self._ending().values()}
             gone |= {state.id: _settled(state, TRUNCATED) for state in self._rewritten()}
             for state in gone.values():
@@ -160,11 +160,11 @@ class Copies:
                     return key
         return None
 
-    def _is_like_known(self, opened: Opened, original: FileKey) -> bool:
+    def _is_like_known(self, opened: OpenedFile, original: FileKey) -> bool:
         state = self._state_of(original)
         return state is not None and self._looks_like(opened, state.path, original)
 
-    def _looks_like(self, opened: Opened, path: str, key: FileKey) -> bool:
+    def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
         """Whether all bytes are those of the other file, as far as head and tail tell, or were those of the file that
         this one was."""
         if opened.content.fingerprint()[0] == 0:
@@ -186,7 +186,7 @@ class Copies:
         with opened_plain(state.path) as file:
             return file.holds(state) if file is not None and _key_of(file) == key else None
 
-    def _compare(self, suspect: Suspect) -> bool:
+    def _compare(self, suspect: SuspectedCopy) -> bool:
         """Compare some more with the original; False where they differ."""
         state = self._state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
@@ -226,6 +226,6 @@ def begins_as(content: Content, other: Content, size: int) -> bool:
     return other.compressed or content.tail_hash(size) == other.tail_hash(size)
 
 
-def _begins_as(path: str, opened: Opened) -> bool:
+def _begins_as(path: str, opened: OpenedFile) -> bool:
     with opened_plain(path) as original:
         return original is not None and begins_as(original, opened.content, opened.size)

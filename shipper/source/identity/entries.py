@@ -9,13 +9,20 @@ from registry.registrar import Registrar
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.doubts import INODE_USED_AGAIN, NOT_THERE, OF_NO_INPUT, REWRITTEN, STOPPED, Doubts
 from shipper.source.identity.fingerprint import Name, name_of_entry
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.identity.possibly_lost import (
+    INODE_USED_AGAIN,
+    NOT_THERE,
+    OF_NO_INPUT,
+    REWRITTEN,
+    STOPPED,
+    PossiblyLost,
+)
 from shipper.source.identity.prefix import Prefix
-from shipper.source.identity.unclaimed import Orphans
+from shipper.source.identity.unclaimed import UnclaimedEntries
 
 logger = logging.getLogger(__name__)
 
@@ -23,20 +30,20 @@ KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recog
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class EntryMatch:
     """The state from which an open file is read, and the path under which it was known; None: it is a new one. Where it
     is to be proven that it holds what was shipped, `was` is the entry as it was."""
 
     state: FileState
-    former: str | None = None
+    previous_path: str | None = None
     was: FileState | None = None
 
     @property
     def is_new(self) -> bool:
-        return self.former is None
+        return self.previous_path is None
 
 
-class Entries:
+class RegistryEntries:
     """The entries of files that are not open now. Used by the reading thread only."""
 
     def __init__(self, registrar: Registrar, clock: Clock, metrics: Metrics, inputs: Mapping[str, InputSpec]) -> None:
@@ -44,24 +51,24 @@ class Entries:
         self._registrar = registrar
         self._clock = clock
         self._inputs = inputs
-        self.asleep: dict[Name, FileState] = {}
-        self.claimed: dict[FileKey, FileState] = {}  # by files that are about to be read
-        self.orphans = Orphans()
+        self.closed_entries: dict[Name, FileState] = {}
+        self.matched_entries: dict[FileKey, FileState] = {}  # by files that are about to be read
+        self.unclaimed = UnclaimedEntries()
         self._closed: set[str] = set()  # ids of files that this agent read itself
-        self.doubts = Doubts(registrar, metrics, self.orphans)
+        self.possibly_lost = PossiblyLost(registrar, metrics, self.unclaimed)
         for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):
             if state.ended is None or _may_be_named_again(state):
-                self.asleep[name_of_entry(state)] = state
+                self.closed_entries[name_of_entry(state)] = state
             else:
-                self.orphans.add(state)
+                self.unclaimed.add(state)
                 if state.size_seen > state.position:
-                    self.doubts.add(state.id, STOPPED)
+                    self.possibly_lost.add(state.id, STOPPED)
 
     def keep(self, state: FileState) -> None:
         """The file was closed: this is where it goes on when it is opened again."""
         self._closed.add(state.id)
-        self.doubts.proven(state.id)
-        self.asleep[name_of_entry(state)] = state
+        self.possibly_lost.proven(state.id)
+        self.closed_entries[name_of_entry(state)] = state
 
     def ended(self, state: FileState, why: str) -> FileState:
         """The state of a file whose life is over, or that is not under the paths any more; noted."""
@@ -75,16 +82,16 @@ class Entries:
     def orphan(self, state: FileState) -> None:
         """The entry waits for a file that turns out to be it."""
         self._closed.discard(state.id)
-        self.doubts.proven(state.id)
+        self.possibly_lost.proven(state.id)
         if _may_be_named_again(state):
-            self.asleep[state.key] = state
+            self.closed_entries[state.key] = state
         else:
-            self.orphans.add(state)
+            self.unclaimed.add(state)
 
-    def claim(self, opened: Opened) -> Claim | None:
+    def claim(self, opened: OpenedFile) -> EntryMatch | None:
         """By its name. None where no entry has it, or the file does not hold what the entry remembers. Raises
         OSError."""
-        known = self.asleep.get(opened.name)
+        known = self.closed_entries.get(opened.name)
         if known is None:
             return None
         if _is_trusted(opened):
@@ -96,71 +103,71 @@ class Entries:
             needs_no_proof = True  # what the name says is not to be proven
         else:
             if known.birth and opened.birth and known.birth != opened.birth:
-                del self.asleep[opened.name]
+                del self.closed_entries[opened.name]
                 self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
                 return None
             fits = opened.content.holds(known)
             is_as_closed = (known.compressed, known.modified) == (opened.size, opened.modified)
             needs_no_proof = known.id in self._closed and (is_as_closed or not opened.content.compressed)
-        del self.asleep[opened.name]  # not before: where that raised, the entry must stay
+        del self.closed_entries[opened.name]  # not before: where that raised, the entry must stay
         if fits:
-            return Claim(self._taken(known, opened), known.path, None if needs_no_proof else known)
+            return EntryMatch(self._taken(known, opened), known.path, None if needs_no_proof else known)
         self._disprove(known, opened)
         return None
 
-    def is_unknown(self, opened: Opened) -> bool:
-        return opened.name not in self.asleep
+    def is_unknown(self, opened: OpenedFile) -> bool:
+        return opened.name not in self.closed_entries
 
-    def check(self, opened: Opened) -> None:
+    def check(self, opened: OpenedFile) -> None:
         """Whether the file still holds what its entry remembers; else the entry's life has ended. Raises OSError."""
-        known = self.asleep.get(opened.name)
+        known = self.closed_entries.get(opened.name)
         if known is not None and not _is_trusted(opened) and not opened.content.holds(known):
-            del self.asleep[opened.name]
+            del self.closed_entries[opened.name]
             self._disprove(known, opened)
 
-    def notice_rewritten(self, opened: Opened) -> None:
+    def mark_rewritten(self, opened: OpenedFile) -> None:
         """A file that was missing is back, and was truncated meanwhile: a copy of it may go on where it was."""
-        for state in self.orphans.at_inode(opened) if not _is_trusted(opened) else ():
+        for state in self.unclaimed.at_inode(opened) if not _is_trusted(opened) else ():
             if not opened.content.holds(state):
-                self.orphans.remove(state.id)
+                self.unclaimed.remove(state.id)
                 self._disprove(state, opened)
 
-    def adopt(self, opened: Opened, original: FileKey | None = None) -> Claim | None:
+    def adopt(self, opened: OpenedFile, original: FileKey | None = None) -> EntryMatch | None:
         """By its content: an entry whose own file is gone. `original`: the file that it was taken for a copy of.
         Raises OSError."""
         if _is_trusted(opened):
             return None
-        known = self.orphans.match(opened, original)
+        known = self.unclaimed.match(opened, original)
         if known is None:
             return None
-        self.orphans.remove(known.id)
-        self.doubts.tried(known.id)
-        return Claim(self._taken(known, opened), known.path, known)
+        self.unclaimed.remove(known.id)
+        self.possibly_lost.tried(known.id)
+        return EntryMatch(self._taken(known, opened), known.path, known)
 
     def put_back(self, state: FileState) -> None:
         """A file was taken for the one that the entry remembers, and nothing was read of it."""
-        self.doubts.disproved(state.id)
+        self.possibly_lost.disproved(state.id)
         if state.ended is None:
-            self.asleep[name_of_entry(state)] = state
+            self.closed_entries[name_of_entry(state)] = state
         else:
-            self.orphans.add(state)
+            self.unclaimed.add(state)
 
-    def give_back(self, claim: Claim) -> None:
+    def give_back(self, claim: EntryMatch) -> None:
         """Nothing could be read of the file that has claimed it. A new one is made anew."""
         if claim.was is not None:
             self.put_back(claim.was)
         elif not claim.is_new:
             self.keep(claim.state)
 
-    def disproved(self, state: FileState, opened: Opened) -> None:
+    def disproved(self, state: FileState, opened: OpenedFile) -> None:
         """The file for which the entry was put back is another one."""
         if state.ended is None:
-            del self.asleep[name_of_entry(state)]
+            del self.closed_entries[name_of_entry(state)]
             self._disprove(state, opened)
         else:
-            self.orphans.refuse(state.id, opened.key)
+            self.unclaimed.refuse(state.id, opened.key)
 
-    def make(self, opened: Opened, shipped: Prefix | None = None) -> Claim:
+    def make(self, opened: OpenedFile, shipped: Prefix | None = None) -> EntryMatch:
         """A new one; its id is not saved yet. `shipped`: what of it was shipped, as another file. Raises OSError."""
         found, content = opened.found, opened.content
         state = FileState(
@@ -180,20 +187,20 @@ class Entries:
             tail = content.tail_hash(shipped.length)
             state = replace(state, position=shipped.length, tail_hash=tail, proof=shipped.proof)
         logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, opened.size)
-        return Claim(state)
+        return EntryMatch(state)
 
-    def renamed(self, found: Mapping[FileKey, tuple[InputSpec, Found]]) -> list[FileState]:
+    def renamed(self, found: Mapping[FileKey, tuple[InputSpec, ScannedFile]]) -> list[FileState]:
         """Those of files that are not open and have another path now."""
         return [
             state
-            for state in self.asleep.values()
+            for state in self.closed_entries.values()
             if (key := (state.device, state.inode)) in found and found[key][1].path != state.path and not state.key
         ]
 
     def note_path(self, state: FileState, path: str) -> None:
-        if self.asleep.get(name_of_entry(state)) is state:  # else it was opened, or has ended
+        if self.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
             renamed = replace(state, path=path, updated=self._clock.time())
-            self.asleep[name_of_entry(state)] = renamed
+            self.closed_entries[name_of_entry(state)] = renamed
             self._registrar.note(renamed)
 
     def lose_missing(
@@ -201,34 +208,34 @@ class Entries:
     ) -> None:
         """After a scan: entries whose file is nowhere any more. `excused` tells of a path whether it could not be
         looked at, so that nothing is known about it. With `once` it is no news: a copy is known, and that is all."""
-        self.orphans.forget_refused(present)
+        self.unclaimed.forget_refused(present)
         missing = [
             state
-            for state in self.asleep.values()
+            for state in self.closed_entries.values()
             if state.ended is None
             and (state.device, state.inode) not in present
             and not (state.key and state.path in paths)
         ]
         for state in [each for each in missing if not excused(each.path)]:
-            del self.asleep[name_of_entry(state)]
+            del self.closed_entries[name_of_entry(state)]
             if once:
                 self.orphan(replace(state, ended=MISSING))
                 continue
-            self.doubts.add(state.id, NOT_THERE if state.input in self._inputs else OF_NO_INPUT)
+            self.possibly_lost.add(state.id, NOT_THERE if state.input in self._inputs else OF_NO_INPUT)
             self.orphan(self.ended(state, MISSING))
 
     def change(self, state: FileState) -> None:
         """Of an entry whose file is not open: when it was updated, and nothing else."""
-        if state.id in self.orphans.states:
-            self.orphans.states[state.id] = state
+        if state.id in self.unclaimed.states:
+            self.unclaimed.states[state.id] = state
         else:
-            self.asleep[name_of_entry(state)] = state
+            self.closed_entries[name_of_entry(state)] = state
         self._registrar.note(state)
 
-    def _taken(self, known: FileState, opened: Opened) -> FileState:
+    def _taken(self, known: FileState, opened: OpenedFile) -> FileState:
         found = opened.found
         size = known.size_seen if opened.content.compressed else opened.size
-        self.claimed[found.key] = taken = replace(
+        self.matched_entries[found.key] = taken = replace(
             known,
             path=found.path,
             device=found.key[0],
@@ -242,16 +249,16 @@ class Entries:
         )
         return taken
 
-    def _disprove(self, known: FileState, opened: Opened) -> None:
+    def _disprove(self, known: FileState, opened: OpenedFile) -> None:
         """A file was truncated while nobody read it: its entry fits no file of that inode any more."""
         self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, REWRITTEN)
 
     def _end_unseen(self, known: FileState, why: str, words: str) -> None:
         self.orphan(self.ended(known, why))
-        self.doubts.add(known.id, words)
+        self.possibly_lost.add(known.id, words)
 
 
-def _is_trusted(opened: Opened) -> bool:
+def _is_trusted(opened: OpenedFile) -> bool:
     """Where file_identity names something else than device and inode with their bytes, that alone decides."""
     return opened.spec.config.file_identity.name != "default"
 

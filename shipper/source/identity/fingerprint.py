@@ -8,7 +8,7 @@ from pathlib import Path
 from config.shipper.model import InputConfig
 from registry.state import FileState
 from shipper.reader.log_file import TAIL_SIZE
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 
 HEAD_SIZE = 1024
 
@@ -39,7 +39,7 @@ def name_of_entry(state: FileState) -> Name:
 
 
 def name_of_file(
-    config: InputConfig, found: Found, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
+    config: InputConfig, found: ScannedFile, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
 ) -> Name | None:
     """`part` gives bytes of the content, from an offset on; `ends_before` whether it ends before one, and cannot grow.
     None for a file that is too short to have a name yet. Raises OSError."""

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content, Plain
 from shipper.source.identity.fingerprint import Name
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedFile:
     """A file that a scan found. `size` is that of its content, `name` what the file is known by; `birth` and `modified`
     are in nanoseconds, the first 0 where nobody knows it."""
 
-    found: Found
+    found: ScannedFile
     content: Content
     size: int
     name: Name

@@ -25,7 +25,7 @@ from enum import Enum, auto
 
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.rotated_names import is_named_after, is_shifted, name_of
 
 SECOND = 10**9
@@ -49,7 +49,7 @@ GOES_ON = {
 }
 
 
-def may_go_on(state: FileState, opened: Opened, original: FileKey | None) -> bool:
+def may_go_on(state: FileState, opened: OpenedFile, original: FileKey | None) -> bool:
     """Whether enough is seen. `original`: the file of which this one was held as a copy."""
     seen = relation(state, opened, original)
     if state.ended is None or seen not in GOES_ON[state.ended]:
@@ -58,7 +58,7 @@ def may_go_on(state: FileState, opened: Opened, original: FileKey | None) -> boo
     return bool(state.proof and state.position) or seen in (Relation.SAME, Relation.SAME_INODE)
 
 
-def relation(state: FileState, opened: Opened, original: FileKey | None) -> Relation:
+def relation(state: FileState, opened: OpenedFile, original: FileKey | None) -> Relation:
     if state.ended == TRUNCATED:
         is_copy = (state.device, state.inode) == original or (
             is_named_after(opened.found.path, state.path) and _was_there(opened) <= state.modified
@@ -75,12 +75,12 @@ def relation(state: FileState, opened: Opened, original: FileKey | None) -> Rela
     return Relation.SAME_TIME if is_whole and _same_time(state, opened) else Relation.NONE
 
 
-def _was_there(opened: Opened) -> int:
+def _was_there(opened: OpenedFile) -> int:
     """A .gz is made after what it is made of, and has that one's time."""
     return opened.modified if opened.content.compressed else opened.birth or opened.modified
 
 
-def _same_time(state: FileState, opened: Opened) -> bool:
+def _same_time(state: FileState, opened: OpenedFile) -> bool:
     """To the nanosecond, or to the second where a tool or a file system keeps no more."""
     if not state.modified:
         return False

@@ -5,14 +5,14 @@ from collections.abc import Container, Hashable, Iterator
 
 from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.relation import SECOND, Relation, may_go_on, relation
 from shipper.source.identity.rotated_names import family_of, generation_of, name_of, possible_names
 
 LOOKED_AT = 16  # of the entries that a file may belong to: who truncates a file every second leaves many
 
 
-class Orphans:
+class UnclaimedEntries:
     def __init__(self) -> None:
         self.states: dict[str, FileState] = {}
         self._by: defaultdict[Hashable, dict[str, None]] = defaultdict(dict)  # ids, by all that could be seen
@@ -43,7 +43,7 @@ class Orphans:
         states = map(self.states.__getitem__, self._by.get(key, ()))
         return max(states, key=lambda each: each.updated, default=None)
 
-    def at_inode(self, opened: Opened) -> list[FileState]:
+    def at_inode(self, opened: OpenedFile) -> list[FileState]:
         """Those of which this is the file, whatever it holds."""
         states = map(self.states.__getitem__, self._by.get(opened.key[1], ()))
         return [state for state in states if relation(state, opened, None) is Relation.SAME]
@@ -52,7 +52,7 @@ class Orphans:
         """The file does not hold what the entry remembers: it was proven."""
         self._refused[key].add(file_id)
 
-    def match(self, opened: Opened, original: FileKey | None) -> FileState | None:
+    def match(self, opened: OpenedFile, original: FileKey | None) -> FileState | None:
         """The entry on which the file may go on, if its bytes prove it; of several that of `original`, the file that it
         was held as a copy of, or else the one that was read furthest. Raises OSError."""
         if not self.states:
@@ -84,7 +84,7 @@ def _keys(state: FileState) -> Iterator[Hashable]:
             yield "generations", generation[0]
 
 
-def _seen(opened: Opened, original: FileKey | None) -> Iterator[Hashable]:
+def _seen(opened: OpenedFile, original: FileKey | None) -> Iterator[Hashable]:
     if original is not None:
         yield original
     yield from (("name", name) for name in possible_names(opened.found.path))

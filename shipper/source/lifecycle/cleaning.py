@@ -19,7 +19,7 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.entries import Entries
+from shipper.source.identity.entries import RegistryEntries
 from shipper.source.identity.fingerprint import name_of_entry
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Cleaning:
 
     def __init__(
         self,
-        entries: Entries,
+        entries: RegistryEntries,
         registrar: Registrar,
         clock: Clock,
         inputs: Mapping[str, InputSpec],
@@ -46,7 +46,7 @@ class Cleaning:
         self._clock = clock
         self._inputs = inputs
         self._most = most
-        self._told = False
+        self._warned = False
         # Not in the registry any more, though the file is there: when the entry was updated, by id.
         self._inactive: dict[str, float] = {}
         self._clocks = clock.time(), clock.monotonic()
@@ -71,7 +71,7 @@ class Cleaning:
         if abs(step) < CLEAN_EVERY:
             return
         logger.warning("the clock was set by %+.0f s: the entries of the registry are dated anew", step)
-        for state in [*self._without_file(), *filter(self._inactive_after, self._entries.asleep.values())]:
+        for state in [*self._without_file(), *filter(self._inactive_after, self._entries.closed_entries.values())]:
             updated = min(state.updated + max(step, 0.0), wall)
             if updated != state.updated:
                 self._entries.change(replace(state, updated=updated))
@@ -80,8 +80,8 @@ class Cleaning:
         kept = [state for state in self._without_file() if state.ttl >= 0]
         if len(kept) <= self._most:
             return
-        if not self._told:
-            self._told = True
+        if not self._warned:
+            self._warned = True
             logger.warning(
                 "more than %d files ended within a day: the entries of the oldest are forgotten, and a copy of one that"
                 " comes later is shipped again",
@@ -97,8 +97,8 @@ class Cleaning:
         for state in self._without_file():
             if self._kept_for(state) < now - state.updated:
                 self._forget(state)
-        asleep = [state for state in self._entries.asleep.values() if state.ended is None]
-        old = {state.id: state.updated for state in asleep if self._kept_for(state) < now - state.updated}
+        closed_entries = [state for state in self._entries.closed_entries.values() if state.ended is None]
+        old = {state.id: state.updated for state in closed_entries if self._kept_for(state) < now - state.updated}
         for file_id, updated in old.items():
             if self._inactive.get(file_id) != updated:  # else all of them would be written at each cleaning
                 self._registrar.remove(file_id)
@@ -112,14 +112,14 @@ class Cleaning:
         return self._inactive_after(state) or NEVER
 
     def _without_file(self) -> list[FileState]:
-        asleep = [state for state in self._entries.asleep.values() if state.ended is not None]
-        return [*self._entries.orphans.states.values(), *asleep]
+        closed_entries = [state for state in self._entries.closed_entries.values() if state.ended is not None]
+        return [*self._entries.unclaimed.states.values(), *closed_entries]
 
     def _forget(self, state: FileState) -> None:
-        if state.id in self._entries.orphans.states:
-            self._entries.orphans.remove(state.id)
+        if state.id in self._entries.unclaimed.states:
+            self._entries.unclaimed.remove(state.id)
         else:
-            del self._entries.asleep[name_of_entry(state)]
+            del self._entries.closed_entries[name_of_entry(state)]
         self._registrar.remove(state.id)
 
     def _inactive_after(self, state: FileState) -> float:

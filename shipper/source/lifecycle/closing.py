@@ -16,7 +16,7 @@ from registry.state import REMOVED
 from shipper.source.base import SourceContext
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
-from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: b
         return "close.on_state_change.renamed"
     if rules.reader.on_eof:
         return "close.reader.on_eof"
-    if 0 < change.inactive <= now - harvester.heat.read_at:
+    if 0 < change.inactive <= now - harvester.activity.read_at:
         return "close.on_state_change.inactive"
     return "harvester_limit" if wanted else None
 
@@ -58,13 +58,13 @@ class Closer:
 
     def __init__(
         self,
-        fleet: Fleet,
+        open_files: OpenFiles,
         watcher: Watcher,
         context: SourceContext,
         wanted: Callable[[str], bool],
         on_closed: Callable[[Harvester, str], None],
     ) -> None:
-        self._fleet = fleet
+        self._open_files = open_files
         self._rules: dict[str, CloseConfig] = {}
         self._watcher = watcher
         self._clock = context.clock
@@ -87,7 +87,7 @@ class Closer:
     def opened(self, harvester: Harvester) -> None:
         rules = self._rules_of(harvester)
         if rules.on_state_change.inactive:
-            self._look_at(harvester, harvester.heat.read_at + rules.on_state_change.inactive)
+            self._look_at(harvester, harvester.activity.read_at + rules.on_state_change.inactive)
         if rules.reader.after_interval:
             self._look_at(harvester, harvester.opened_at + rules.reader.after_interval)
         if self._is_special(harvester, rules) or self._wanted(harvester.source.input_id):
@@ -101,7 +101,7 @@ class Closer:
         now = self._clock.monotonic()
         if now >= self._next_round:
             self._next_round = now + self._interval
-            for harvester in [h for h in self._fleet.running.values() if not self._watcher.is_watched(h.key)]:
+            for harvester in [h for h in self._open_files.running.values() if not self._watcher.is_watched(h.key)]:
                 self.look_for_removal(harvester)  # a watch would have told
         while self._timed and self._timed[0][0] <= now:
             self._take_turn(heapq.heappop(self._timed)[2], now)
@@ -125,10 +125,10 @@ class Closer:
             self.attend(harvester)
 
     def _take_turn(self, harvester: Harvester, now: float) -> None:
-        if self._fleet.running.get(harvester.key) is not harvester:
+        if self._open_files.running.get(harvester.key) is not harvester:
             return
         rules = self._rules_of(harvester)
-        due = harvester.heat.read_at + rules.on_state_change.inactive
+        due = harvester.activity.read_at + rules.on_state_change.inactive
         if is_over_time(harvester, rules, now):
             self.attend(harvester)
         elif due > now:
@@ -138,7 +138,7 @@ class Closer:
 
     def _decide(self, harvester: Harvester, now: float) -> bool:
         """Close it if something says so; whether it stays open."""
-        if self._fleet.running.get(harvester.key) is not harvester:
+        if self._open_files.running.get(harvester.key) is not harvester:
             self._attended.pop(harvester, None)
             return False
         rules = self._rules_of(harvester)
@@ -161,7 +161,7 @@ class Closer:
     def _close(self, harvester: Harvester, why: str) -> bool:
         if harvester.gone == REMOVED:
             return self._close_removed(harvester, why)
-        if not self._fleet.close(harvester):
+        if not self._open_files.close(harvester):
             return False
         logger.debug("%s: closed (%s)", harvester.state.path, why)
         self._on_closed(harvester, why)
@@ -178,13 +178,13 @@ class Closer:
                 self._give_up(harvester, why)
                 return True
             if size > harvester.read_to or not harvester.reading.is_as_read:
-                self._fleet.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
+                self._open_files.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
                 return False
-            self._tell_of_rest(harvester, size - harvester.state.position)
-        self._fleet.end(harvester, REMOVED)
+            self._warn_of_rest(harvester, size - harvester.state.position)
+        self._open_files.end(harvester, REMOVED)
         return True
 
-    def _tell_of_rest(self, harvester: Harvester, lost: int) -> None:
+    def _warn_of_rest(self, harvester: Harvester, lost: int) -> None:
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.warning(
@@ -199,7 +199,7 @@ class Closer:
         """Give up the files that were opened first, until the deleted ones that are kept fit each input's budget."""
         held: dict[str, int] = {}
         for harvester in sorted(self._attended, key=lambda each: -each.opened_at):
-            if harvester.gone == REMOVED and self._fleet.running.get(harvester.key) is harvester:
+            if harvester.gone == REMOVED and self._open_files.running.get(harvester.key) is harvester:
                 input_id, size = harvester.source.input_id, os.fstat(harvester.fd).st_size
                 held[input_id] = held.get(input_id, 0) + size
                 if 0 < self._rules_of(harvester).removed.max_bytes < held[input_id]:
@@ -221,7 +221,7 @@ class Closer:
             size,
         )
         self._attended.pop(harvester, None)
-        self._fleet.end(harvester, REMOVED)
+        self._open_files.end(harvester, REMOVED)
 
     def _rules_of(self, harvester: Harvester) -> CloseConfig:
         return self._rules[harvester.source.input_id]

@@ -28,7 +28,7 @@ AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
 
 
 @dataclass(slots=True)
-class _Doomed:
+class PendingDeletion:
     state: FileState
     grace: float
     saved: Saved | None = None
@@ -53,7 +53,7 @@ class Deletions:
         self._metrics = metrics
         self._registrar = registrar
         self._clock = clock
-        self._due: list[tuple[float, int, _Doomed]] = []
+        self._due: list[tuple[float, int, PendingDeletion]] = []
         self._number = count()
 
     def learn(self, specs: Iterable[InputSpec]) -> None:
@@ -67,7 +67,7 @@ class Deletions:
 
     def plan(self, state: FileState, grace: float) -> None:
         """A file that was closed at its end. Whether it still is at its end is looked at when its time has come."""
-        self._put(_Doomed(state, grace), grace)
+        self._put(PendingDeletion(state, grace), grace)
 
     def step(self) -> None:
         while self._due and self._due[0][0] <= self._clock.monotonic():
@@ -77,20 +77,20 @@ class Deletions:
     def next_step(self) -> float:
         return self._due[0][0] if self._due else float("inf")
 
-    def _take_turn(self, doomed: _Doomed) -> None:
-        with opened_plain(doomed.state.path, os.O_NOFOLLOW) as file:
-            if file is None or not _is_read(file, doomed.state):
+    def _take_turn(self, deletion: PendingDeletion) -> None:
+        with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
+            if file is None or not _is_read(file, deletion.state):
                 return  # somebody removed or moved it, or it has news: then it is planned anew when it is closed again
-            if doomed.saved is None:
+            if deletion.saved is None:
                 # The position must be on disk first: else a crash could forget what became of the file.
-                doomed.saved = self._registrar.save([doomed.state])
-            if doomed.saved.done:
-                self._delete(doomed, file)
+                deletion.saved = self._registrar.save([deletion.state])
+            if deletion.saved.done:
+                self._delete(deletion, file)
             else:
-                self._put(doomed, 0.05)
+                self._put(deletion, 0.05)
 
-    def _delete(self, doomed: _Doomed, file: Plain) -> None:
-        state = doomed.state
+    def _delete(self, deletion: PendingDeletion, file: Plain) -> None:
+        state = deletion.state
         try:
             self.unlink(state.path)
         except OSError as error:
@@ -100,7 +100,7 @@ class Deletions:
                 error.strerror,
                 RETRY_AFTER,
             )
-            self._put(doomed, RETRY_AFTER)
+            self._put(deletion, RETRY_AFTER)
             return
         logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
         if not _is_read(file, state):
@@ -126,8 +126,8 @@ class Deletions:
             size,
         )
 
-    def _put(self, doomed: _Doomed, after: float) -> None:
-        heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), doomed))
+    def _put(self, deletion: PendingDeletion, after: float) -> None:
+        heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), deletion))
 
 
 def _is_read(file: Plain, state: FileState) -> bool:

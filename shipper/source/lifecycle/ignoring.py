@@ -1,7 +1,7 @@
 """Which files are not read because they are old: ignore_older, ignore_inactive, tail_files."""
 
 from shipper.clock import Clock
-from shipper.source.discovery.scanner import Found
+from shipper.source.discovery.scanner import ScannedFile
 from shipper.source.discovery.spec import InputSpec
 
 TICK = 0.02  # file systems keep time in ticks of up to 10 ms: what is written just after the start can look older
@@ -14,7 +14,7 @@ class Ignoring:
         self._clock = clock
         self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
 
-    def skips(self, spec: InputSpec, found: Found) -> bool:
+    def skips(self, spec: InputSpec, found: ScannedFile) -> bool:
         """Whether what the file holds now is not to be read; what is added to it later is."""
         config = spec.config
         if 0 < config.ignore_older < self._clock.time() - found.modified:

@@ -17,8 +17,8 @@ from typing import Protocol
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Discovery
-from shipper.source.identity.copy_detector import Copies
-from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.identity.copy_detector import CopyDetector
+from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
 
@@ -30,21 +30,21 @@ class Rules(Protocol):
     def learn(self, specs: Iterable[InputSpec]) -> None: ...
 
 
-class Exchange:
+class InputSwap:
     """Used by the reading thread only."""
 
     def __init__(
         self,
         inputs: ActiveInputs,
         discovery: Discovery,
-        fleet: Fleet,
-        copies: Copies,
+        open_files: OpenFiles,
+        copies: CopyDetector,
         rules: Sequence[Rules],
     ) -> None:
         self._inputs = inputs
         self._survey = discovery.survey
         self._problems = discovery.problems
-        self._fleet = fleet
+        self._open_files = open_files
         self._copies = copies
         self._rules = rules
         self._leaving: dict[Harvester, None] = {}
@@ -63,9 +63,9 @@ class Exchange:
             rules.learn(specs.values())
         self._problems.forget_scans(gone - specs.keys())
         self._survey.replace(specs.values())
-        self._survey.make_haste()
+        self._survey.scan_now()
         self._hand_over_suspects(gone)
-        for harvester in self._fleet.running.values():
+        for harvester in self._open_files.running.values():
             if harvester.source.input_id in gone and not self._is_nameless(harvester):
                 self._leaving[harvester] = None
         self.step()
@@ -77,12 +77,12 @@ class Exchange:
         self._put_down()
         under_way = {each for each in self._leaving if self._is_running(each) or not each.settled}
         ids = {each.state.id for each in under_way}
-        heirs = {each.state.continues_in for each in under_way}
+        successors = {each.state.continues_in for each in under_way}
         # Also those that share a message with one of them: only together they can be joined again.
         waiting = {
             each: None
             for each in self._leaving
-            if each in under_way or each.state.continues_in in ids or each.state.id in heirs
+            if each in under_way or each.state.continues_in in ids or each.state.id in successors
         }
         left = len(self._leaving) > len(waiting)
         self._leaving = waiting
@@ -93,21 +93,22 @@ class Exchange:
         if not running:
             return
         # What would be forgotten: another file's message goes on in it, or a batch of it waits to be queued.
-        joined = {each.seam.successor for each in self._fleet.running.values() if each.seam is not None}
+        joins = [harvester.rotation_join for harvester in self._open_files.running.values()]
+        joined = {join.successor for join in joins if join is not None}
         for harvester in running:
-            if harvester not in joined and not self._fleet.awaits_save(harvester):
-                self._fleet.put_down(harvester, until_news=False)
+            if harvester not in joined and not self._open_files.awaits_save(harvester):
+                self._open_files.release(harvester, until_news=False)
 
     def _hand_over_suspects(self, gone: set[str]) -> None:
         """What is held as a copy perhaps is open, and belongs to an input that is not read any more."""
         for key, suspect in list(self._copies.held.items()):
             if suspect.opened.spec.id in gone:
-                heir, _ = self._survey.found.get(key, (self._inputs.specs.get(suspect.opened.spec.id), None))
-                if heir is None:
+                successor, _ = self._survey.found.get(key, (self._inputs.specs.get(suspect.opened.spec.id), None))
+                if successor is None:
                     self._copies.drop(key)
                     os.close(suspect.opened.content.fd)
                 else:
-                    suspect.opened = replace(suspect.opened, spec=heir)
+                    suspect.opened = replace(suspect.opened, spec=successor)
 
     def _is_nameless(self, harvester: Harvester) -> bool:
         """Whether it is under no path any more under which it could be opened again. One that is where it was, and
@@ -115,7 +116,7 @@ class Exchange:
         return harvester.key not in self._survey.found and _key_at(harvester.state.path) != harvester.key
 
     def _is_running(self, harvester: Harvester) -> bool:
-        return self._fleet.running.get(harvester.key) is harvester
+        return self._open_files.running.get(harvester.key) is harvester
 
 
 def _key_at(path: str) -> FileKey | None:

@@ -7,11 +7,11 @@ from registry.state import FileState
 from shipper.source.base import SourceContext
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Discovery, Wanted
+from shipper.source.discovery.survey import Candidate, Discovery
 from shipper.source.identity.copy_detector import FilesAt
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.resolver import Identity
-from shipper.source.lifecycle.starting import Launcher, Places
+from shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
 
 
 class Intake:
@@ -22,8 +22,8 @@ class Intake:
         specs: Mapping[str, InputSpec],
         discovery: Discovery,
         identity: Identity,
-        places: Places,
-        launcher: Launcher,
+        places: OpenLimits,
+        starter: HarvesterStarter,
         context: SourceContext,
     ) -> None:
         self._specs = specs
@@ -32,26 +32,26 @@ class Intake:
         self._problems = discovery.problems
         self._entries = identity.entries
         self._copies = identity.copies
-        self._opener = identity.opener
-        self._places = places
-        self._launcher = launcher
+        self._resolver = identity.resolver
+        self._open_limits = places
+        self._starter = starter
         self._once = context.once
         self._surveyed: set[str] = set()  # inputs
-        self.former: dict[str, FileKey] = {}  # by the path that they had before the last survey
+        self.previous_path: dict[str, FileKey] = {}  # by the path that they had before the last survey
 
-    def open(self, wanted: list[Wanted]) -> None:
+    def open(self, wanted: list[Candidate]) -> None:
         """As many of these, and of those that wait, as may be open; and look again at those that are held."""
-        self._open(self._places.admit(wanted))
+        self._open(self._open_limits.admit(wanted))
 
     def fill_places(self) -> None:
         """Open those that wait, as far as there is room now."""
-        if admitted := self._places.admit([]):
+        if admitted := self._open_limits.admit([]):
             self._open(admitted)
 
-    def _open(self, admitted: list[Wanted]) -> None:
-        self._take([*self._copies.refreshed(), *self._opener.open(admitted)])
+    def _open(self, admitted: list[Candidate]) -> None:
+        self._take([*self._copies.refreshed(), *self._resolver.open(admitted)])
 
-    def take_again(self, opened: Opened, unproven: FileState) -> None:
+    def take_again(self, opened: OpenedFile, unproven: FileState) -> None:
         """A file that does not hold what was shipped of the one for which it was taken."""
         self._entries.disproved(unproven, opened)
         self._take([opened])
@@ -61,25 +61,25 @@ class Intake:
         OSError."""
         spec = self._specs.get(state.input)
         if spec is not None:
-            self._take([self._opener.again(state.path, fd, spec)])
+            self._take([self._resolver.again(state.path, fd, spec)])
         return spec is not None
 
-    def _take(self, opened: list[Opened]) -> None:
+    def _take(self, opened: list[OpenedFile]) -> None:
         if opened:
-            self._opener.look_at_originals(opened, self._survey.found)
-            claims = self._opener.identify(opened, None if self._once or not self._surveyed else self._files_at())
+            self._resolver.look_at_originals(opened, self._survey.found)
+            claims = self._resolver.identify(opened, None if self._once or not self._surveyed else self._files_at())
             for key, suspect in self._copies.held.items():
                 if not self._watcher.is_watched(key):
                     self._watcher.watch_file(key, suspect.opened.content.fd)
-            for each, claim, error in self._launcher.launch(claims, fresh_inputs=self._specs.keys() - self._surveyed):
+            for each, claim, error in self._starter.start(claims, fresh_inputs=self._specs.keys() - self._surveyed):
                 self._entries.give_back(claim)
                 self._problems.of_read(each.found.path, f"cannot be read: {error.strerror}")
                 os.close(each.content.fd)  # the next scan opens it again
         self._surveyed |= self._specs.keys()
-        self._entries.doubts.tell()
+        self._entries.possibly_lost.report()
 
     def _files_at(self) -> FilesAt:
         # A copy that is held may be gone by now, compressed, and be known for what it is in this very round.
         held = {suspect.opened.found.path: key for key, suspect in self._copies.held.items()}
-        present, former = self._survey.present, self.former
-        return lambda path: [paths[path] for paths in (present, former, held) if path in paths]
+        present, previous_path = self._survey.present, self.previous_path
+        return lambda path: [paths[path] for paths in (present, previous_path, held) if path in paths]

@@ -7,45 +7,45 @@ from dataclasses import dataclass, replace
 
 from registry.state import REMOVED, FileState
 from shipper.metrics import Metrics
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.watch import Watcher
-from shipper.source.identity.entries import Entries
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.entries import RegistryEntries
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedFile:
     """A file that was closed and is not ended: opened again when it has news. `seen` is what it was then; `found` what
     the survey had of it: the same object says that nobody looked at the file since."""
 
-    seen: Found
-    found: Found | None = None
+    seen: ScannedFile
+    found: ScannedFile | None = None
 
-    def has_news(self, found: Found) -> bool:
+    def has_new_data(self, found: ScannedFile) -> bool:
         """Its time of change counts too (a rename is one): another file may have its inode, size and time by now."""
         seen = self.seen
         now, then = (found.size, found.modified, found.changed), (seen.size, seen.modified, seen.changed)
         return found is not self.found and now != then
 
 
-class Fleet:
+class OpenFiles:
     """Used by the reading thread only."""
 
     def __init__(
         self,
-        entries: Entries,
+        entries: RegistryEntries,
         scheduler: Scheduler,
         watcher: Watcher,
         metrics: Metrics,
-        found: Mapping[FileKey, tuple[InputSpec, Found]],
+        found: Mapping[FileKey, tuple[InputSpec, ScannedFile]],
         on_shut: Callable[[Harvester], None],
     ) -> None:
         """`found`: what the survey has of each file; `on_shut` is told of each file that is not read any more."""
         self.running: dict[FileKey, Harvester] = {}
-        self.closed: dict[FileKey, Closed] = {}
+        self.closed: dict[FileKey, ClosedFile] = {}
         self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are under way
         self.of_input: Counter[str] = Counter()
         self._entries = entries
@@ -61,22 +61,22 @@ class Fleet:
         self.of_input[harvester.source.input_id] += 1
         self._metrics.harvesters_started += 1
 
-    def rest(self, opened: Opened, state: FileState) -> None:
+    def rest(self, opened: OpenedFile, state: FileState) -> None:
         """A file that is known and in which there is nothing to read now."""
         self._entries.keep(state)
         self._watch_closed(opened)
 
-    def leave(self, opened: Opened, was: FileState) -> None:
+    def leave(self, opened: OpenedFile, was: FileState) -> None:
         """A file that is not to be read now; which it is, is to be proven when it is."""
         self._entries.put_back(was)
         self._watch_closed(opened)
 
-    def _watch_closed(self, opened: Opened) -> None:
+    def _watch_closed(self, opened: OpenedFile) -> None:
         key = opened.found.key
         if opened.size == opened.found.size:  # what is stored in memory, over NULs at the end, gives no event
             self._watcher.watch_file(key, opened.content.fd)
         os.close(opened.content.fd)
-        self.closed[key] = Closed(opened.found)
+        self.closed[key] = ClosedFile(opened.found)
 
     def close(self, harvester: Harvester) -> bool:
         """Stop reading a file that may be opened again. False when it has news just now: then it stays open."""
@@ -85,14 +85,14 @@ class Fleet:
         elif not self._watcher.is_watched(harvester.key):
             self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
         status = os.fstat(harvester.fd)
-        is_as_seen = not harvester.has_news(status.st_size) and harvester.reading.is_as_read
+        is_as_seen = not harvester.has_new_data(status.st_size) and harvester.reading.is_as_read
         if harvester.at_end and not harvester.content.compressed and not is_as_seen:
             self._scheduler.wake(harvester)
             return False
         self._note_last_look(harvester, status)
         if harvester.at_end or harvester.finished:
             self._note_closed(harvester, status)
-        self._shut(harvester)
+        self._close_file(harvester)
         return True
 
     def awaits_save(self, harvester: Harvester) -> bool:
@@ -111,14 +111,14 @@ class Fleet:
             modified = os.fstat(harvester.fd).st_mtime_ns
             state = replace(harvester.state, size_seen=harvester.size, modified=modified)
             harvester.state = self._entries.ended(state, ended)
-        self._shut(harvester)
+        self._close_file(harvester)
 
-    def put_down(self, harvester: Harvester, *, until_news: bool) -> None:
+    def release(self, harvester: Harvester, *, until_news: bool) -> None:
         """Close a file that cannot be read on, wherever it stands; opened again at the next scan, or with news."""
         if until_news:
             self._note_closed(harvester, os.fstat(harvester.fd))
         self._watcher.unwatch_file(harvester.key)
-        self._shut(harvester)
+        self._close_file(harvester)
 
     def forget_missing(self, found: Container[FileKey]) -> None:
         """After a scan: what is not under the paths any more is no file that has news."""
@@ -128,20 +128,20 @@ class Fleet:
 
     def _note_closed(self, harvester: Harvester, status: os.stat_result) -> None:
         _, found = self._found.get(harvester.key, (None, None))
-        self.closed[harvester.key] = Closed(Found.of(harvester.state.path, status), found)
+        self.closed[harvester.key] = ClosedFile(ScannedFile.of(harvester.state.path, status), found)
 
     def step(self) -> bool:
         """Whether a file that was closed is done with now: another may have waited for it."""
         settled = [harvester for harvester in self.draining.values() if harvester.settled]
         for harvester in settled:
             del self.draining[harvester.state.id]
-            self._put_away(harvester)
+            self._archive(harvester)
         return bool(settled)
 
     def stop(self) -> None:
         for harvester in list(self.running.values()):
             self._note_last_look(harvester, os.fstat(harvester.fd))
-            self._shut(harvester)
+            self._close_file(harvester)
 
     def _note_last_look(self, harvester: Harvester, status: os.stat_result) -> None:
         """As long as the file's times stay what they are now, nobody has written to it."""
@@ -174,9 +174,9 @@ class Fleet:
         return [harvester.state for harvester in self.running.values()]
 
     def state_of(self, key: FileKey) -> FileState | None:
-        running = self.running.get(key)
-        entries = self._entries
-        return running.state if running is not None else entries.asleep.get(key) or entries.claimed.get(key)
+        if key in self.running:
+            return self.running[key].state
+        return self._entries.closed_entries.get(key) or self._entries.matched_entries.get(key)
 
     def rewritten(self) -> list[FileState]:
         """Of the files that have something to read or are gone, those that hold something else now; modified when
@@ -188,7 +188,7 @@ class Fleet:
             if not each.reading.is_as_read
         ]
 
-    def _shut(self, harvester: Harvester) -> None:
+    def _close_file(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)
         del self.running[harvester.key]
         self.of_input[harvester.source.input_id] -= 1
@@ -196,11 +196,11 @@ class Fleet:
         self._metrics.harvesters_closed += 1
         self._on_shut(harvester)
         if harvester.settled:
-            self._put_away(harvester)
+            self._archive(harvester)
         else:
             self.draining[harvester.state.id] = harvester
 
-    def _put_away(self, harvester: Harvester) -> None:
+    def _archive(self, harvester: Harvester) -> None:
         if harvester.unproven is not None:
             self._entries.put_back(harvester.unproven)
         elif harvester.state.ended is None:

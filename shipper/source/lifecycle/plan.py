@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shipper.source.discovery.scanner import FileKey, Found
-from shipper.source.discovery.survey import Wanted
-from shipper.source.lifecycle.open_files import Closed
+from shipper.source.discovery.scanner import FileKey, ScannedFile
+from shipper.source.discovery.survey import Candidate
+from shipper.source.lifecycle.open_files import ClosedFile
 from shipper.source.reading.harvester import Harvester
 
 # What may have become of the path under which an open file was found, beside REMOVED.
@@ -18,15 +18,15 @@ class Plan:
     """What a survey leads to: files to open, oldest first; those that are open and have a new path; open ones that
     are not under the paths any more."""
 
-    open: list[Wanted]
-    renamed: list[tuple[Harvester, Found]]
+    open: list[Candidate]
+    renamed: list[tuple[Harvester, ScannedFile]]
     gone: list[Harvester]
 
 
 def plan(
-    found: Mapping[FileKey, Wanted],
+    found: Mapping[FileKey, Candidate],
     running: Mapping[FileKey, Harvester],
-    closed: Mapping[FileKey, Closed],
+    closed: Mapping[FileKey, ClosedFile],
     held: Iterable[FileKey],
 ) -> Plan:
     """`closed`: files that were closed, opened again when their size or time of change differs. `held` ones wait."""
@@ -36,7 +36,7 @@ def plan(
         if key in running:
             if running[key].state.path != file.path:
                 renamed.append((running[key], file))
-        elif key not in closed or closed[key].has_news(file):
+        elif key not in closed or closed[key].has_new_data(file):
             to_open.append((spec, file))
     waiting = set(held)
     to_open = [wanted for wanted in to_open if wanted[1].key not in waiting]

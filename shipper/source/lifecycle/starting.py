@@ -13,33 +13,33 @@ from registry.state import FileState
 from shipper.source.base import SourceContext
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Wanted
-from shipper.source.identity.entries import Claim
-from shipper.source.identity.opened_file import Opened
+from shipper.source.discovery.survey import Candidate
+from shipper.source.identity.entries import EntryMatch
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.proving import must_be_proven
 from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.ignoring import Ignoring
-from shipper.source.lifecycle.open_files import Fleet
+from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.reading.factory import ActiveInputs
 from shipper.source.reading.file_reading import FileReading
 from shipper.source.reading.harvester import Harvester
 
 NEVER = float("inf")
 
-Refused = tuple[Opened, Claim, OSError]
+Refused = tuple[OpenedFile, EntryMatch, OSError]
 
 
-class Places:
+class OpenLimits:
     """Which files may be opened now: `harvester_limit` of each input, and what the system gives in descriptors. The
     others wait, and are opened as soon as one is closed."""
 
-    def __init__(self, fleet: Fleet, most: int, held: Sized) -> None:
+    def __init__(self, open_files: OpenFiles, most: int, held: Sized) -> None:
         """`held`: files that are open and wait to be known."""
         self._limits: dict[str, int] = {}  # by input id
-        self._fleet = fleet
+        self._open_files = open_files
         self._most = most
         self._held = held
-        self._waiting: dict[str, dict[FileKey, Wanted]] = defaultdict(dict)
+        self._waiting: dict[str, dict[FileKey, Candidate]] = defaultdict(dict)
 
     def learn(self, specs: Iterable[InputSpec]) -> None:
         self._limits |= {spec.id: spec.config.harvester_limit for spec in specs}
@@ -49,15 +49,15 @@ class Places:
         """A new survey tells anew who waits."""
         self._waiting.clear()
 
-    def admit(self, wanted: Iterable[Wanted]) -> list[Wanted]:
+    def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
         """Those of the waiting and of these that may be opened now."""
         for spec, found in wanted:
             self._waiting[spec.id][found.key] = spec, found
-        admitted: list[Wanted] = []
-        free = self._most - len(self._fleet.running) - len(self._held)
+        admitted: list[Candidate] = []
+        free = self._most - len(self._open_files.running) - len(self._held)
         for input_id, files in self._waiting.items():
             limit = self._limits.get(input_id) or self._most
-            places = max(min(limit - self._fleet.of_input[input_id], free - len(admitted)), 0)
+            places = max(min(limit - self._open_files.of_input[input_id], free - len(admitted)), 0)
             chosen = list(files)[:places]
             admitted += [files.pop(key) for key in chosen]
         return admitted
@@ -77,28 +77,28 @@ class Places:
         return any(self._waiting.values())
 
 
-class Launcher:
+class HarvesterStarter:
     """Used by the reading thread only."""
 
     def __init__(
         self,
         inputs: ActiveInputs,
-        fleet: Fleet,
+        open_files: OpenFiles,
         closer: Closer,
         reading: FileReading,
         ignoring: Ignoring,
         context: SourceContext,
     ) -> None:
         self._inputs = inputs
-        self._fleet = fleet
+        self._open_files = open_files
         self._closer = closer
         self._reading = reading
-        self._succession = reading.succession
+        self._rotation_links = reading.rotation_links
         self._ignoring = ignoring
         self._registrar = context.registrar
         self._once = context.once
 
-    def launch(self, claims: list[tuple[Opened, Claim]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
+    def start(self, claims: list[tuple[OpenedFile, EntryMatch]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
         """Returns those of which a read was refused: nothing was done with them. `fresh_inputs`: those of which no file
         was met before.
 
@@ -118,8 +118,8 @@ class Launcher:
                 harvester.must_save = self._once and not harvester.is_proven
                 at_once = claim.is_new or (self._once and harvester.is_proven)
                 (fresh if at_once else known).append(harvester)
-        self._succession.resume(known, {each.state.id: each for each in self._fleet.running.values()})
-        predecessors = self._succession.appeared(fresh)
+        self._rotation_links.resume(known, {each.state.id: each for each in self._open_files.running.values()})
+        predecessors = self._rotation_links.on_new_files(fresh)
         for harvester in known:
             if harvester.is_proven:
                 self._registrar.note(harvester.state)
@@ -130,7 +130,7 @@ class Launcher:
                 self._reading.hold(saved, harvester)
         return refused
 
-    def _start(self, opened: Opened, claim: Claim, *, first: bool) -> Harvester | None:
+    def _start(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> Harvester | None:
         """None where there is nothing to read now. Raises OSError."""
         state = claim.state
         skipped = self._ignoring.skips(opened.spec, opened.found)
@@ -141,33 +141,33 @@ class Launcher:
         proven = was is None or not was.proof or not must_be_proven(opened.content, was)
         rests = proven and _is_read(opened, state) and not opened.spec.config.delete.enabled
         if not self._once and skipped and not proven and was is not None:
-            self._fleet.leave(opened, was)
+            self._open_files.leave(opened, was)
             return None
         if not self._once and (skipped or rests):
             self._registrar.note(state)
-            self._fleet.rest(opened, state)
+            self._open_files.rest(opened, state)
             return None
         if self._once and opened.size > state.position and not opened.content.compressed:
             # What is unterminated there is sent as it is; a second reading must end a message at the same place.
             state = replace(state, cuts=(*state.cuts, opened.size))
         harvester = self._inputs.open(opened, state, once=self._once, was=was)
-        self._fleet.add(harvester)
+        self._open_files.add(harvester)
         self._closer.opened(harvester)
         if not self._once:  # a copy may have been deleted while it was held: no event and no survey tells of that again
             self._closer.look_for_removal(harvester)
-        if claim.former is not None and claim.former != state.path:
-            self._succession.renamed(harvester, claim.former)
+        if claim.previous_path is not None and claim.previous_path != state.path:
+            self._rotation_links.renamed(harvester, claim.previous_path)
         return harvester
 
 
-def _is_read(opened: Opened, state: FileState) -> bool:
+def _is_read(opened: OpenedFile, state: FileState) -> bool:
     """Whether the file holds nothing that is not acknowledged; one that never held anything is opened."""
     if opened.content.compressed:
         return state.compressed == opened.size
     return opened.size == state.position > 0
 
 
-def _at_its_end(opened: Opened, state: FileState) -> FileState:
+def _at_its_end(opened: OpenedFile, state: FileState) -> FileState:
     if opened.content.compressed:
         return replace(state, compressed=opened.size)
     return replace(state, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))

@@ -5,13 +5,13 @@ import logging
 from shipper.errors import Truncated
 from shipper.event import Batch
 from shipper.metrics import Metrics
-from shipper.source.identity.copy_detector import Copies
+from shipper.source.identity.copy_detector import CopyDetector
 from shipper.source.reading.harvester import Harvester
 
 logger = logging.getLogger(__name__)
 
 
-def last_message(harvester: Harvester, error: Truncated, copies: Copies, metrics: Metrics) -> Batch | None:
+def last_message(harvester: Harvester, error: Truncated, copies: CopyDetector, metrics: Metrics) -> Batch | None:
     """The message that was under way, as far as it was read, unless a copy of the file has the rest. Counts and tells
     what is lost otherwise."""
     if copies.has_rest(harvester.state, harvester.key, harvester.offset):

@@ -20,4 +20,4 @@ def wake_unwatched(running: Iterable[Harvester], watcher: Watcher, scheduler: Sc
 def _may_have_news(harvester: Harvester) -> bool:
     """One that was rewritten may have its size again."""
     status = os.fstat(harvester.fd)
-    return harvester.has_news(status.st_size) or status.st_mtime_ns != harvester.state.modified
+    return harvester.has_new_data(status.st_size) or status.st_mtime_ns != harvester.state.modified

@@ -18,7 +18,7 @@ from shipper.reader.base import RawFile, Reader
 from shipper.record import Agent, file_member, members
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.reading.file_reader import ReadPolicy
 from shipper.source.reading.harvester import Harvester, ReadSetup
 
@@ -102,6 +102,6 @@ class ActiveInputs:
         self._specs.update({each.id: each.spec for each in inputs})
         return replaced
 
-    def open(self, opened: Opened, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
+    def open(self, opened: OpenedFile, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
         """Return the harvester of a file, as its input says. Raises OSError."""
         return self._inputs[opened.spec.id].open(opened.content, state, once=once, was=was)

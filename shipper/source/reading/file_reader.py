@@ -102,11 +102,11 @@ class Reading:
                 raise Truncated(size) if self._proving is None else Disproved(size)
             self._is_confirmed = True
         if self._proving is not None and self._proving.step():
-            self._tell_of_heir()
+            self._log_successor()
             self._proving = None
         return self._proving is None
 
-    def _tell_of_heir(self) -> None:
+    def _log_successor(self) -> None:
         state, was = self._state, self._was
         if was is not None and was.ended is not None:
             where = "it was left" if state.path == was.path else f"{was.path} was"

@@ -14,8 +14,8 @@ from shipper.reader.gzip_file import CompressionError
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
+from shipper.source.reading.rotation_links import RotationLinks
 from shipper.source.reading.scheduler import Scheduler
-from shipper.source.reading.succession import Succession
 
 # So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
 # others wait long enough, the more so if processors work on it.
@@ -46,7 +46,7 @@ class FileReading:
         takes_more: Callable[[Source], bool],
         hooks: ReadHooks,
     ) -> None:
-        self.succession = Succession()
+        self.rotation_links = RotationLinks()
         self._scheduler = scheduler
         self._registrar = registrar
         self._pending = pending
@@ -98,12 +98,12 @@ class FileReading:
             self._scheduler.forget(harvester)
             self._paused[harvester] = None
             return []
-        first = self.succession.waits_for(harvester)
+        first = self.rotation_links.waits_for(harvester)
         if first is not None:
             self._scheduler.rest(harvester)
             self._scheduler.wake(first)
             return []
-        was_joined, read_to = harvester.seam is not None, harvester.read_to
+        was_joined, read_to = harvester.rotation_join is not None, harvester.read_to
         try:
             batch = harvester.read()
         except (Truncated, CompressionError, OSError) as error:
@@ -122,13 +122,13 @@ class FileReading:
             return []
         self._scheduler.rest(harvester)
         self._hooks.reached_end(harvester)
-        self.wake(self.succession.at_end(harvester))
+        self.wake(self.rotation_links.at_end(harvester))
         return self._end_message(harvester) if harvester.at_end and harvester.is_overdue else []
 
     def _end_message(self, harvester: Harvester) -> list[Batch]:
         """End the pending message by time: where, must be on disk before it is sent, or a second reading after a crash
         could join it with what follows and give the same offset another text."""
-        was_joined = harvester.seam is not None
+        was_joined = harvester.rotation_join is not None
         batch = harvester.end_message()
         return self._take(harvester, batch, was_joined=was_joined) if batch is not None else []
 
@@ -140,6 +140,6 @@ class FileReading:
             self._scheduler.hold(self._registrar.save([harvester.state]), harvester, batch)
         else:
             self._scheduler.again(harvester)
-        if was_joined and harvester.seam is None:
-            self.wake(self.succession.forget(harvester))
+        if was_joined and harvester.rotation_join is None:
+            self.wake(self.rotation_links.forget(harvester))
         return [] if is_held else [batch]

@@ -12,9 +12,9 @@ from shipper.pipeline.acks import Ledger
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.content import Content
 from shipper.source.identity.fingerprint import HEAD_SIZE
+from shipper.source.reading.activity import Activity
 from shipper.source.reading.file_reader import Chain, Reading, ReadPolicy
-from shipper.source.reading.heat import Heat
-from shipper.source.reading.seam import Seam
+from shipper.source.reading.rotation_join import RotationJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Harvester:
     __slots__ = (
         "_clock",
         "_note",
-        "_parted",
+        "_split",
+        "activity",
         "at_end",
         "content",
         "gone",
-        "heat",
         "is_open",
         "key",
         "ledger",
@@ -54,7 +54,7 @@ class Harvester:
         "opened_at",
         "policy",
         "reading",
-        "seam",
+        "rotation_join",
         "size",
         "source",
         "state",
@@ -68,13 +68,13 @@ class Harvester:
         self.source = setup.source
         self.policy = setup.policy
         self.size = state.size_seen
-        self.heat = Heat(setup.clock)
+        self.activity = Activity(setup.clock)
         self.opened_at = setup.clock.monotonic()
         self.is_open = True
         self.at_end = False
         self.gone: str | None = None
-        self.seam: Seam | None = None
-        self._parted: Seam | None = None  # until it is acknowledged
+        self.rotation_join: RotationJoin | None = None
+        self._split: RotationJoin | None = None  # until it is acknowledged
         self.ledger = Ledger(state.position, self._advanced)
         self._clock = setup.clock
         self._note = setup.note
@@ -102,14 +102,14 @@ class Harvester:
     @property
     def read_to(self) -> int:
         """Up to where the file was read, a message under way included."""
-        return self.reading.file.offset if self.seam is None else self.seam.end
+        return self.reading.file.offset if self.rotation_join is None else self.rotation_join.end
 
     @property
     def pending_bytes(self) -> int:
         """What the line and the message under way take in memory, about."""
         return min(self.reading.file.offset - self.offset, self.policy.most_kept) if self.is_proven else 0
 
-    def has_news(self, size: int) -> bool:
+    def has_new_data(self, size: int) -> bool:
         """Whether a file of that size has more than what was read."""
         return size != self.read_to + self.reading.padding
 
@@ -155,11 +155,11 @@ class Harvester:
         if not was_proven:
             self._note(self.state)
         try:
-            if self.seam is not None:
-                self.seam.check(self.reading.file.offset)
+            if self.rotation_join is not None:
+                self.rotation_join.check(self.reading.file.offset)
             messages = self.reading.reader.next()
         except Truncated:
-            if self.seam is None:
+            if self.rotation_join is None:
                 raise
             return self.end_message()  # the successor was, which tells itself; this file is as it was
         self.at_end = messages is None and not self.reading.file.busy
@@ -167,7 +167,7 @@ class Harvester:
             self.reading.file.require_complete()
         if messages is None:
             return None
-        self.heat.data_came()
+        self.activity.data_came()
         if self.reading.took_cut():
             self._save_cut(messages.end)
             messages.flag_last(TRUNCATED)
@@ -179,11 +179,11 @@ class Harvester:
         if messages is None:
             return None
         self._save_cut(messages.end)
-        if self.seam is not None:
-            self.seam.cut = messages.end
+        if self.rotation_join is not None:
+            self.rotation_join.cut = messages.end
         batch = self._batch(messages)
-        if self.seam is not None:  # a line without end lies before it, and stays
-            self._part(self.seam, self.offset)
+        if self.rotation_join is not None:  # a line without end lies before it, and stays
+            self._part(self.rotation_join, self.offset)
         return batch
 
     def _save_cut(self, end: int) -> None:
@@ -199,21 +199,21 @@ class Harvester:
 
     def close(self) -> None:
         self.is_open = False
-        if self.seam is not None:
-            self.seam.close()
+        if self.rotation_join is not None:
+            self.rotation_join.close()
         os.close(self.fd)
 
     def join(self, successor: "Harvester") -> None:
         """The message under way may go on at the start of the successor: read on there, to the end of that message."""
         file = self.reading.plain_file
         if file is not None:
-            self.seam = Seam(file, successor)
+            self.rotation_join = RotationJoin(file, successor)
             self.at_end = False
 
-    def _part(self, seam: Seam, offset: int) -> None:
+    def _part(self, rotation_join: RotationJoin, offset: int) -> None:
         """Read on in this file alone."""
-        seam.close()
-        self.seam = None
+        rotation_join.close()
+        self.rotation_join = None
         self.reading.go_back(offset)
 
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
@@ -231,19 +231,19 @@ class Harvester:
             self.must_save = self.must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
             size = max(self.state.size_seen, messages.end)
             self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
-        if self.seam is not None and messages.end >= self.seam.end:
-            return self._last_batch(self.seam, messages)
+        if self.rotation_join is not None and messages.end >= self.rotation_join.end:
+            return self._last_batch(self.rotation_join, messages)
         self.reading.remember_end(messages.end)
         if not self.policy.once:
             self.size = max(self.size, messages.end)
         return Batch(self.source, messages, self._clock.time(), self.ledger.track(messages.end))
 
-    def _last_batch(self, seam: Seam, messages: Messages) -> Batch:
+    def _last_batch(self, rotation_join: RotationJoin, messages: Messages) -> Batch:
         """The message that began in this file and ends in the next one, or exactly here."""
-        taken = seam.keep_own(messages)
-        self.reading.remember_end(seam.end)
-        resolve_here = self.ledger.track(seam.end)
-        resolve_there = seam.successor.skip(taken, seam.taken(taken))
+        taken = rotation_join.keep_own(messages)
+        self.reading.remember_end(rotation_join.end)
+        resolve_here = self.ledger.track(rotation_join.end)
+        resolve_there = rotation_join.successor.skip(taken, rotation_join.taken(taken))
 
         def resolve() -> None:
             # The successor's position first: should only that one be saved, the message is read again as a whole,
@@ -251,17 +251,17 @@ class Harvester:
             resolve_there()
             resolve_here()
 
-        self._parted = seam
-        self._part(seam, seam.end)
+        self._split = rotation_join
+        self._part(rotation_join, rotation_join.end)
         return Batch(self.source, messages, self._clock.time(), resolve)
 
     def _advanced(self, position: int) -> None:
         state = self.state
         tail, proof = self.reading.evidence_up_to(position) or (state.tail_hash, state.proof)
         cuts, continues_in = state.cuts, state.continues_in
-        if self._parted is not None and position >= self._parted.end:
-            cuts = tuple(cut for cut in cuts if cut != self._parted.cut)
-            continues_in = self._parted = None
+        if self._split is not None and position >= self._split.end:
+            cuts = tuple(cut for cut in cuts if cut != self._split.cut)
+            continues_in = self._split = None
         self.state = replace(
             state,
             position=position,

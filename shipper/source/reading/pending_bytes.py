@@ -43,15 +43,15 @@ class PendingBytes:
             return cut
         for harvester in sorted(taken, key=lambda each: -taken[each]):
             # At a seam, two files are read as one; there are few, and they end soon.
-            if total > self._most and taken[harvester] and harvester.seam is None:
+            if total > self._most and taken[harvester] and harvester.rotation_join is None:
                 total -= taken[harvester]
                 self._metrics.messages_cut_short += 1
-                self._tell(harvester, taken[harvester])
+                self._report(harvester, taken[harvester])
                 harvester.reading.cut_short()
                 cut.append(harvester)
         return cut
 
-    def _tell(self, harvester: Harvester, size: int) -> None:
+    def _report(self, harvester: Harvester, size: int) -> None:
         if self._throttle.is_due():
             logger.warning(
                 "%s (file id %s): a message without an end, from offset %d on, is ended after %d bytes and flagged, "

@@ -2,7 +2,7 @@
 
 A harvester is in one of these places:
 - ready: it has something to read; ready ones are taken in turn, one read each, so that a big file cannot starve others;
-- hot: it was written to a moment ago; it is looked at every `HOT_INTERVAL` without asking for events;
+- hot: it was written to a moment ago; it is looked at every `POLL_INTERVAL` without asking for events;
 - quiet: nothing to do until the watcher or a scan says so;
 - held: something about it must be saved in the registry before it goes on (a new id, a message that was ended by time).
 """
@@ -18,11 +18,11 @@ from shipper.event import Batch
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.reading.harvester import Harvester
 
-HOT_INTERVAL = 0.004  # seconds between two looks at a hot file: half of it is the mean delay that it adds
+POLL_INTERVAL = 0.004  # seconds between two looks at a hot file: half of it is the mean delay that it adds
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _AwaitingSave:
     saved: Saved
     batch: Batch | None
 
@@ -44,37 +44,37 @@ class Scheduler:
         self._clock = clock
         self._one_by_one = one_by_one
         self._ready: OrderedDict[Harvester, None] = OrderedDict()
-        self._hot: dict[Harvester, None] = {}
-        self._held: dict[Harvester, _Held] = {}
+        self._polled: dict[Harvester, None] = {}
+        self._held: dict[Harvester, _AwaitingSave] = {}
         self._timed: dict[Harvester, None] = {}
         self._looked_at = 0.0
 
     def wake(self, harvester: Harvester) -> None:
         """The file may have something to read. Waking it twice does no harm."""
         if harvester.is_open and harvester not in self._held:  # a descriptor that was closed may be another file's now
-            self._hot.pop(harvester, None)
+            self._polled.pop(harvester, None)
             self._ready[harvester] = None
 
     def is_awake(self, harvester: Harvester) -> bool:
         """Whether it will be looked at without further news."""
-        return harvester in self._ready or harvester in self._hot or harvester in self._held
+        return harvester in self._ready or harvester in self._polled or harvester in self._held
 
     def hold(self, saved: Saved, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
         self.forget(harvester)
-        self._held[harvester] = _Held(saved, batch)
+        self._held[harvester] = _AwaitingSave(saved, batch)
 
     def holds(self, harvester: Harvester) -> bool:
         """Whether the registry must be saved before it goes on; a batch of it may wait for that."""
         return harvester in self._held
 
     def forget(self, harvester: Harvester) -> None:
-        for place in (self._ready, self._hot, self._timed, self._held):
+        for place in (self._ready, self._polled, self._timed, self._held):
             place.pop(harvester, None)
 
     def next_ready(self) -> Harvester | None:
         """The harvester whose turn it is; the caller reads it once and says `again` or `rest`."""
-        if self._hot:  # also beside a backlog: hot files have no watch
+        if self._polled:  # also beside a backlog: hot files have no watch
             self._look_at_hot()
         return self._ready.popitem(last=False)[0] if self._ready else None
 
@@ -88,9 +88,9 @@ class Scheduler:
     def rest(self, harvester: Harvester) -> None:
         """It is at its end: look again soon while it is hot, else wait for a hint."""
         self._time_message(harvester)
-        if harvester.heat.is_hot:
+        if harvester.activity.is_busy:
             self._watcher.unwatch_file(harvester.key)
-            self._hot[harvester] = None
+            self._polled[harvester] = None
         elif not self._watcher.is_watched(harvester.key) and self._watcher.watch_file(harvester.key, harvester.fd):
             self._ready[harvester] = None  # once more, for what was written before the watch stood
 
@@ -116,8 +116,8 @@ class Scheduler:
         """Seconds that may pass before this must be asked again, if nothing happens."""
         now = self._clock.monotonic()
         wait = 3600.0
-        if self._hot:
-            wait = self._looked_at + HOT_INTERVAL - now
+        if self._polled:
+            wait = self._looked_at + POLL_INTERVAL - now
         for harvester in self._timed:
             if harvester.message_deadline is not None and harvester not in self._ready:
                 wait = min(wait, harvester.message_deadline - now)
@@ -125,10 +125,10 @@ class Scheduler:
 
     def _look_at_hot(self) -> None:
         now = self._clock.monotonic()
-        if now - self._looked_at >= HOT_INTERVAL:
+        if now - self._looked_at >= POLL_INTERVAL:
             self._looked_at = now
-            self._ready.update(self._hot)
-            self._hot.clear()
+            self._ready.update(self._polled)
+            self._polled.clear()
 
     def _time_message(self, harvester: Harvester) -> None:
         if harvester.message_deadline is None:

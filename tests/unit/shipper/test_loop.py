@@ -13,7 +13,7 @@ from config.shipper.processors.decoding import DecodeBase64FieldConfig, Decompre
 from config.shipper.processors.dns import DnsConfig
 from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.reader.log_file import READ_SIZE
-from shipper.source.reading.scheduler import HOT_INTERVAL
+from shipper.source.reading.scheduler import POLL_INTERVAL
 from tests.lab import CHECK_INTERVAL, LONG, Lab
 from tests.name_servers import NameServer
 
@@ -33,7 +33,7 @@ def test_while_the_queue_is_full_a_hot_file_does_not_keep_the_loop_busy(lab: Lab
     for _ in range(10):
         lab.step(seconds=0)
     assert lab.running.metrics.events_read < 60_000
-    lab.step(seconds=10 * HOT_INTERVAL, wait=0.01)
+    lab.step(seconds=10 * POLL_INTERVAL, wait=0.01)
     assert lab.destination.last_timeout == 0.01
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from registry.state import FileState
 from shipper.errors import Disproved, Truncated
-from shipper.source.identity.entries import Claim
+from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.prefix import KEPT
 from shipper.source.reading.harvester import Harvester
 from tests.builders import multiline
@@ -22,7 +22,7 @@ REST = b"one more\n"
 
 def start(room: Room, name: str, state: FileState, *, once: bool = False) -> Harvester:
     """A file that is there goes on at its entry, if it is proven."""
-    return room.start(room.open(name), Claim(state, state.path, state), once=once)
+    return room.start(room.open(name), EntryMatch(state, state.path, state), once=once)
 
 
 def know(room: Room, content: bytes, position: int, more: bytes = b"") -> FileState:
@@ -104,7 +104,7 @@ def test_one_that_is_seen_at_once_to_hold_something_else_is_another_too_and_not_
 def test_one_that_was_rewritten_before_it_was_read_has_nothing_to_prove_and_was_truncated(room: Room) -> None:
     room.write("app.log", LINES)
     opened = room.open("app.log")
-    harvester = room.start(opened, Claim(entry_of(room.path("app.log"), len(LINES)), "/l/app.log"))
+    harvester = room.start(opened, EntryMatch(entry_of(room.path("app.log"), len(LINES)), "/l/app.log"))
     room.write("app.log", b"new\n")
     with pytest.raises(Truncated) as caught:
         harvester.read()
@@ -123,7 +123,7 @@ def test_it_is_proven_against_the_entry_as_it_was_and_not_as_it_is_taken(room: R
     room.write("app.log", LINES)
     taken = entry_of(room.path("app.log"), len(LINES), seen=True)
     was = replace(taken, device=7)
-    assert not room.start(room.open("app.log"), Claim(taken, was.path, was)).is_proven
+    assert not room.start(room.open("app.log"), EntryMatch(taken, was.path, was)).is_proven
 
 
 def test_what_changes_of_an_unproven_file_is_noted_with_the_proof(room: Room) -> None:

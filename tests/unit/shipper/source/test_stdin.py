@@ -127,7 +127,7 @@ class Watched:
     def unwatch(self, fd: int) -> None:
         self.ready.pop(fd, None)
 
-    def tell(self, fd: int) -> None:
+    def report(self, fd: int) -> None:
         """Once: it is not watched any more."""
         self.ready.pop(fd)()
 
@@ -153,7 +153,7 @@ def test_it_is_watched_when_nothing_is_left_to_read_and_woken_when_something_com
     assert list(watched.ready) == [pipe.harvester.fd]
     for line in ("one", "two"):
         pipe.write(f"{line}\n".encode())
-        watched.tell(pipe.harvester.fd)
+        watched.report(pipe.harvester.fd)
         source.step()
         assert texts(read_all(source)) == [line]
 
@@ -165,7 +165,7 @@ def test_the_end_which_is_always_ready_wakes_no_one(pipe: Pipe) -> None:
     for batch in read_all(source):
         batch.resolve()
     for fd in list(watched.ready):
-        watched.tell(fd)
+        watched.report(fd)
     source.step()
     assert source.next_wake(reading=True) > 0
     assert source.finished

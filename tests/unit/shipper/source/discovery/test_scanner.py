@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shipper.source.discovery.directory import TICK, Kind, kind_of
-from shipper.source.discovery.scanner import Found, Listing, Scanner, ScanOptions
+from shipper.source.discovery.scanner import Listing, ScannedFile, Scanner, ScanOptions
 from tests.fakes import ManualClock
 from tests.powers import without_powers
 
@@ -29,11 +29,11 @@ class Search:
         paths = tuple(os.path.join(place, pattern) for pattern in patterns)
         self.scanner = Scanner(paths, ScanOptions(**options), self.clock.monotonic)
 
-    def listing(self, *, afresh: bool = False) -> Listing:
-        return self.scanner.scan(afresh=afresh)
+    def listing(self, *, full: bool = False) -> Listing:
+        return self.scanner.scan(full=full)
 
-    def names(self, *, afresh: bool = False) -> list[str]:
-        return sorted(os.path.relpath(found.path, self.place) for found in self.listing(afresh=afresh).files.values())
+    def names(self, *, full: bool = False) -> list[str]:
+        return sorted(os.path.relpath(found.path, self.place) for found in self.listing(full=full).files.values())
 
     def problems(self) -> dict[str, str]:
         return {os.path.relpath(path, self.place): text for path, text in self.listing().problems.items()}
@@ -66,7 +66,7 @@ def test_files_are_found_with_size_and_identity(tmp_path: Path) -> None:
     (found,) = Search(tmp_path, "*.log").listing().files.values()
     status = (tmp_path / "a.log").stat()
     key = status.st_dev, status.st_ino
-    assert found == Found(str(tmp_path / "a.log"), key, 5, status.st_mtime, status.st_ctime_ns)
+    assert found == ScannedFile(str(tmp_path / "a.log"), key, 5, status.st_mtime, status.st_ctime_ns)
 
 
 def test_a_file_that_two_patterns_name_counts_once(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_relative_path_counts_from_where_the_scanner_was_made(tmp_path: Path) 
         scanner = Scanner(("logs/../logs/*.log",), ScanOptions())
     finally:
         os.chdir(here)
-    assert [found.path for found in scanner.scan(afresh=False).files.values()] == [f"{tmp_path}/logs/a.log"]
+    assert [found.path for found in scanner.scan(full=False).files.values()] == [f"{tmp_path}/logs/a.log"]
 
 
 def test_exclude_and_include_are_searched_for_in_the_path(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_file_keeps_its_name_while_that_is_there(tmp_path: Path) -> None:
     assert search.names() == ["m.log"]
     os.link(tmp_path / "m.log", tmp_path / "a.log")
     assert search.names() == ["m.log"]
-    assert search.names(afresh=True) == ["m.log"]
+    assert search.names(full=True) == ["m.log"]
     (tmp_path / "m.log").unlink()
     assert search.names() == ["a.log"]
 
@@ -308,7 +308,7 @@ def test_a_directory_that_cannot_be_read_is_a_problem_and_its_files_are_taken_to
         (tmp_path / "app").chmod(0o000)
         assert search.problems() == {"app": "the directory cannot be listed: Permission denied"}
         assert search.names() == ["app/a.log"]
-        assert search.names(afresh=True) == ["app/a.log"]
+        assert search.names(full=True) == ["app/a.log"]
         (tmp_path / "app").chmod(0o700)
         assert (search.names(), search.problems()) == (["app/a.log"], {})
 
@@ -354,7 +354,7 @@ def test_a_file_that_cannot_be_looked_at_is_a_problem_until_it_can(
         (tmp_path / "app").chmod(0o700)
         assert (len(search.names()), search.problems()) == (1, {})
         (tmp_path / "app").chmod(0o600)
-        assert len(search.names(afresh=True)) == 1
+        assert len(search.names(full=True)) == 1
         assert search.problems() == problem
 
 
@@ -409,9 +409,9 @@ def test_the_very_same_listing_comes_back_while_nothing_changes(tmp_path: Path) 
     assert search.listing() is listing
     write(file, "more than before")
     assert search.listing() is listing
-    fresh = search.listing(afresh=True)
+    fresh = search.listing(full=True)
     assert [found.size for found in fresh.files.values()] == [16]
-    assert search.listing(afresh=True) is fresh
+    assert search.listing(full=True) is fresh
 
 
 @pytest.mark.parametrize("pattern", ["a.log", "*.log", "link"])
@@ -422,7 +422,7 @@ def test_a_scan_afresh_tells_the_size_of_now(tmp_path: Path, pattern: str) -> No
     search.settle()
     write(tmp_path / "a.log", "grown")
     assert [found.size for found in search.listing().files.values()] == [1]
-    assert [found.size for found in search.listing(afresh=True).files.values()] == [5]
+    assert [found.size for found in search.listing(full=True).files.values()] == [5]
 
 
 def test_a_listing_is_new_when_a_directory_was_replaced_by_an_equal_one(tmp_path: Path) -> None:
@@ -454,15 +454,15 @@ def test_a_change_within_the_same_tick_of_the_file_system_is_seen(tmp_path: Path
     scanner = Scanner((f"{place}/30[0-9]",), ScanOptions(symlinks=True), clock.monotonic)
     files = [write(tmp_path / name) for name in ("early", "late")]
     early, late = [(file.stat().st_dev, file.stat().st_ino) for file in files]
-    scanner.scan(afresh=False)
+    scanner.scan(full=False)
     with opened_as(300, files[0]):
         clock.advance(TICK - 0.1)
-        assert early in scanner.scan(afresh=False).files
+        assert early in scanner.scan(full=False).files
         clock.advance(TICK)
-        scanner.scan(afresh=False)
+        scanner.scan(full=False)
         with opened_as(301, files[1]):
-            assert late not in scanner.scan(afresh=False).files  # a tick is over: such a change gives a new stamp
-            assert late in scanner.scan(afresh=True).files
+            assert late not in scanner.scan(full=False).files  # a tick is over: such a change gives a new stamp
+            assert late in scanner.scan(full=True).files
 
 
 @contextmanager
@@ -490,9 +490,9 @@ def test_a_file_that_is_moved_while_directories_are_listed_is_not_missed(tmp_pat
     move_at = 0
     scanner = Scanner((f"{tmp_path}/*/*.log",), ScanOptions(), monotonic)
     for _ in range(scans):
-        assert len(scanner.scan(afresh=False).files) == 1
+        assert len(scanner.scan(full=False).files) == 1
     move_at = asked + (3 if scans else 5)
-    assert [found.path for found in scanner.scan(afresh=False).files.values()] == [f"{tmp_path}/a/x.log"]
+    assert [found.path for found in scanner.scan(full=False).files.values()] == [f"{tmp_path}/a/x.log"]
 
 
 def test_what_no_pattern_leads_to_any_more_is_forgotten(tmp_path: Path) -> None:
@@ -561,7 +561,7 @@ def test_after_any_changes_a_scan_finds_what_a_plain_search_finds(tmp_path: Path
         change(rng, tmp_path, step)
         if rng.random() < 0.5:
             search.advance(TICK)
-        files = search.listing(afresh=rng.random() < 0.1).files
+        files = search.listing(full=rng.random() < 0.1).files
         expected = plain_search(tmp_path)
         assert files.keys() == expected.keys()
         assert all(found.path in expected[key] for key, found in files.items())

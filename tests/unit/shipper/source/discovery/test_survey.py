@@ -8,9 +8,9 @@ import pytest
 
 from config.shipper.model import InputConfig, ProspectorConfig, ScannerConfig
 from shipper.source.discovery.problems import Problems
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import AFRESH_EVERY, NEVER, SHORTEST_PAUSE, Survey
+from shipper.source.discovery.survey import FULL_SCAN_EVERY, NEVER, SHORTEST_PAUSE, Survey
 from shipper.source.discovery.watch import Watcher
 from tests.fakes import ManualClock
 from tests.watches import Watches
@@ -144,7 +144,7 @@ def test_haste_scans_without_a_pause(outlook: Outlook) -> None:
     outlook.step()
     outlook.write("a.log")
     outlook.watches.stale = True
-    outlook.survey.make_haste()
+    outlook.survey.scan_now()
     assert (outlook.names, outlook.watches.stale) == (["a.log"], False)
 
 
@@ -154,17 +154,17 @@ def test_a_scan_does_not_look_again_at_files_it_knows(outlook: Outlook) -> None:
     outlook.write("a.log", b"one\ntwo\n")
     outlook.step(after=10)
     assert outlook.size_of(key) == 4
-    assert not outlook.survey.was_afresh
+    assert not outlook.survey.was_full_scan
 
 
 def test_every_few_minutes_everything_is_looked_at(outlook: Outlook) -> None:
     key = outlook.write("a.log")
     outlook.step()
     outlook.write("a.log", b"one\ntwo\n")
-    outlook.step(after=AFRESH_EVERY)
-    assert (outlook.size_of(key), outlook.survey.was_afresh) == (8, True)
+    outlook.step(after=FULL_SCAN_EVERY)
+    assert (outlook.size_of(key), outlook.survey.was_full_scan) == (8, True)
     outlook.step(after=10)
-    assert not outlook.survey.was_afresh
+    assert not outlook.survey.was_full_scan
 
 
 def test_everything_means_every_input(make_outlook: MakeOutlook) -> None:
@@ -172,7 +172,7 @@ def test_everything_means_every_input(make_outlook: MakeOutlook) -> None:
     key = outlook.write("a.txt")
     outlook.step()
     outlook.write("a.txt", b"one\ntwo\n")
-    outlook.step(after=AFRESH_EVERY)
+    outlook.step(after=FULL_SCAN_EVERY)
     assert outlook.size_of(key) == 8
 
 
@@ -182,7 +182,7 @@ def test_lost_events_make_it_look_at_everything(outlook: Outlook) -> None:
     outlook.write("a.log", b"one\ntwo\n")
     outlook.watches.overflowed = outlook.watches.stale = True
     outlook.step(after=1)
-    assert (outlook.size_of(key), outlook.survey.was_afresh) == (8, True)
+    assert (outlook.size_of(key), outlook.survey.was_full_scan) == (8, True)
     assert not outlook.watches.overflowed
 
 
@@ -285,7 +285,7 @@ def test_what_a_survey_has_can_be_told_from_what_it_had(outlook: Outlook) -> Non
     """The same object says that nobody looked at the file since."""
     key = outlook.write("a.log")
     outlook.step()
-    before: Found = outlook.survey.found[key][1]
+    before: ScannedFile = outlook.survey.found[key][1]
     outlook.write("b.log")
     outlook.step(after=10)
     assert outlook.survey.found[key][1] is before
@@ -303,12 +303,12 @@ def test_of_other_inputs_those_that_stay_are_not_looked_through_again(tmp_path: 
     scanner, found = outlook.survey._scanners[b], outlook.survey.found[key]
     outlook.survey.replace([b])
     assert outlook.names == ["a1", "b1"], "until it is time to look"
-    outlook.survey.make_haste()
+    outlook.survey.scan_now()
     assert outlook.names == ["b1"]
     assert outlook.survey.found[key] is found
     assert outlook.survey._scanners == {b: scanner}
     outlook.survey.replace([a, b])
-    outlook.survey.make_haste()
+    outlook.survey.scan_now()
     assert outlook.names == ["a1", "b1"]
 
 
@@ -317,8 +317,8 @@ def test_the_first_of_several_inputs_has_a_file_also_when_it_came_last(tmp_path:
     key = outlook.write("a1")
     narrow, wide = outlook.inputs.values()
     outlook.survey.replace([wide])
-    outlook.survey.make_haste()
+    outlook.survey.scan_now()
     assert outlook.survey.found[key][0] is wide
     outlook.survey.replace([narrow, wide])
-    outlook.survey.make_haste()
+    outlook.survey.scan_now()
     assert outlook.survey.found[key][0] is narrow

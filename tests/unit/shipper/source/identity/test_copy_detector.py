@@ -8,9 +8,9 @@ import pytest
 
 from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.copy_detector import COMPARE_AGAIN, COMPARED_AT_ONCE, GRACE, MOST_HELD, Copies
-from shipper.source.identity.opened_file import Opened
-from shipper.source.identity.unclaimed import Orphans
+from shipper.source.identity.copy_detector import COMPARE_AGAIN, COMPARED_AT_ONCE, GRACE, MOST_HELD, CopyDetector
+from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.identity.unclaimed import UnclaimedEntries
 from tests.reading_room import Room, entry_of, proof_of
 
 MakeRoom = Callable[..., Room]
@@ -26,7 +26,7 @@ class Store:
         self.ending: dict[FileKey, FileState] = {}
         self.known: dict[FileKey, FileState] = {}
         self.rewritten: list[FileState] = []
-        self.copies = Copies(room.clock, lambda: self.ending, self.known.get, lambda: self.rewritten)
+        self.copies = CopyDetector(room.clock, lambda: self.ending, self.known.get, lambda: self.rewritten)
 
     def original(self, name: str, content: bytes, position: int = 0) -> FileKey:
         """A file that is there, and of which so much was read."""
@@ -36,11 +36,11 @@ class Store:
         self.known[state.device, state.inode] = state
         return state.device, state.inode
 
-    def meets(self, name: str, content: bytes) -> Opened:
+    def meets(self, name: str, content: bytes) -> OpenedFile:
         self.room.write(name, content)
         return self.room.open(name)
 
-    def holds(self, opened: Opened) -> bool:
+    def holds(self, opened: OpenedFile) -> bool:
         return self.copies.holds(opened, self.files_at)
 
     def holds_still(self) -> bool:
@@ -401,11 +401,11 @@ def test_it_is_let_go_when_a_part_differs_though_head_and_tail_are_equal(store: 
     assert not (held and store.holds_still())
 
 
-def truncate(store: Store, key: FileKey, position: int) -> Orphans:
+def truncate(store: Store, key: FileKey, position: int) -> UnclaimedEntries:
     """So much of the original was shipped when its life ended."""
-    orphans = Orphans()
-    orphans.add(replace(store.known[key], ended=TRUNCATED, position=position))
-    return orphans
+    unclaimed = UnclaimedEntries()
+    unclaimed.add(replace(store.known[key], ended=TRUNCATED, position=position))
+    return unclaimed
 
 
 def test_all_of_a_copy_was_shipped_that_was_made_before_the_last_lines_came(store: Store) -> None:
@@ -456,18 +456,18 @@ def test_nor_of_one_of_which_only_a_part_was_compared(store: Store) -> None:
     key = store.original("app.log", LARGE)
     copy = store.meets("app.log.1", LARGE)
     store.holds(copy)
-    orphans = truncate(store, key, position=len(LARGE))
-    assert store.copies.shipped_of(copy, orphans) is None
+    unclaimed = truncate(store, key, position=len(LARGE))
+    assert store.copies.shipped_of(copy, unclaimed) is None
     store.holds(copy)
-    assert store.copies.shipped_of(copy, orphans) is not None
+    assert store.copies.shipped_of(copy, unclaimed) is not None
 
 
 def test_nor_of_one_whose_original_was_never_truncated(store: Store) -> None:
     store.original("app.log", b"one\n")
     copy = store.meets("app.log.1", b"one\n")
-    assert store.copies.shipped_of(copy, Orphans()) is None
+    assert store.copies.shipped_of(copy, UnclaimedEntries()) is None
     store.holds(copy)
-    assert store.copies.shipped_of(copy, Orphans()) is None
+    assert store.copies.shipped_of(copy, UnclaimedEntries()) is None
 
 
 def test_nor_of_a_compressed_one(make_room: MakeRoom) -> None:

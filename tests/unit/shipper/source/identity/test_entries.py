@@ -9,9 +9,9 @@ import pytest
 
 from config.shipper.model import FileIdentityConfig
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from shipper.source.identity.entries import KEPT_FOR, Claim
+from shipper.source.identity.entries import KEPT_FOR, EntryMatch
 from shipper.source.identity.fingerprint import HEAD_SIZE, digest
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.prefix import Prefix
 from tests.reading_room import Room, entry_of, proof_of
 
@@ -21,7 +21,7 @@ HOUR = 3600.0
 TIME = 1_763_000_000_123_456_789
 
 
-def meet(room: Room, name: str, content: bytes) -> Opened:
+def meet(room: Room, name: str, content: bytes) -> OpenedFile:
     room.write(name, content)
     return room.open(name)
 
@@ -45,7 +45,7 @@ def test_a_known_file_goes_on_where_its_entry_says(room: Room) -> None:
     known = know(room, entry_of(room.path("app.log"), 4))
     claim = room.entries.claim(opened)
     assert claim is not None
-    assert (claim.state, claim.former, claim.is_new) == (known, known.path, False)
+    assert (claim.state, claim.previous_path, claim.is_new) == (known, known.path, False)
     assert room.entries.claim(opened) is None
 
 
@@ -54,7 +54,7 @@ def test_a_file_that_was_renamed_has_its_new_path_and_tells_its_former_one(room:
     know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
     claim = room.entries.claim(opened)
     assert claim is not None
-    assert (claim.state.path, claim.former) == (str(room.path("app.log.1")), "/l/app.log")
+    assert (claim.state.path, claim.previous_path) == (str(room.path("app.log.1")), "/l/app.log")
 
 
 def test_a_file_that_has_grown_is_seen_at_its_size_of_now(room: Room) -> None:
@@ -74,7 +74,7 @@ def test_entries_of_the_registry_are_claimed_after_a_start(make_room: MakeRoom) 
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
     assert claim.state.id == state.id
-    assert set(room.entries.orphans.states) == {"ended"}
+    assert set(room.entries.unclaimed.states) == {"ended"}
 
 
 def test_a_file_that_was_rewritten_is_not_its_entrys_any_more(room: Room, caplog: pytest.LogCaptureFixture) -> None:
@@ -86,7 +86,7 @@ def test_a_file_that_was_rewritten_is_not_its_entrys_any_more(room: Room, caplog
     written = room.books.written[known.id]
     assert (written.ended, written.ttl, written.updated) == (TRUNCATED, KEPT_FOR, room.clock.time())
     assert written.modified == opened.modified  # no copy that was made later is one of what it held
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
     (told,) = warnings(caplog)
     assert f"{known.path} (file id {known.id})" in told
@@ -151,8 +151,8 @@ def test_an_inode_that_was_used_again_is_another_file_whatever_it_holds(
     opened = meet(room, "app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4, birth=1))
     assert room.entries.claim(opened) is None
-    assert (room.entries.asleep, room.books.written[known.id].ended) == ({}, REMOVED)
-    room.entries.doubts.tell()
+    assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, REMOVED)
+    room.entries.possibly_lost.report()
     (told,) = warnings(caplog)
     assert f"{known.path} (file id {known.id}) is not there any more, and another file has its inode" in told
     assert "4 bytes from offset 4 on" in told
@@ -224,7 +224,7 @@ def missing(room: Room, content: bytes, position: int, ended: str = MISSING) -> 
     return state
 
 
-def restored(room: Room, name: str, content: bytes) -> Opened:
+def restored(room: Room, name: str, content: bytes) -> OpenedFile:
     """With its time, on another disk."""
     room.write(name, content)
     os.utime(room.path(name), ns=(TIME, TIME))
@@ -237,7 +237,7 @@ def test_a_restored_file_takes_over_the_entry_of_what_is_gone(room: Room) -> Non
     assert room.entries.claim(opened) is None
     claim = room.entries.adopt(opened)
     assert claim is not None
-    assert (claim.state.id, claim.state.position, claim.former) == (orphan.id, 4, orphan.path)
+    assert (claim.state.id, claim.state.position, claim.previous_path) == (orphan.id, 4, orphan.path)
     assert (claim.state.device, claim.state.inode) == opened.found.key
     assert (claim.state.birth, claim.state.modified) == (opened.birth, opened.modified)
     assert (claim.state.ended, claim.state.ttl, claim.state.input) == (None, -1.0, "app")
@@ -304,9 +304,9 @@ def test_the_life_of_a_known_file_that_was_disproved_has_ended(room: Room, caplo
     assert room.entries.claim(opened) is not None
     room.entries.put_back(known)
     room.entries.disproved(known, opened)
-    assert (room.entries.asleep, room.books.written[known.id].ended) == ({}, TRUNCATED)
+    assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, TRUNCATED)
     assert room.entries.claim(opened) is None
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     (told,) = warnings(caplog)
     assert "does not hold what was read of it before" in told
 
@@ -353,7 +353,7 @@ def test_of_a_new_compressed_file_the_size_of_its_content_is_not_known(make_room
 
 
 def lose(room: Room, *, present: bool = False, excused: bool = False) -> None:
-    keys = {key: () for key in room.entries.asleep if isinstance(key, tuple)} if present else {}
+    keys = {key: () for key in room.entries.closed_entries if isinstance(key, tuple)} if present else {}
     room.entries.lose_missing(keys, (), lambda _: excused)
 
 
@@ -363,17 +363,17 @@ def test_a_file_that_is_nowhere_is_missing_and_told_when_something_of_it_was_not
     room.write("app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4))
     lose(room)
-    assert (room.entries.asleep, room.books.written[known.id].ended) == ({}, MISSING)
-    assert room.entries.orphans.states[known.id].ttl == KEPT_FOR
-    room.entries.doubts.tell()
+    assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, MISSING)
+    assert room.entries.unclaimed.states[known.id].ttl == KEPT_FOR
+    room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
     (told,) = warnings(caplog)
     assert f"{known.path} (file id {known.id})" in told
     assert "4 bytes from offset 4 on" in told
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
     assert room.books.written[known.id].size_seen == 4  # after a start it is not told again
-    assert room.entries.orphans.states[known.id].size_seen == 4
+    assert room.entries.unclaimed.states[known.id].size_seen == 4
 
 
 def test_what_had_ended_before_all_of_it_was_acknowledged_is_told_after_a_start(
@@ -383,7 +383,7 @@ def test_what_had_ended_before_all_of_it_was_acknowledged_is_told_after_a_start(
     before.write("app.log", b"one\ntwo\n")
     lost = entry_of(before.path("app.log"), 4, "lost", ended=REMOVED)
     room = make_room(lost, entry_of(before.path("app.log"), 8, "read", ended=REMOVED))
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
     (told,) = warnings(caplog)
     assert "(file id lost)" in told
@@ -395,7 +395,7 @@ def test_nothing_is_lost_of_a_missing_file_that_was_read_to_its_end(
     room.write("app.log", b"one\n")
     know(room, entry_of(room.path("app.log"), 4))
     lose(room)
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert (room.metrics.bytes_lost, warnings(caplog)) == (0, [])
 
 
@@ -406,13 +406,13 @@ def test_what_was_told_is_not_told_of_another_entry_with_that_id(room: Room, cap
     lose(room)
     claim = room.entries.adopt(room.open("app.log"))
     assert claim is not None
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     room.entries.orphan(room.entries.ended(known, REMOVED))
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert warnings(caplog) == []
 
 
-def lost_and_tried(room: Room) -> tuple[FileState, Claim]:
+def lost_and_tried(room: Room) -> tuple[FileState, EntryMatch]:
     """It is missing, and another file may turn out to be it."""
     room.write("app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4, device=7, inode=7, modified=TIME))
@@ -425,9 +425,9 @@ def lost_and_tried(room: Room) -> tuple[FileState, Claim]:
 
 def test_nothing_is_lost_when_another_file_turns_out_to_be_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     _, claim = lost_and_tried(room)
-    room.entries.doubts.tell()  # nobody knows yet
+    room.entries.possibly_lost.report()  # nobody knows yet
     room.entries.keep(claim.state)
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert (room.metrics.bytes_lost, warnings(caplog)) == (0, [])
 
 
@@ -435,17 +435,17 @@ def test_one_that_was_proven_and_is_lost_later_is_told(room: Room, caplog: pytes
     _, claim = lost_and_tried(room)
     room.entries.keep(claim.state)
     lose(room)
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert (room.metrics.bytes_lost, len(warnings(caplog))) == (4, 1)
 
 
 def test_what_is_missing_is_told_when_no_file_was_proven_to_be_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     known, claim = lost_and_tried(room)
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert warnings(caplog) == []
     assert claim.was is not None
     room.entries.put_back(claim.was)
-    room.entries.doubts.tell()
+    room.entries.possibly_lost.report()
     assert (room.metrics.bytes_lost, len(warnings(caplog))) == (4, 1)
     assert f"(file id {known.id})" in warnings(caplog)[0]
 
@@ -455,7 +455,7 @@ def test_a_file_that_is_there_or_could_not_be_looked_at_is_not_missing(room: Roo
     know(room, entry_of(room.path("app.log"), 4))
     lose(room, present=True)
     lose(room, excused=True)
-    assert len(room.entries.asleep) == 1
+    assert len(room.entries.closed_entries) == 1
 
 
 def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
@@ -464,9 +464,9 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
     path = str(room.path("app.log"))
     know(room, entry_of(room.path("app.log"), 4, key=f"path:{path}"))
     room.entries.lose_missing({}, {path}, lambda _: False)
-    assert room.entries.asleep[f"path:{path}"].ended is None
+    assert room.entries.closed_entries[f"path:{path}"].ended is None
     room.entries.lose_missing({}, (), lambda _: False)
-    assert room.entries.asleep[f"path:{path}"].ended == MISSING
+    assert room.entries.closed_entries[f"path:{path}"].ended == MISSING
 
 
 def test_the_new_path_of_a_closed_file_is_noted(room: Room) -> None:
@@ -496,7 +496,7 @@ def test_a_path_is_not_noted_of_a_file_that_was_opened_meanwhile(room: Room) -> 
     known = know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
     room.entries.claim(opened)
     room.entries.note_path(known, opened.found.path)
-    assert (room.entries.asleep, room.books.written[known.id]) == ({}, known)
+    assert (room.entries.closed_entries, room.books.written[known.id]) == ({}, known)
 
 
 @pytest.mark.parametrize(
@@ -519,7 +519,7 @@ def test_one_that_was_missing_and_is_back_truncated_leaves_its_entry_to_a_copy(m
     room = make_room(known)
     back, copy = room.open("app.log"), room.open("app.log.1")
     assert room.entries.adopt(copy) is None
-    room.entries.notice_rewritten(back)
+    room.entries.mark_rewritten(back)
     assert room.books.written["known"].ended == TRUNCATED
     assert room.entries.adopt(back) is None
     claim = room.entries.adopt(copy)
@@ -531,5 +531,5 @@ def test_one_that_is_back_as_it_was_is_left_alone(make_room: MakeRoom) -> None:
     before = make_room()
     before.write("app.log", b"one\ntwo\n")
     room = make_room(entry_of(before.path("app.log"), 8, ended=MISSING))
-    room.entries.notice_rewritten(room.open("app.log"))
+    room.entries.mark_rewritten(room.open("app.log"))
     assert room.entries.adopt(room.open("app.log")) is not None

@@ -6,10 +6,10 @@ from typing import Any, cast
 import pytest
 
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Plain, Zipped
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.relation import SECOND, Relation, may_go_on, relation
 
 ORIGINAL: FileKey = (1, 811)
@@ -27,13 +27,15 @@ def entry(ended: str | None = MISSING, **changes: Any) -> FileState:
     return replace(state, ended=ended, **changes)
 
 
-def new_file(path: str = "/l/web.log", key: FileKey = (1, 900), **changes: Any) -> Opened:
+def new_file(path: str = "/l/web.log", key: FileKey = (1, 900), **changes: Any) -> OpenedFile:
     """One of which nothing is seen that would make it the entry's, but for the changes."""
-    opened = Opened(Found(path, key, 8, 0.0), PLAIN, 8, key, cast("InputSpec", None), birth=LATER, modified=LATER)
+    opened = OpenedFile(
+        ScannedFile(path, key, 8, 0.0), PLAIN, 8, key, cast("InputSpec", None), birth=LATER, modified=LATER
+    )
     return replace(opened, **changes)
 
 
-ROWS: dict[str, tuple[Opened, FileState, FileKey | None, bool, bool]] = {
+ROWS: dict[str, tuple[OpenedFile, FileState, FileKey | None, bool, bool]] = {
     # what is seen: the new file, the entry, held as a copy of: goes on if missing or removed, if truncated
     "the same inode, born at the same time": (
         new_file(key=ORIGINAL, birth=BIRTH), entry(), None, True, False,
@@ -209,5 +211,5 @@ def test_and_no_copy_goes_on_where_it_was_truncated(why: str) -> None:
         (new_file("/l/app.log.1", birth=MODIFIED), entry(), Relation.NONE),
     ],
 )
-def test_of_several_that_hold_the_first_is_told(opened: Opened, state: FileState, seen: Relation) -> None:
+def test_of_several_that_hold_the_first_is_told(opened: OpenedFile, state: FileState, seen: Relation) -> None:
     assert relation(state, opened, None) is seen

@@ -9,14 +9,14 @@ import pytest
 
 from config.shipper.model import FileIdentityConfig, ProspectorConfig, ScannerConfig, ScannerFingerprintConfig
 from registry.state import FileState
-from shipper.source.discovery.scanner import FileKey, Found
-from shipper.source.discovery.survey import Wanted
+from shipper.source.discovery.scanner import FileKey, ScannedFile
+from shipper.source.discovery.survey import Candidate
 from shipper.source.identity.birth import born
 from shipper.source.identity.content import Plain
-from shipper.source.identity.copy_detector import GRACE, Copies
-from shipper.source.identity.entries import Claim
-from shipper.source.identity.opened_file import Opened
-from shipper.source.identity.resolver import Opener
+from shipper.source.identity.copy_detector import GRACE, CopyDetector
+from shipper.source.identity.entries import EntryMatch
+from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.identity.resolver import FileResolver
 from shipper.source.reading.harvester import Harvester
 from tests.powers import without_powers
 from tests.reading_room import Room, entry_of, finish, is_open, proof_of
@@ -25,25 +25,27 @@ MakeRoom = Callable[..., Room]
 
 
 class Door:
-    """An opener in a room."""
+    """An resolver in a room."""
 
     def __init__(self, room: Room) -> None:
         self.room = room
         self.told: dict[str, str | None] = {}
-        self.copies = Copies(room.clock, room.fleet.ending, room.fleet.state_of)
-        self.opener = Opener(room.entries, self.copies, lambda path, problem: self.told.update({path: problem}), list)
+        self.copies = CopyDetector(room.clock, room.open_files.ending, room.open_files.state_of)
+        self.resolver = FileResolver(
+            room.entries, self.copies, lambda path, problem: self.told.update({path: problem}), list
+        )
 
-    def wanted(self, name: str) -> Wanted:
+    def wanted(self, name: str) -> Candidate:
         path = str(self.room.path(name))
-        return self.room.spec, Found.of(path, os.stat(path))
+        return self.room.spec, ScannedFile.of(path, os.stat(path))
 
-    def meet(self, name: str, content: bytes) -> Opened:
+    def meet(self, name: str, content: bytes) -> OpenedFile:
         self.room.write(name, content)
-        (opened,) = self.opener.open([self.wanted(name)])
+        (opened,) = self.resolver.open([self.wanted(name)])
         return opened
 
-    def identify(self, *opened: Opened) -> dict[str, Claim]:
-        claims = self.opener.identify(list(opened), self.files_at)
+    def identify(self, *opened: OpenedFile) -> dict[str, EntryMatch]:
+        claims = self.resolver.identify(list(opened), self.files_at)
         return {os.path.basename(each.found.path): claim for each, claim in claims}
 
     def files_at(self, path: str) -> list[FileKey]:
@@ -69,7 +71,7 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     door.room.write("app.log", b"one\n")
     wanted = door.wanted("app.log")
     door.room.append("app.log", b"two\n")
-    (opened,) = door.opener.open([wanted])
+    (opened,) = door.resolver.open([wanted])
     assert (opened.size, opened.found.size) == (8, 8)
     assert opened.found.modified == door.room.path("app.log").stat().st_mtime
     assert (opened.name, opened.spec) == (wanted[1].key, door.room.spec)
@@ -82,7 +84,7 @@ def test_a_file_that_went_is_left_to_the_next_scan(door: Door) -> None:
     door.room.write("app.log", b"one\n")
     wanted = door.wanted("app.log")
     door.room.path("app.log").unlink()
-    assert door.opener.open([wanted]) == []
+    assert door.resolver.open([wanted]) == []
     assert door.told == {}
 
 
@@ -92,7 +94,7 @@ def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) ->
     wanted = door.wanted("app.log")
     door.room.path("other").rename(door.room.path("app.log"))
     before = open_files()
-    assert door.opener.open([wanted]) == []
+    assert door.resolver.open([wanted]) == []
     assert open_files() == before
 
 
@@ -100,10 +102,10 @@ def test_a_refusal_is_told_until_the_file_can_be_opened(door: Door) -> None:
     door.room.write("app.log", b"one\n")
     door.room.path("app.log").chmod(0)
     with without_powers():
-        assert door.opener.open([door.wanted("app.log")]) == []
+        assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == "cannot be opened: Permission denied"
     door.room.path("app.log").chmod(0o600)
-    assert len(door.opener.open([door.wanted("app.log")])) == 1
+    assert len(door.resolver.open([door.wanted("app.log")])) == 1
     assert door.problem("app.log") is None
 
 
@@ -112,14 +114,14 @@ def test_one_that_cannot_be_opened_does_not_keep_the_others(door: Door) -> None:
     door.room.write("b.log", b"one\n")
     wanted = [door.wanted("a.log"), door.wanted("b.log")]
     door.room.path("a.log").unlink()
-    assert [each.found.path for each in door.opener.open(wanted)] == [str(door.room.path("b.log"))]
+    assert [each.found.path for each in door.resolver.open(wanted)] == [str(door.room.path("b.log"))]
 
 
 def test_a_missing_marker_file_is_told(make_room: MakeRoom) -> None:
     door = Door(make_room(file_identity=FileIdentityConfig(name="inode_marker", marker="/nowhere/marker")))
     door.room.write("app.log", b"one\n")
     before = open_files()
-    assert door.opener.open([door.wanted("app.log")]) == []
+    assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == (
         "cannot be read: No such file or directory: /nowhere/marker, the marker file of file_identity.inode_marker"
     )
@@ -136,7 +138,7 @@ def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: Ma
     )
     door.room.write("app.log", b"x" * 63)
     before = open_files()
-    assert door.opener.open([door.wanted("app.log")]) == []
+    assert door.resolver.open([door.wanted("app.log")]) == []
     assert open_files() == before
     problem = door.problem("app.log")
     assert problem is not None
@@ -152,7 +154,7 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
         door.room.write(name, b"x" * 64 + name.encode())
     before = open_files()
     for _ in range(2):
-        (first,) = door.opener.open([door.wanted("a.log"), door.wanted("b.log")])
+        (first,) = door.resolver.open([door.wanted("a.log"), door.wanted("b.log")])
         assert first.found.path == str(door.room.path("a.log"))
         os.close(first.content.fd)
     assert open_files() == before
@@ -161,7 +163,7 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
 
 def test_a_compressed_file_that_is_read_as_text_is_told_once(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     opened = door.meet("app.log.gz", gzip.compress(b"one\n"))
-    door.opener.open([door.wanted("app.log.gz")])
+    door.resolver.open([door.wanted("app.log.gz")])
     assert not opened.content.compressed
     (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert str(door.room.path("app.log.gz")) in told
@@ -221,7 +223,7 @@ def test_it_is_identified_when_its_original_has_ended(door: Door) -> None:
     original = running(door, "app.log", b"one\n")
     copy = door.meet("app.log.1", b"one\n")
     door.identify(copy)
-    door.room.fleet.end(original, "truncated")
+    door.room.open_files.end(original, "truncated")
     claims = door.identify(*door.copies.refreshed())
     assert claims["app.log.1"].state.id == original.state.id
     assert door.copies.held == {}
@@ -234,7 +236,7 @@ def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is
     door.room.append("app.log", b"two\n")
     finish(original)
     door.room.write("app.log", b"new\n")
-    door.room.fleet.end(original, "truncated")
+    door.room.open_files.end(original, "truncated")
     claim = door.identify(*door.copies.refreshed())["app.log.1"]
     assert (claim.is_new, claim.state.position, claim.state.proof) == (True, 4, proof_of(b"one\n"))
     assert door.copies.held == {}
@@ -249,23 +251,23 @@ def test_or_is_new_when_it_stays_as_it_is(door: Door) -> None:
 
 def test_at_the_first_look_nothing_is_held(door: Door) -> None:
     running(door, "app.log", b"one\n")
-    ((_, claim),) = door.opener.identify([door.meet("app.log.1", b"one\n")], None)
+    ((_, claim),) = door.resolver.identify([door.meet("app.log.1", b"one\n")], None)
     assert claim.is_new
 
 
 def test_what_began_anew_in_place_is_no_copy_once(door: Door) -> None:
     running(door, "app.log", b"one\n")
-    reborn = door.meet("app.log.1", b"")
-    door.opener.reborn.add(reborn.found.key)
-    assert door.identify(reborn)["app.log.1"].is_new
-    assert door.opener.reborn == set()
+    truncated_in_place = door.meet("app.log.1", b"")
+    door.resolver.truncated_in_place.add(truncated_in_place.found.key)
+    assert door.identify(truncated_in_place)["app.log.1"].is_new
+    assert door.resolver.truncated_in_place == set()
     assert door.identify(door.room.open("app.log.1")) == {}
 
 
 def test_what_cannot_be_read_is_told_and_closed(door: Door) -> None:
     door.room.path("app.log").mkdir()
     before = open_files()
-    assert door.opener.open([door.wanted("app.log")]) == []
+    assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == "cannot be read: Is a directory"
     assert open_files() == before
 
@@ -274,7 +276,7 @@ def test_so_is_what_turns_out_to_be_unreadable_later(make_room: MakeRoom) -> Non
     door = Door(make_room(compression="gzip"))  # nothing is read to find that out
     door.room.path("app.log").mkdir()
     before = open_files()
-    (opened,) = door.opener.open([door.wanted("app.log")])
+    (opened,) = door.resolver.open([door.wanted("app.log")])
     assert door.identify(opened) == {}
     assert door.problem("app.log") == "cannot be read: Is a directory"
     assert open_files() == before
@@ -285,11 +287,11 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
     door.room.write("app.log.1", b"one\n")
     state = entry_of(door.room.path("app.log.1"), 4, device=7, ended="missing")
     door.room.entries.orphan(state)
-    (opened,) = door.opener.open([door.wanted("app.log.1")])
+    (opened,) = door.resolver.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     assert harvester.unproven is state
-    again = door.opener.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
-    door.room.fleet.put_down(harvester, until_news=False)
+    again = door.resolver.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
+    door.room.open_files.release(harvester, until_news=False)
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)
     assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
@@ -301,11 +303,11 @@ def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
     running(door, "app.log", b"one\n")
     door.room.write("app.log.1", b"one\n")
     state = entry_of(door.room.path("app.log.1"), 4)
-    door.room.entries.asleep[state.device, state.inode] = state
-    (opened,) = door.opener.open([door.wanted("app.log.1")])
+    door.room.entries.closed_entries[state.device, state.inode] = state
+    (opened,) = door.resolver.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
-    again = door.opener.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
-    door.room.fleet.put_down(harvester, until_news=False)
+    again = door.resolver.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
+    door.room.open_files.release(harvester, until_news=False)
     door.room.entries.disproved(state, again)
     assert door.identify(again)["app.log.1"].is_new
 
@@ -338,9 +340,9 @@ def test_what_was_told_of_a_file_is_forgotten_with_it(room: Room, caplog: pytest
     door = Door(room)
     content = gzip.compress(b"one\n")
     opened = door.meet("a.log.gz", content)
-    door.opener.reborn.add(opened.key)
+    door.resolver.truncated_in_place.add(opened.key)
     for present, told in (({opened.key}, 1), (set(), 2)):
-        door.opener.forget_missing(present)
+        door.resolver.forget_missing(present)
         door.meet("a.log.gz", content)
         assert len([line for line in caplog.messages if "looks like a gzip file" in line]) == told
-    assert not door.opener.reborn
+    assert not door.resolver.truncated_in_place

@@ -7,8 +7,8 @@ import pytest
 
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.source.identity.fingerprint import HEAD_SIZE
-from shipper.source.identity.opened_file import Opened
-from shipper.source.identity.unclaimed import LOOKED_AT, Orphans
+from shipper.source.identity.opened_file import OpenedFile
+from shipper.source.identity.unclaimed import LOOKED_AT, UnclaimedEntries
 from tests.reading_room import Room, entry_of
 
 MakeRoom = Callable[..., Room]
@@ -20,14 +20,14 @@ TIME = 1_763_000_000_123_456_789
 LATER = 2**62  # nanoseconds: in the year 2116
 
 
-def orphans_of(*states: FileState) -> Orphans:
-    orphans = Orphans()
+def orphans_of(*states: FileState) -> UnclaimedEntries:
+    unclaimed = UnclaimedEntries()
     for state in states:
-        orphans.add(state)
-    return orphans
+        unclaimed.add(state)
+    return unclaimed
 
 
-def match(orphan: FileState, opened: Opened) -> FileState | None:
+def match(orphan: FileState, opened: OpenedFile) -> FileState | None:
     return orphans_of(orphan).match(opened, None)
 
 
@@ -39,7 +39,7 @@ def remember(room: Room, content: bytes, position: int, **changes: Any) -> FileS
     return state
 
 
-def meet(room: Room, name: str, content: bytes, modified: int = TIME) -> Opened:
+def meet(room: Room, name: str, content: bytes, modified: int = TIME) -> OpenedFile:
     room.write(name, content)
     os.utime(room.path(name), ns=(modified, modified))
     return room.open(name)
@@ -167,8 +167,8 @@ def test_of_several_entries_the_one_that_was_read_furthest_is_it(room: Room) -> 
 
 def test_of_those_the_one_that_was_read_last(room: Room) -> None:
     times = [float(number * 7 % 20) for number in range(LOOKED_AT)]
-    orphans = orphans_of(*(remember(room, b"one\n", 4, file_id=f"at {time}", updated=time) for time in times))
-    state = orphans.match(meet(room, "app.log.1", b"one\n"), None)
+    unclaimed = orphans_of(*(remember(room, b"one\n", 4, file_id=f"at {time}", updated=time) for time in times))
+    state = unclaimed.match(meet(room, "app.log.1", b"one\n"), None)
     assert state is not None
     assert state.updated == max(times)
 
@@ -177,19 +177,19 @@ def test_but_first_of_all_the_one_that_it_was_held_as_a_copy_of(room: Room) -> N
     more = remember(room, b"one\ntwo\n", 8, file_id="more", ended=TRUNCATED, modified=LATER)
     original = remember(room, b"one\ntwo\n", 4, file_id="original", inode=8, ended=TRUNCATED)
     opened = meet(room, "app.log.1", b"one\ntwo\n")
-    orphans = orphans_of(more, original)
-    assert orphans.match(opened, (7, 8)) is original
-    assert orphans.match(opened, None) is more
+    unclaimed = orphans_of(more, original)
+    assert unclaimed.match(opened, (7, 8)) is original
+    assert unclaimed.match(opened, None) is more
 
 
 def test_an_entry_that_was_taken_over_fits_no_second_file(room: Room) -> None:
     orphan = remember(room, b"one\ntwo\n", 4)
-    orphans = orphans_of(orphan, remember(room, b"ONE\ntwo\n", 4, file_id="elsewhere"))
+    unclaimed = orphans_of(orphan, remember(room, b"ONE\ntwo\n", 4, file_id="elsewhere"))
     opened = meet(room, "app.log.1", b"one\ntwo\n")
-    assert orphans.remove(orphan.id) is orphan
-    assert orphans.match(opened, None) is None
-    orphans.add(orphan)
-    assert orphans.match(opened, None) is orphan
+    assert unclaimed.remove(orphan.id) is orphan
+    assert unclaimed.match(opened, None) is None
+    unclaimed.add(orphan)
+    assert unclaimed.match(opened, None) is orphan
 
 
 @pytest.mark.parametrize("ended", [MISSING, TRUNCATED])
@@ -197,21 +197,21 @@ def test_of_two_entries_of_one_name_and_time_the_other_stays_when_one_is_taken_o
     changes = {"ended": ended, "modified": TIME if ended == MISSING else LATER}
     first = remember(room, b"one\ntwo\n", 8, file_id="first", **changes)
     second = remember(room, b"one\ntwo\n", 4, file_id="second", **changes)
-    orphans = orphans_of(first, second)
+    unclaimed = orphans_of(first, second)
     opened = meet(room, "app.log.1", b"one\ntwo\n")
-    orphans.remove("first")
-    assert orphans.match(opened, None) is second
-    orphans.remove("second")
-    assert orphans.states == {}
-    assert orphans.match(opened, None) is None
+    unclaimed.remove("first")
+    assert unclaimed.match(opened, None) is second
+    unclaimed.remove("second")
+    assert unclaimed.states == {}
+    assert unclaimed.match(opened, None) is None
 
 
 @pytest.mark.parametrize(("others", "is_found"), [(LOOKED_AT - 1, True), (LOOKED_AT, False)])
 def test_of_very_many_not_all_are_looked_at(room: Room, others: int, is_found: bool) -> None:
     """Who truncates a file every second leaves many, and each costs a read."""
     orphan = remember(room, b"one\ntwo\n", 4)
-    orphans = orphans_of(orphan, *(remember(room, b"ONE\ntwo\n", 8, file_id=f"{number}") for number in range(others)))
-    assert orphans.match(meet(room, "app.log.1", b"one\ntwo\n"), None) is (orphan if is_found else None)
+    unclaimed = orphans_of(orphan, *(remember(room, b"ONE\ntwo\n", 8, file_id=f"{number}") for number in range(others)))
+    assert unclaimed.match(meet(room, "app.log.1", b"one\ntwo\n"), None) is (orphan if is_found else None)
 
 
 # Refused.
@@ -222,29 +222,29 @@ def test_what_was_disproved_of_a_file_is_not_tried_again_and_by_others_it_is(roo
         remember(room, b"one\ntwo\n", 8, file_id="first"),
         remember(room, b"one\ntwo\n", 4, file_id="second"),
     )
-    orphans = orphans_of(first, second)
+    unclaimed = orphans_of(first, second)
     refused, other = meet(room, "app.log.1", b"one\ntwo\n"), meet(room, "app.log.2", b"one\ntwo\n")
-    orphans.refuse("first", refused.key)
-    assert orphans.match(refused, None) is second
-    assert orphans.match(other, None) is first
+    unclaimed.refuse("first", refused.key)
+    assert unclaimed.match(refused, None) is second
+    assert unclaimed.match(other, None) is first
 
 
 def test_an_entry_that_changed_since_is_tried_again(room: Room) -> None:
     orphan = remember(room, b"one\ntwo\n", 8)
-    orphans, opened = orphans_of(orphan), meet(room, "app.log.1", b"one\ntwo\n")
-    orphans.refuse(orphan.id, opened.key)
-    orphans.add(orphans.remove(orphan.id))
-    assert orphans.match(opened, None) is orphan
+    unclaimed, opened = orphans_of(orphan), meet(room, "app.log.1", b"one\ntwo\n")
+    unclaimed.refuse(orphan.id, opened.key)
+    unclaimed.add(unclaimed.remove(orphan.id))
+    assert unclaimed.match(opened, None) is orphan
 
 
 def test_what_was_refused_to_a_file_is_not_refused_to_the_next_one_that_has_its_inode(room: Room) -> None:
     orphan = remember(room, b"one\ntwo\n", 8)
-    orphans, opened = orphans_of(orphan), meet(room, "app.log.1", b"one\ntwo\n")
-    orphans.refuse(orphan.id, opened.key)
-    orphans.forget_refused({opened.key})
-    assert orphans.match(opened, None) is None
-    orphans.forget_refused(())
-    assert orphans.match(opened, None) is orphan
+    unclaimed, opened = orphans_of(orphan), meet(room, "app.log.1", b"one\ntwo\n")
+    unclaimed.refuse(orphan.id, opened.key)
+    unclaimed.forget_refused({opened.key})
+    assert unclaimed.match(opened, None) is None
+    unclaimed.forget_refused(())
+    assert unclaimed.match(opened, None) is orphan
 
 
 # What was at an inode.
@@ -254,11 +254,11 @@ def test_of_what_was_truncated_at_an_inode_the_last_is_known(room: Room) -> None
     first, last, second = (
         remember(room, b"one\n", 4, file_id=f"at {at}", ended=TRUNCATED, updated=float(at)) for at in (1, 3, 2)
     )
-    orphans = orphans_of(first, last, second)
-    assert orphans.of((7, 7)) is last
-    orphans.remove(last.id)
-    assert orphans.of((7, 7)) is second
-    assert orphans.of((7, 8)) is None
+    unclaimed = orphans_of(first, last, second)
+    assert unclaimed.of((7, 7)) is last
+    unclaimed.remove(last.id)
+    assert unclaimed.of((7, 7)) is second
+    assert unclaimed.of((7, 8)) is None
 
 
 def test_what_is_missing_was_not_truncated_at_its_inode(room: Room) -> None:

@@ -37,7 +37,7 @@ def there(room: Room) -> FileState:
 def kept(room: Room) -> set[str]:
     """What the registry has; the agent has it too."""
     room.cleaning.clean()
-    known = {*room.entries.orphans.states, *(state.id for state in room.entries.asleep.values())}
+    known = {*room.entries.unclaimed.states, *(state.id for state in room.entries.closed_entries.values())}
     assert room.books.written.keys() <= known
     return set(room.books.written)
 
@@ -57,7 +57,7 @@ def test_an_orphan_is_forgotten_when_its_time_is_over(room: Room) -> None:
     assert orphan.id in room.books.written
     room.clock.advance(1)
     room.cleaning.clean()
-    assert (orphan.id in room.books.written, room.entries.orphans.states) == (False, {})
+    assert (orphan.id in room.books.written, room.entries.unclaimed.states) == (False, {})
 
 
 def test_an_orphan_of_clean_removed_false_is_never_forgotten(make_room: MakeRoom) -> None:
@@ -73,7 +73,7 @@ def test_by_path_what_has_ended_is_forgotten_as_well(make_room: MakeRoom) -> Non
     room.entries.orphan(room.entries.ended(FileState("known", "/x", 1, 2, key="path:/x", input="app"), REMOVED))
     room.clock.advance(KEPT_FOR + 1)
     room.cleaning.clean()
-    assert (room.entries.asleep, room.books.written) == ({}, {})
+    assert (room.entries.closed_entries, room.books.written) == ({}, {})
 
 
 def test_clean_inactive_forgets_a_file_on_disk_and_not_while_this_runs(make_room: MakeRoom) -> None:
@@ -173,7 +173,7 @@ def test_of_very_many_the_newest_are_kept_and_that_is_told_once(room: Room, capl
         room.cleaning.step()
         assert len(room.books.written) <= 100 + CLEAN_EVERY / 0.1
     assert kept(room) == {f"{number}" for number in range(9_900, 10_000)}
-    assert not set(room.entries.orphans.states) & {f"{number}" for number in range(9_900)}
+    assert not set(room.entries.unclaimed.states) & {f"{number}" for number in range(9_900)}
     (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert "more than 100 files ended within a day" in told
 
@@ -221,4 +221,4 @@ def test_clean_inactive_forgets_a_deleted_file_that_clean_removed_keeps(make_roo
     assert orphan.id in room.books.written
     room.clock.advance(1)
     room.cleaning.clean()
-    assert (orphan.id in room.books.written, room.entries.orphans.states) == (False, {})
+    assert (orphan.id in room.books.written, room.entries.unclaimed.states) == (False, {})

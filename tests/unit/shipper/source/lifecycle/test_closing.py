@@ -42,7 +42,7 @@ class Reader:
     message_deadline: float | None = None
     gone: str | None = None
     opened_at: float = 0.0
-    heat: Any = field(default_factory=lambda: SimpleNamespace(read_at=0.0))
+    activity: Any = field(default_factory=lambda: SimpleNamespace(read_at=0.0))
 
 
 UNREAD = {"over": False, "at_end": False}
@@ -106,7 +106,7 @@ class Office:
         self.closed: list[tuple[Harvester, str]] = []
         self.wanted = False
         self.closer = Closer(
-            room.fleet,
+            room.open_files,
             room.watcher,
             room.context(once=once),
             lambda _: self.wanted,
@@ -145,7 +145,7 @@ def office(room: Room) -> MakeOffice:
 
 
 def is_running(harvester: Harvester, office: Office) -> bool:
-    return office.room.fleet.running.get(harvester.key) is harvester
+    return office.room.open_files.running.get(harvester.key) is harvester
 
 
 def test_a_quiet_file_is_closed_in_time_and_not_before(office: MakeOffice) -> None:
@@ -271,8 +271,8 @@ def test_after_interval_closes_a_file_wherever_it_stands_and_loses_nothing(offic
     harvester = desk.open("app.log")
     assert desk.after(59) == []
     assert desk.after(1) == ["close.reader.after_interval"]
-    assert (desk.room.metrics.bytes_lost, desk.room.fleet.closed) == (0, {})
-    assert desk.room.entries.asleep[harvester.key].position == 0
+    assert (desk.room.metrics.bytes_lost, desk.room.open_files.closed) == (0, {})
+    assert desk.room.entries.closed_entries[harvester.key].position == 0
 
 
 def test_after_interval_waits_for_the_acknowledgements_of_a_file_that_is_there(office: MakeOffice) -> None:
@@ -408,7 +408,7 @@ def test_it_does_so_while_the_output_is_blocked(office: MakeOffice) -> None:
     assert not is_running(harvester, desk)
     assert desk.room.metrics.bytes_lost == 4
     acknowledge(batches)
-    desk.room.fleet.step()
+    desk.room.open_files.step()
     assert desk.room.books.written[harvester.state.id].position == 4
 
 

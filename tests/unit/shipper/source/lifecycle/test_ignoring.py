@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shipper.source.discovery.scanner import Found
+from shipper.source.discovery.scanner import ScannedFile
 from shipper.source.lifecycle.ignoring import Ignoring
 from tests.fakes import ManualClock
 from tests.reading_room import Room
@@ -10,8 +10,8 @@ from tests.reading_room import Room
 MakeRoom = Callable[..., Room]
 
 
-def written(clock: ManualClock, ago: float) -> Found:
-    return Found("/l/a.log", (1, 2), 10, clock.time() - ago)
+def written(clock: ManualClock, ago: float) -> ScannedFile:
+    return ScannedFile("/l/a.log", (1, 2), 10, clock.time() - ago)
 
 
 @pytest.mark.parametrize(("ago", "skipped"), [(0.0, False), (59.0, False), (60.0, False), (61.0, True)])

@@ -8,9 +8,9 @@ import pytest
 from registry.state import MISSING, REMOVED
 from shipper.errors import Truncated
 from shipper.reader.log_file import TAIL_SIZE
-from shipper.source.discovery.scanner import Found
-from shipper.source.identity.entries import Claim
-from shipper.source.lifecycle.open_files import Closed
+from shipper.source.discovery.scanner import ScannedFile
+from shipper.source.identity.entries import EntryMatch
+from shipper.source.lifecycle.open_files import ClosedFile
 from shipper.source.lifecycle.plan import RENAMED
 from shipper.source.reading.harvester import Harvester
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
@@ -18,8 +18,8 @@ from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, rea
 MakeRoom = Callable[..., Room]
 
 
-def survey(room: Room, harvester: Harvester) -> Found:
-    found = Found.of(harvester.state.path, os.stat(harvester.state.path))
+def survey(room: Room, harvester: Harvester) -> ScannedFile:
+    found = ScannedFile.of(harvester.state.path, os.stat(harvester.state.path))
     room.found[harvester.key] = room.spec, found
     return found
 
@@ -31,27 +31,27 @@ def read(room: Room) -> Harvester:
 
 
 def test_a_file_that_is_opened_is_counted(room: Room, read: Harvester) -> None:
-    assert room.fleet.running == {read.key: read}
-    assert (room.fleet.of_input["app"], room.metrics.harvesters_started) == (1, 1)
+    assert room.open_files.running == {read.key: read}
+    assert (room.open_files.of_input["app"], room.metrics.harvesters_started) == (1, 1)
 
 
 def test_a_closed_file_keeps_its_watch_and_goes_on_where_it_was(room: Room, read: Harvester) -> None:
-    assert room.fleet.close(read)
-    assert (is_open(read.fd), room.fleet.running, room.fleet.of_input["app"]) == (False, {}, 0)
+    assert room.open_files.close(read)
+    assert (is_open(read.fd), room.open_files.running, room.open_files.of_input["app"]) == (False, {}, 0)
     assert room.watches.files == {read.key}
-    assert room.entries.asleep[read.key].position == 4
+    assert room.entries.closed_entries[read.key].position == 4
     assert (room.shut, room.metrics.harvesters_closed) == ([read], 1)
 
 
 def test_a_closed_file_is_not_read_again_by_the_scheduler(room: Room, read: Harvester) -> None:
     room.scheduler.wake(read)
-    room.fleet.close(read)
+    room.open_files.close(read)
     assert room.scheduler.next_ready() is None
 
 
 def test_a_write_that_meets_the_closing_keeps_the_file_open(room: Room, read: Harvester) -> None:
     room.append("app.log", b"two\n")
-    assert not room.fleet.close(read)
+    assert not room.open_files.close(read)
     assert (is_open(read.fd), room.shut) == (True, [])
     assert room.scheduler.next_ready() is read
 
@@ -60,7 +60,7 @@ def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(ro
     same = b"x" * TAIL_SIZE + b"\n"
     harvester = finish(room.read("app.log", b"one\n" + same))
     room.write("app.log", b"two\n" + same)
-    assert not room.fleet.close(harvester)
+    assert not room.open_files.close(harvester)
     assert room.scheduler.next_ready() is harvester
     with pytest.raises(Truncated):
         harvester.read()
@@ -69,60 +69,60 @@ def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(ro
 def test_the_watch_stands_before_the_last_look(room: Room, read: Harvester) -> None:
     """A write between the two would give neither an event nor another size."""
     room.watches.on_watch = lambda: room.append("app.log", b"two\n")
-    assert not room.fleet.close(read)
+    assert not room.open_files.close(read)
 
 
 def test_a_closed_file_has_news_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
-    room.fleet.close(read)
-    closed = room.fleet.closed[read.key]
-    found = Found.of(read.state.path, os.stat(read.state.path))
-    assert not closed.has_news(found)
-    assert closed.has_news(Found(found.path, found.key, 5, found.modified))
-    assert closed.has_news(Found(found.path, found.key, found.size, found.modified + 1))
+    room.open_files.close(read)
+    closed = room.open_files.closed[read.key]
+    found = ScannedFile.of(read.state.path, os.stat(read.state.path))
+    assert not closed.has_new_data(found)
+    assert closed.has_new_data(ScannedFile(found.path, found.key, 5, found.modified))
+    assert closed.has_new_data(ScannedFile(found.path, found.key, found.size, found.modified + 1))
 
 
 def test_one_that_is_another_by_now_has_news_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
-    room.fleet.close(read)
-    found = Found.of(read.state.path, os.stat(read.state.path))
-    assert room.fleet.closed[read.key].has_news(replace(found, changed=found.changed + 1))
+    room.open_files.close(read)
+    found = ScannedFile.of(read.state.path, os.stat(read.state.path))
+    assert room.open_files.closed[read.key].has_new_data(replace(found, changed=found.changed + 1))
 
 
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_no_news(room: Room, read: Harvester) -> None:
-    stale = Found(read.state.path, read.key, 0, 0.0)
+    stale = ScannedFile(read.state.path, read.key, 0, 0.0)
     room.found[read.key] = room.spec, stale
-    room.fleet.close(read)
-    assert not room.fleet.closed[read.key].has_news(stale)
-    assert room.fleet.closed[read.key].has_news(Found(read.state.path, read.key, 0, 0.0))
+    room.open_files.close(read)
+    assert not room.open_files.closed[read.key].has_new_data(stale)
+    assert room.open_files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key, 0, 0.0))
 
 
 def test_a_file_that_is_opened_again_is_not_closed_any_more(room: Room, read: Harvester) -> None:
-    room.fleet.close(read)
+    room.open_files.close(read)
     opened = room.open("app.log")
     claim = room.entries.claim(opened)
     assert claim is not None
     room.start(opened, claim)
-    assert not room.fleet.closed
+    assert not room.open_files.closed
 
 
 def test_a_file_closed_before_its_end_is_opened_again_at_once(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
-    assert room.fleet.close(harvester)
-    assert not room.fleet.closed
-    assert room.entries.asleep[harvester.key].position == 0
+    assert room.open_files.close(harvester)
+    assert not room.open_files.closed
+    assert room.entries.closed_entries[harvester.key].position == 0
 
 
 def test_closing_notes_how_much_there_was(room: Room) -> None:
     """Should the file go before it is read on, that much is missed."""
     harvester = room.read("app.log", b"one\n")
     room.append("app.log", b"two\n")
-    room.fleet.close(harvester)
+    room.open_files.close(harvester)
     assert room.books.written[harvester.state.id].size_seen == 8
 
 
 def test_the_size_of_a_compressed_file_is_noted_once_it_was_read_to_its_end(make_room: MakeRoom) -> None:
     room = make_room(compression="auto")
     harvester = finish(room.read("app.log.gz", gzip.compress(b"one\n")))
-    assert room.fleet.close(harvester)
+    assert room.open_files.close(harvester)
     noted = room.books.written[harvester.state.id]
     assert (noted.compressed, noted.position) == (room.path("app.log.gz").stat().st_size, 4)
 
@@ -131,29 +131,34 @@ def test_the_size_on_disk_of_a_compressed_file_says_nothing_about_its_content(ma
     room = make_room(compression="auto")
     for name in ("closed.log.gz", "stopped.log.gz"):
         room.read(name, gzip.compress(b"one\n"))
-    closed, stopped = room.fleet.running.values()
-    room.fleet.close(closed)
-    room.fleet.stop()
+    closed, stopped = room.open_files.running.values()
+    room.open_files.close(closed)
+    room.open_files.stop()
     assert (closed.state.size_seen, stopped.state.size_seen) == (0, 0)
 
 
 def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
-    room.fleet.close(harvester)
-    assert (room.fleet.draining_keys, room.entries.asleep) == ({harvester.key}, {})
-    assert not room.fleet.step()
+    room.open_files.close(harvester)
+    assert (room.open_files.draining_keys, room.entries.closed_entries) == ({harvester.key}, {})
+    assert not room.open_files.step()
     acknowledge(batches)
-    assert room.fleet.step()
-    assert (room.fleet.draining, room.entries.asleep[harvester.key].position) == ({}, 4)
-    assert not room.fleet.step()
+    assert room.open_files.step()
+    assert (room.open_files.draining, room.entries.closed_entries[harvester.key].position) == ({}, 4)
+    assert not room.open_files.step()
 
 
 def test_a_file_whose_life_is_over_becomes_an_orphan(room: Room, read: Harvester) -> None:
     room.watches.files.add(read.key)
-    room.fleet.end(read, "truncated")
-    assert (room.fleet.running, room.fleet.closed, room.entries.asleep, room.watches.files) == ({}, {}, {}, set())
-    assert room.entries.orphans.states[read.state.id].ended == "truncated"
+    room.open_files.end(read, "truncated")
+    assert (room.open_files.running, room.open_files.closed, room.entries.closed_entries, room.watches.files) == (
+        {},
+        {},
+        {},
+        set(),
+    )
+    assert room.entries.unclaimed.states[read.state.id].ended == "truncated"
     assert room.books.written[read.state.id].ended == "truncated"
     assert not is_open(read.fd)
 
@@ -161,11 +166,11 @@ def test_a_file_whose_life_is_over_becomes_an_orphan(room: Room, read: Harvester
 def test_batches_under_way_move_the_position_of_a_file_that_has_ended(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
-    room.fleet.end(harvester, REMOVED)
-    assert not room.entries.orphans.states
+    room.open_files.end(harvester, REMOVED)
+    assert not room.entries.unclaimed.states
     acknowledge(batches)
-    room.fleet.step()
-    orphan = room.entries.orphans.states[harvester.state.id]
+    room.open_files.step()
+    orphan = room.entries.unclaimed.states[harvester.state.id]
     assert (orphan.position, orphan.ended) == (4, REMOVED)
     assert room.books.written[harvester.state.id] == orphan
 
@@ -174,7 +179,7 @@ def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) 
     """It was counted when the life ended: a restart must not count it again."""
     harvester = room.read("app.log", b"one\ntw")
     batches = read_all(harvester)
-    room.fleet.end(harvester, REMOVED)
+    room.open_files.end(harvester, REMOVED)
     assert room.books.written[harvester.state.id].size_seen == 4
     acknowledge(batches)
     assert room.books.written[harvester.state.id].size_seen == 4
@@ -183,25 +188,25 @@ def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) 
 def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     room.watches.files.add(harvester.key)
-    room.fleet.put_down(harvester, until_news=False)
-    assert (room.fleet.closed, room.watches.files, is_open(harvester.fd)) == ({}, set(), False)
-    assert room.entries.asleep[harvester.key] == harvester.state
+    room.open_files.release(harvester, until_news=False)
+    assert (room.open_files.closed, room.watches.files, is_open(harvester.fd)) == ({}, set(), False)
+    assert room.entries.closed_entries[harvester.key] == harvester.state
 
 
 def test_or_only_when_it_has_news(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     found = survey(room, harvester)
-    room.fleet.put_down(harvester, until_news=True)
-    assert not room.fleet.closed[harvester.key].has_news(found)
+    room.open_files.release(harvester, until_news=True)
+    assert not room.open_files.closed[harvester.key].has_new_data(found)
     room.append("app.log", b"two\n")
-    assert room.fleet.closed[harvester.key].has_news(survey(room, harvester))
+    assert room.open_files.closed[harvester.key].has_new_data(survey(room, harvester))
 
 
 def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> None:
     first, second = room.read("a.log", b"one\n"), room.read("b.log", b"one\n")
     room.append("b.log", b"two\n")
-    room.fleet.stop()
-    assert not room.fleet.running
+    room.open_files.stop()
+    assert not room.open_files.running
     assert not is_open(first.fd)
     assert room.books.written[second.state.id].size_seen == 8
 
@@ -212,7 +217,7 @@ def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> N
 def test_a_file_that_is_closed_as_it_was_read_need_not_be_proven_while_its_times_stay(room: Room) -> None:
     harvester = finish(room.read("app.log", b"one\n"))
     os.utime(room.path("app.log"), ns=(1, 12345))
-    room.fleet.close(harvester)
+    room.open_files.close(harvester)
     noted = room.books.written[harvester.state.id]
     assert (noted.changed, noted.modified) == (room.path("app.log").stat().st_ctime_ns, 12345)
 
@@ -220,21 +225,21 @@ def test_a_file_that_is_closed_as_it_was_read_need_not_be_proven_while_its_times
 def test_one_that_is_open_when_the_agent_stops_neither(room: Room) -> None:
     harvester = finish(room.read("app.log", b"one\n"))
     room.append("app.log", b"two\n")  # that is not read any more
-    room.fleet.stop()
+    room.open_files.stop()
     assert room.books.written[harvester.state.id].changed == room.path("app.log").stat().st_ctime_ns
 
 
 def test_one_that_was_rewritten_behind_the_agents_back_must_be_proven(room: Room) -> None:
     harvester = finish(room.read("app.log", b"one\n"))
     room.write("app.log", b"ONE\n")
-    room.fleet.close(harvester)
+    room.open_files.close(harvester)
     assert room.books.written[harvester.state.id].changed == 0
 
 
 def test_of_a_file_that_ended_it_is_known_when_it_was_modified_last(room: Room, read: Harvester) -> None:
     os.utime(room.path("app.log"), ns=(1, 12345))
-    room.fleet.end(read, REMOVED)
-    assert room.entries.orphans.states[read.state.id].modified == 12345
+    room.open_files.end(read, REMOVED)
+    assert room.entries.unclaimed.states[read.state.id].modified == 12345
 
 
 # A file that is not proven yet to be the one that its entry remembers.
@@ -244,32 +249,32 @@ def test_of_a_file_that_ended_it_is_known_when_it_was_modified_last(room: Room, 
 def unproven(room: Room) -> Harvester:
     room.write("app.log", b"one\n")
     state = entry_of(room.path("app.log"), 4)
-    return room.start(room.open("app.log"), Claim(state, state.path, state))
+    return room.start(room.open("app.log"), EntryMatch(state, state.path, state))
 
 
 def close(room: Room, harvester: Harvester) -> None:
-    assert room.fleet.close(harvester)
+    assert room.open_files.close(harvester)
 
 
-def put_down(room: Room, harvester: Harvester) -> None:
-    room.fleet.put_down(harvester, until_news=False)
+def release(room: Room, harvester: Harvester) -> None:
+    room.open_files.release(harvester, until_news=False)
 
 
 def end(room: Room, harvester: Harvester) -> None:
-    room.fleet.end(harvester, REMOVED)
+    room.open_files.end(harvester, REMOVED)
 
 
 def stop(room: Room, harvester: Harvester) -> None:
-    room.fleet.stop()
+    room.open_files.stop()
 
 
-@pytest.mark.parametrize("how", [close, put_down, end, stop])
+@pytest.mark.parametrize("how", [close, release, end, stop])
 def test_its_entry_stays_as_it_was_however_it_is_closed(
     room: Room, unproven: Harvester, how: Callable[[Room, Harvester], None]
 ) -> None:
     state = unproven.unproven
     how(room, unproven)
-    assert (room.entries.asleep, room.entries.orphans.states) == ({unproven.key: state}, {})
+    assert (room.entries.closed_entries, room.entries.unclaimed.states) == ({unproven.key: state}, {})
     assert (room.books.written, is_open(unproven.fd)) == ({}, False)
 
 
@@ -280,8 +285,8 @@ def test_the_entry_of_a_file_that_is_gone_waits_for_another_again(room: Room) ->
     opened = room.open("app.log")
     claim = room.entries.adopt(opened)
     assert claim is not None
-    room.fleet.put_down(room.start(opened, claim), until_news=False)
-    assert (room.entries.asleep, room.entries.orphans.states) == ({}, {"known": state})
+    room.open_files.release(room.start(opened, claim), until_news=False)
+    assert (room.entries.closed_entries, room.entries.unclaimed.states) == ({}, {"known": state})
 
 
 # What others may be copies of.
@@ -291,26 +296,26 @@ def test_what_is_gone_and_not_done_with_is_ending(room: Room) -> None:
     gone, moved, closed = (room.read(f"{name}.log", b"one\n") for name in "abc")
     read_all(closed)
     gone.gone, moved.gone = REMOVED, RENAMED
-    room.fleet.close(closed)
-    assert room.fleet.ending() == {gone.key: gone.state, closed.key: closed.state}
+    room.open_files.close(closed)
+    assert room.open_files.ending() == {gone.key: gone.state, closed.key: closed.state}
 
 
 def test_what_is_gone_is_known_with_the_time_at_which_it_was_modified_last(room: Room, read: Harvester) -> None:
     os.utime(room.path("app.log"), ns=(1, 12345))
     read.gone = REMOVED
-    assert room.fleet.ending()[read.key].modified == 12345
+    assert room.open_files.ending()[read.key].modified == 12345
 
 
 def test_an_open_file_that_holds_something_else_is_seen_when_it_would_be_looked_at_anyway(room: Room) -> None:
-    asleep, awake, gone, as_read, held = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcde")
-    for harvester in (asleep, awake, gone, held):
+    closed_entries, awake, gone, as_read, held = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcde")
+    for harvester in (closed_entries, awake, gone, held):
         room.write(os.path.basename(harvester.state.path), b"new\n")
         os.utime(harvester.state.path, ns=(1, 12345))
     room.scheduler.wake(awake)
     room.scheduler.wake(as_read)
     gone.gone = RENAMED
     room.scheduler.hold(room.books.save([held.state]), held)  # until that is on disk
-    assert {(state.id, state.modified) for state in room.fleet.rewritten()} == {
+    assert {(state.id, state.modified) for state in room.open_files.rewritten()} == {
         (awake.state.id, 12345),
         (gone.state.id, 12345),
         (held.state.id, 12345),
@@ -318,41 +323,41 @@ def test_an_open_file_that_holds_something_else_is_seen_when_it_would_be_looked_
 
 
 def test_the_state_of_a_file_is_known_whether_it_is_open_or_not(room: Room, read: Harvester) -> None:
-    assert room.fleet.state_of(read.key) == read.state
-    room.fleet.close(read)
-    assert room.fleet.state_of(read.key) == read.state
-    assert room.fleet.state_of((0, 0)) is None
+    assert room.open_files.state_of(read.key) == read.state
+    room.open_files.close(read)
+    assert room.open_files.state_of(read.key) == read.state
+    assert room.open_files.state_of((0, 0)) is None
 
 
 def test_also_while_it_is_about_to_be_read(room: Room, read: Harvester) -> None:
-    room.fleet.close(read)
+    room.open_files.close(read)
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
-    assert room.fleet.state_of(read.key) == claim.state
+    assert room.open_files.state_of(read.key) == claim.state
 
 
 def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> None:
     room.write("app.log", b"one\n")
     opened, state = room.open("app.log"), entry_of(room.path("app.log"), 4)
-    room.fleet.rest(opened, state)
-    assert (is_open(opened.content.fd), room.fleet.running, room.watches.files) == (False, {}, {opened.found.key})
-    assert room.entries.asleep[opened.found.key] == state
-    assert not room.fleet.closed[opened.found.key].has_news(opened.found)
+    room.open_files.rest(opened, state)
+    assert (is_open(opened.content.fd), room.open_files.running, room.watches.files) == (False, {}, {opened.found.key})
+    assert room.entries.closed_entries[opened.found.key] == state
+    assert not room.open_files.closed[opened.found.key].has_new_data(opened.found)
 
 
 def test_a_file_that_was_never_looked_at_since_has_no_news() -> None:
-    found = Found("/l/a.log", (1, 2), 10, 5.0)
+    found = ScannedFile("/l/a.log", (1, 2), 10, 5.0)
     longer = replace(found, size=20)
-    assert not Closed(longer, found).has_news(found)
-    assert Closed(longer).has_news(found)
+    assert not ClosedFile(longer, found).has_new_data(found)
+    assert ClosedFile(longer).has_new_data(found)
 
 
 def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_its_watch(
     room: Room, read: Harvester
 ) -> None:
     """Or short-lived files would add up, and an archive would keep a watch for each file that was moved there."""
-    room.fleet.close(read)
-    room.fleet.forget_missing({read.key})
-    assert (set(room.fleet.closed), room.watches.files) == ({read.key}, {read.key})
-    room.fleet.forget_missing(set())
-    assert (room.fleet.closed, room.watches.files) == ({}, set())
+    room.open_files.close(read)
+    room.open_files.forget_missing({read.key})
+    assert (set(room.open_files.closed), room.watches.files) == ({read.key}, {read.key})
+    room.open_files.forget_missing(set())
+    assert (room.open_files.closed, room.watches.files) == ({}, set())

@@ -1,29 +1,29 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from shipper.source.discovery.scanner import FileKey, Found
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.lifecycle.open_files import Closed
+from shipper.source.lifecycle.open_files import ClosedFile
 from shipper.source.lifecycle.plan import Plan, plan
 from shipper.source.reading.harvester import Harvester
 from tests.builders import input_config
 
 OpenHarvester = Callable[..., Harvester]
 SOURCE = InputSpec(input_config())
-A = Found("/logs/a", (1, 1), 10, 5.0)
-B = Found("/logs/b", (1, 2), 20, 6.0)
+A = ScannedFile("/logs/a", (1, 1), 10, 5.0)
+B = ScannedFile("/logs/b", (1, 2), 20, 6.0)
 
 
 def planned(
-    *found: Found,
+    *found: ScannedFile,
     running: dict[FileKey, Harvester] | None = None,
-    closed: dict[FileKey, Closed] | None = None,
+    closed: dict[FileKey, ClosedFile] | None = None,
     held: tuple[FileKey, ...] = (),
 ) -> Plan:
     return plan({each.key: (SOURCE, each) for each in found}, running or {}, closed or {}, held)
 
 
-def opened(decided: Plan) -> list[Found]:
+def opened(decided: Plan) -> list[ScannedFile]:
     return [found for _, found in decided.open]
 
 
@@ -32,13 +32,13 @@ def test_files_that_nobody_reads_are_opened_in_the_order_of_their_age() -> None:
 
 
 def test_a_file_that_was_closed_at_its_end_stays_closed_until_it_changes() -> None:
-    assert opened(planned(A, closed={A.key: Closed(A)})) == []
-    assert opened(planned(A, closed={A.key: Closed(replace(A, size=9))})) == [A]
-    assert opened(planned(A, closed={A.key: Closed(replace(A, modified=4.0))})) == [A]
+    assert opened(planned(A, closed={A.key: ClosedFile(A)})) == []
+    assert opened(planned(A, closed={A.key: ClosedFile(replace(A, size=9))})) == [A]
+    assert opened(planned(A, closed={A.key: ClosedFile(replace(A, modified=4.0))})) == [A]
 
 
 def test_what_was_seen_of_a_file_before_it_was_closed_is_no_news() -> None:
-    closed = {A.key: Closed(replace(A, size=100, modified=50.0), A)}
+    closed = {A.key: ClosedFile(replace(A, size=100, modified=50.0), A)}
     assert opened(planned(A, closed=closed)) == []
     assert opened(planned(replace(A, size=101), closed=closed)) == [replace(A, size=101)]
 
@@ -50,8 +50,8 @@ def test_a_file_that_is_held_waits() -> None:
 def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harvester: OpenHarvester) -> None:
     harvester = open_harvester(b"x")
     running = {harvester.key: harvester}
-    here = Found(harvester.state.path, harvester.key, 1, 1.0)
-    moved = Found("/logs/app.log.1", harvester.key, 1, 1.0)
+    here = ScannedFile(harvester.state.path, harvester.key, 1, 1.0)
+    moved = ScannedFile("/logs/app.log.1", harvester.key, 1, 1.0)
     assert planned(here, running=running) == Plan([], [], [])
     assert planned(moved, A, running=running) == Plan([(SOURCE, A)], [(harvester, moved)], [])
     assert planned(A, running=running).gone == [harvester]

@@ -10,16 +10,16 @@ from typing import Any, cast
 import pytest
 
 from config.shipper.model import CloseConfig, DeleteConfig, InputConfig
-from shipper.source.discovery.scanner import Found
+from shipper.source.discovery.scanner import ScannedFile
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.discovery.survey import Wanted
-from shipper.source.identity.entries import Claim
+from shipper.source.discovery.survey import Candidate
+from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.fingerprint import digest
-from shipper.source.identity.opened_file import Opened
+from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.ignoring import Ignoring
-from shipper.source.lifecycle.open_files import Fleet
-from shipper.source.lifecycle.starting import Launcher, Places
+from shipper.source.lifecycle.open_files import OpenFiles
+from shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
 from shipper.source.reading.file_reading import FileReading, ReadHooks
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
@@ -34,9 +34,9 @@ class Hall:
     """Places over a fleet that counts what was let in."""
 
     def __init__(self, most: int = 100, **limits: int) -> None:
-        self.fleet: Any = SimpleNamespace(running={}, of_input=Counter())
+        self.open_files: Any = SimpleNamespace(running={}, of_input=Counter())
         self.held: list[str] = []
-        self.places = Places(cast("Fleet", self.fleet), most, self.held)
+        self.places = OpenLimits(cast("OpenFiles", self.open_files), most, self.held)
         self.places.learn(
             InputSpec(InputConfig(id=input_id, paths=("/l",), harvester_limit=limit))
             for input_id, limit in limits.items()
@@ -46,17 +46,17 @@ class Hall:
         """Files named 'input name'; those that may be opened now are opened."""
         admitted = self.places.admit([self._wanted(*each.split()) for each in wanted])
         for source, found in admitted:
-            self.fleet.running[found.key] = source.id
-            self.fleet.of_input[source.id] += 1
+            self.open_files.running[found.key] = source.id
+            self.open_files.of_input[source.id] += 1
         return [f"{source.id} {found.path}" for source, found in admitted]
 
     def close_one(self, input_id: str) -> None:
-        key = next(key for key, of in self.fleet.running.items() if of == input_id)
-        del self.fleet.running[key]
-        self.fleet.of_input[input_id] -= 1
+        key = next(key for key, of in self.open_files.running.items() if of == input_id)
+        del self.open_files.running[key]
+        self.open_files.of_input[input_id] -= 1
 
-    def _wanted(self, input_id: str, name: str) -> Wanted:
-        return cast("InputSpec", SimpleNamespace(id=input_id)), Found(name, (1, hash(name)), 1, 0.0)
+    def _wanted(self, input_id: str, name: str) -> Candidate:
+        return cast("InputSpec", SimpleNamespace(id=input_id)), ScannedFile(name, (1, hash(name)), 1, 0.0)
 
 
 def test_without_a_limit_all_may_be_opened() -> None:
@@ -129,15 +129,15 @@ class Start:
             room.scheduler,
             room.registrar,
             pending,
-            room.fleet.running,
+            room.open_files.running,
             context.takes_more,
             ReadHooks(lambda harvester, error: None),
         )
-        self.succession = reading.succession
-        self.closer = Closer(room.fleet, room.watcher, context, lambda _: False, lambda *_: None)
+        self.rotation_links = reading.rotation_links
+        self.closer = Closer(room.open_files, room.watcher, context, lambda _: False, lambda *_: None)
         self.closer.learn([InputSpec(InputConfig(id="app", paths=("/l",)))])
         ignoring = Ignoring(room.clock, room.clock.time())
-        self.launcher = Launcher(room.inputs, room.fleet, self.closer, reading, ignoring, context)
+        self.starter = HarvesterStarter(room.inputs, room.open_files, self.closer, reading, ignoring, context)
 
     def new(self, *files: tuple[str, bytes], age: float = 0.0, first: bool = False) -> list[Harvester]:
         claims = []
@@ -146,25 +146,27 @@ class Start:
             self.age(name, age)
             opened = self.room.open(name)
             claims.append((opened, self.room.entries.make(opened)))
-        self.launcher.launch(claims, fresh_inputs={"app"} if first else ())
-        return list(self.room.fleet.running.values())
+        self.starter.start(claims, fresh_inputs={"app"} if first else ())
+        return list(self.room.open_files.running.values())
 
-    def known(self, name: str, content: bytes, age: float = 0.0, former: str = "", **state: Any) -> list[Harvester]:
-        return self._known(name, content, age, former, prove=False, **state)
+    def known(
+        self, name: str, content: bytes, age: float = 0.0, previous_path: str = "", **state: Any
+    ) -> list[Harvester]:
+        return self._known(name, content, age, previous_path, prove=False, **state)
 
     def known_perhaps(self, name: str, content: bytes, age: float = 0.0, **state: Any) -> list[Harvester]:
         """One that goes on there if it is proven."""
         return self._known(name, content, age, "", prove=True, **state)
 
     def _known(
-        self, name: str, content: bytes, age: float, former: str, *, prove: bool, **state: Any
+        self, name: str, content: bytes, age: float, previous_path: str, *, prove: bool, **state: Any
     ) -> list[Harvester]:  # fmt: skip
         self.room.write(name, content)
         self.age(name, age)
         opened = self.room.open(name)
         entry = entry_of(self.room.path(name), **state)
-        self.launcher.launch([(opened, Claim(entry, former or entry.path, entry if prove else None))])
-        return list(self.room.fleet.running.values())
+        self.starter.start([(opened, EntryMatch(entry, previous_path or entry.path, entry if prove else None))])
+        return list(self.room.open_files.running.values())
 
     def age(self, name: str, age: float) -> None:
         at = self.room.clock.time() - age
@@ -172,8 +174,8 @@ class Start:
 
     def resting(self) -> list[str]:
         """Files that are not open, and to which a write would be noticed."""
-        assert set(self.room.fleet.closed) == self.room.watches.files
-        return [os.path.basename(self.room.entries.asleep[key].path) for key in self.room.fleet.closed]
+        assert set(self.room.open_files.closed) == self.room.watches.files
+        return [os.path.basename(self.room.entries.closed_entries[key].path) for key in self.room.open_files.closed]
 
 
 @pytest.fixture
@@ -218,7 +220,7 @@ def test_a_start_joins_what_a_rotation_parted(make_room: MakeRoom) -> None:
     start = Start(make_room(parsers=(multiline(r"^\s"),)))
     (new,) = start.known("app.log", b" ++\n", file_id="new")
     old, _ = start.known("app.log.1", b"one\n +\n", continues_in="new")[::-1]
-    assert start.succession.waits_for(new) is old
+    assert start.rotation_links.waits_for(new) is old
 
 
 def test_an_empty_file_is_opened(start: Start) -> None:
@@ -235,7 +237,7 @@ def test_so_does_a_compressed_file_that_was_read_to_its_end(make_room: MakeRoom)
 def test_tail_files_leaves_out_what_new_files_hold_at_the_first_scan(make_room: MakeRoom) -> None:
     start = Start(make_room(tail_files=True))
     assert start.new(("app.log", b"one\n"), first=True) == []
-    (state,) = start.room.entries.asleep.values()
+    (state,) = start.room.entries.closed_entries.values()
     assert (state.position, state.tail_hash) == (4, digest(b"one\n"))
     assert start.room.books.written[state.id] == state
 
@@ -252,7 +254,7 @@ def test_an_old_file_that_is_new_rests_at_its_end(make_room: MakeRoom) -> None:
     (young,) = start.new(("old.log", b"one\n"), age=2 * HOUR) or start.new(("young.log", b"one\n"))
     assert young.offset == 0
     assert start.resting() == ["old.log"]
-    (state,) = start.room.entries.asleep.values()
+    (state,) = start.room.entries.closed_entries.values()
     assert state.position == 4
 
 
@@ -260,14 +262,14 @@ def test_an_old_file_that_is_known_rests_where_it_is(make_room: MakeRoom) -> Non
     """What it holds and was not read is read when something is added."""
     start = Start(make_room(ignore_older=HOUR))
     assert start.known("app.log", b"one\ntwo\n", age=2 * HOUR, position=4) == []
-    (state,) = start.room.entries.asleep.values()
+    (state,) = start.room.entries.closed_entries.values()
     assert state.position == 4
 
 
 def test_an_old_compressed_file_counts_as_read(make_room: MakeRoom) -> None:
     start, content = Start(make_room(ignore_older=HOUR, compression="auto")), gzip.compress(b"one\n")
     assert start.new(("app.log.gz", content), age=2 * HOUR) == []
-    (state,) = start.room.entries.asleep.values()
+    (state,) = start.room.entries.closed_entries.values()
     assert state.compressed == len(content)
 
 
@@ -297,7 +299,7 @@ def test_an_opened_file_is_closed_in_time(start: Start) -> None:
     finish(harvester)
     start.room.clock.advance(CloseConfig().on_state_change.inactive)
     start.closer.step()
-    assert not start.room.fleet.running
+    assert not start.room.open_files.running
 
 
 def test_a_new_file_is_no_heir_of_one_that_kept_its_path(make_room: MakeRoom) -> None:
@@ -311,12 +313,12 @@ def test_a_new_file_is_no_heir_of_one_that_kept_its_path(make_room: MakeRoom) ->
 def test_a_file_that_was_renamed_while_closed_is_followed_by_the_new_one_at_its_path(make_room: MakeRoom) -> None:
     """The pair is saved together with the new file's id, before anything of that is sent."""
     start = Start(make_room(parsers=(multiline(r"^\s"),)))
-    (old,) = start.known("app.log.1", b"one\n +\n", former=str(start.room.path("app.log")))
+    (old,) = start.known("app.log.1", b"one\n +\n", previous_path=str(start.room.path("app.log")))
     _, new = start.new(("app.log", b" ++\n"))
     assert old.state.continues_in == new.state.id
     assert start.room.books.saves == [[new.state.id, old.state.id]]
     assert start.room.books.written["known"].continues_in == new.state.id
-    assert start.succession.waits_for(new) is old
+    assert start.rotation_links.waits_for(new) is old
 
 
 # One that may have changed since its entry was made.
@@ -351,8 +353,8 @@ def test_an_old_one_is_proven_when_it_is_read_and_not_taken_for_it_before(make_r
     state = entry_of(room.path("app.log"), len(lines))
     room.write("app.log", lines.replace(b"00250", b"other"))
     start.age("app.log", 2 * HOUR)
-    start.launcher.launch([(room.open("app.log"), Claim(state, state.path, state))])
-    assert (room.fleet.running, room.books.written) == ({}, {})
+    start.starter.start([(room.open("app.log"), EntryMatch(state, state.path, state))])
+    assert (room.open_files.running, room.books.written) == ({}, {})
     room.append("app.log", b"more\n")
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
@@ -362,7 +364,7 @@ def test_an_old_one_is_proven_when_it_is_read_and_not_taken_for_it_before(make_r
 # One of which a read is refused.
 
 
-def refused_read(start: Start, name: str) -> Opened:
+def refused_read(start: Start, name: str) -> OpenedFile:
     """Its descriptor cannot be read from."""
     opened = start.room.open(name)
     fd = os.open(start.room.path(name), os.O_WRONLY)
@@ -376,9 +378,9 @@ def test_a_read_that_is_refused_is_handed_back_and_the_others_are_read(start: St
         start.room.write(name, b"one\ntwo\n")
     bad, good = refused_read(start, "b.log"), [start.room.open("a.log"), start.room.open("c.log")]
     entries = {opened.found.path: entry_of(Path(opened.found.path), 4, opened.found.path) for opened in (bad, *good)}
-    claims = {path: Claim(state, path, state) for path, state in entries.items()}
-    refused = start.launcher.launch([(opened, claims[opened.found.path]) for opened in (good[0], bad, good[1])])
+    claims = {path: EntryMatch(state, path, state) for path, state in entries.items()}
+    refused = start.starter.start([(opened, claims[opened.found.path]) for opened in (good[0], bad, good[1])])
     assert [(opened, claim) for opened, claim, _ in refused] == [(bad, claims[bad.found.path])]
-    assert [harvester.state.path for harvester in start.room.fleet.running.values()] == [
+    assert [harvester.state.path for harvester in start.room.open_files.running.values()] == [
         opened.found.path for opened in good
     ]

@@ -14,12 +14,12 @@ def read(room: Room) -> Harvester:
 
 
 def woken(room: Room, *, all_of_them: bool = False) -> Harvester | None:
-    wake_unwatched(room.fleet.running.values(), room.watcher, room.scheduler, all_of_them=all_of_them)
+    wake_unwatched(room.open_files.running.values(), room.watcher, room.scheduler, all_of_them=all_of_them)
     return room.scheduler.next_ready()
 
 
 def test_a_file_that_is_as_it_was_read_is_left_alone(room: Room, read: Harvester) -> None:
-    assert read in room.fleet.running.values()
+    assert read in room.open_files.running.values()
     assert woken(room) is None
 
 

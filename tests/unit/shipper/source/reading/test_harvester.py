@@ -3,8 +3,8 @@ from pathlib import Path
 
 from registry.state import FileState
 from shipper.source.identity.fingerprint import digest
+from shipper.source.reading.activity import BUSY_GAP, QUIET_AFTER, QUIET_GAP
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.heat import HOT_GAP, QUIET_AFTER, QUIET_GAP
 from tests.builders import multiline
 from tests.fakes import ManualClock
 
@@ -112,24 +112,24 @@ def write_and_read(harvester: Harvester, clock: ManualClock, *gaps: float) -> No
 
 def test_a_file_is_hot_while_data_comes_often(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
-    write_and_read(harvester, clock, HOT_GAP * 0.5)
-    assert not harvester.heat.is_hot
-    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50)
-    assert harvester.heat.is_hot
+    write_and_read(harvester, clock, BUSY_GAP * 0.5)
+    assert not harvester.activity.is_busy
+    write_and_read(harvester, clock, *[BUSY_GAP * 0.5] * 50)
+    assert harvester.activity.is_busy
     clock.advance(QUIET_AFTER * 1.01)
-    assert not harvester.heat.is_hot
+    assert not harvester.activity.is_busy
 
 
 def test_one_long_pause_does_not_make_a_busy_file_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
-    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, 1.0)
-    assert harvester.heat.is_hot
+    write_and_read(harvester, clock, *[BUSY_GAP * 0.5] * 50, 1.0)
+    assert harvester.activity.is_busy
 
 
 def test_a_file_that_becomes_slower_becomes_quiet(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
-    write_and_read(harvester, clock, *[HOT_GAP * 0.5] * 50, *[QUIET_GAP * 1.2] * 50)
-    assert not harvester.heat.is_hot
+    write_and_read(harvester, clock, *[BUSY_GAP * 0.5] * 50, *[QUIET_GAP * 1.2] * 50)
+    assert not harvester.activity.is_busy
 
 
 def test_what_was_read_is_known_beyond_what_became_messages(open_harvester: OpenHarvester) -> None:

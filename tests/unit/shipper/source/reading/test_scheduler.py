@@ -4,7 +4,7 @@ import pytest
 
 from registry.pending import Saved
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.scheduler import HOT_INTERVAL, Scheduler
+from shipper.source.reading.scheduler import POLL_INTERVAL, Scheduler
 from tests.builders import batch, multiline
 from tests.fakes import ManualClock
 from tests.watches import Watches
@@ -22,13 +22,13 @@ def scheduler(watches: Watches, clock: ManualClock) -> Scheduler:
     return Scheduler(watches, clock)
 
 
-def heat(harvester: Harvester) -> None:
+def activity(harvester: Harvester) -> None:
     """Let data come again and again, without a pause."""
     for _ in range(50):
         with open(harvester.state.path, "ab") as file:
             file.write(b"more\n")
         harvester.read()
-    assert harvester.heat.is_hot
+    assert harvester.activity.is_busy
 
 
 def test_ready_ones_are_taken_in_turn(scheduler: Scheduler, open_harvester: OpenHarvester) -> None:
@@ -63,14 +63,14 @@ def test_a_hot_file_is_looked_at_often_without_a_watch(
 ) -> None:
     hot = open_harvester(b"one\n")
     watches.files.add(hot.key)
-    heat(hot)
+    activity(hot)
     scheduler.rest(hot)
     assert not watches.files
     assert scheduler.next_ready() is hot
     scheduler.rest(hot)
     assert scheduler.next_ready() is None
-    assert scheduler.idle_for == pytest.approx(HOT_INTERVAL)
-    clock.advance(HOT_INTERVAL)
+    assert scheduler.idle_for == pytest.approx(POLL_INTERVAL)
+    clock.advance(POLL_INTERVAL)
     assert scheduler.next_ready() is hot
 
 
@@ -78,12 +78,12 @@ def test_a_backlog_does_not_starve_a_hot_file(
     scheduler: Scheduler, open_harvester: OpenHarvester, clock: ManualClock
 ) -> None:
     big, hot = open_harvester(b"", name="big"), open_harvester(b"one\n", name="hot")
-    heat(hot)
+    activity(hot)
     scheduler.rest(hot)
     scheduler.wake(big)
     taken = []
     for _ in range(3):
-        clock.advance(HOT_INTERVAL / 2)
+        clock.advance(POLL_INTERVAL / 2)
         turn = scheduler.next_ready()
         assert turn is not None
         taken.append(turn)

@@ -70,7 +70,7 @@ def read_rotated(dice: random.Random, room: Room, first: bytes, second: bytes) -
     for piece in (b"", second[size:]):
         room.append("app.log", piece)
         of_old += _read(old)
-        if old.seam is None:
+        if old.rotation_join is None:
             of_new += _read(new)
     return of_old, of_new
 
@@ -86,20 +86,20 @@ def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, folder: Path) -> 
     dice = random.Random(f"rotated {seed}")
     case = random_case(dice)
     log.write(case.content)
-    seam = seam_of(dice, case, log)
-    if seam is None:
+    rotation_join = seam_of(dice, case, log)
+    if rotation_join is None:
         return
     options = {name: getattr(case.config, name) for name in NAMES}
     room = Room(folder, ManualClock(), (), options)
     try:
         expected = _read(room.read("whole.log", case.content))
-        of_old, of_new = read_rotated(dice, room, case.content[:seam], case.content[seam:])
+        of_old, of_new = read_rotated(dice, room, case.content[:rotation_join], case.content[rotation_join:])
     finally:
         room.close()
     wanted, of_first = events(expected), events(of_old)
-    found = of_first + events(of_new, seam)
+    found = of_first + events(of_new, rotation_join)
     assert [(text, *rest) for text, _, _, *rest in found] == [(text, *rest) for text, _, _, *rest in wanted]
     for (_, offset, length, *_), (_, at, size, *_) in zip(found, wanted, strict=True):
         # What is entangled with the last message of the first file has the name of some byte there.
-        assert (offset, length) == (at, size) or offset < seam
+        assert (offset, length) == (at, size) or offset < rotation_join
     check_order(of_first)

@@ -11,7 +11,7 @@ from config.shipper.ndjson import IncludeMessageConfig
 from config.shipper.parsers import ContainerConfig
 from shipper.errors import Truncated
 from shipper.event import Batch
-from shipper.source.identity.entries import Claim
+from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.fingerprint import digest
 from shipper.source.reading.harvester import Harvester
 from tests.builders import multiline
@@ -127,7 +127,7 @@ def test_its_end_by_time_is_a_cut_until_it_is_acknowledged(join: MakePair) -> No
 def test_the_first_file_is_at_its_own_end_again(join: MakePair) -> None:
     pair = join(b"one\n", b" +\ntwo\n")
     pair.read()
-    assert pair.old.seam is None
+    assert pair.old.rotation_join is None
     assert (pair.old.offset, pair.old.read_to) == (4, 4)
     assert pair.old.read() is None
 
@@ -181,7 +181,7 @@ def test_what_of_a_compressed_file_is_under_way_is_not_joined(make_room: MakeRoo
     room = make_room(parsers=(multiline(r"^\s"),), compression="auto")
     old: Harvester = room.read("app.log.1.gz", gzip.compress(b"one\n"))
     old.join(room.read("app.log", b" +\n"))
-    assert old.seam is None
+    assert old.rotation_join is None
 
 
 def test_a_line_without_end_before_the_seam_is_kept_when_time_ends_the_message(make_room: MakeRoom) -> None:
@@ -190,7 +190,7 @@ def test_a_line_without_end_before_the_seam_is_kept_when_time_ends_the_message(m
     message = pair.old.end_message()
     assert message is not None
     assert acknowledged([*pair.before, message]) == ["one\n +"]
-    assert (pair.old.seam, pair.positions()) == (None, (7, 0))
+    assert (pair.old.rotation_join, pair.positions()) == (None, (7, 0))
     pair.room.append("app.log.1", b"\rtwo\r")
     assert acknowledged(read_all(pair.old)) == ["last\n"]
 
@@ -300,7 +300,7 @@ def test_a_file_that_is_still_to_be_proven_sends_what_was_taken_of_it_once_more(
     acknowledge(read_all(first))
     room.write("app.log", b" ++\n +++\nnext\n")
     state = entry_of(room.path("app.log"), 4)
-    second = room.start(room.open("app.log"), Claim(state, state.path, state))
+    second = room.start(room.open("app.log"), EntryMatch(state, state.path, state))
     first.join(second)
     assert acknowledged(read_all(first)) == ["one\n +\n ++\n +++"]
     read_all(second)

@@ -33,7 +33,7 @@ class Successor(Protocol):
         """Take the first `length` bytes, which were `data`, for read; what is returned resolves them."""
 
 
-class Seam:
+class RotationJoin:
     """`end`: the first file's last byte and one; `cut`: where its message was ended by time, beyond `end` perhaps."""
 
     def __init__(self, file: LogFile, successor: Successor) -> None:

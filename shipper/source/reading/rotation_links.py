@@ -12,7 +12,7 @@ from shipper.source.identity.rotated_names import is_named_after, possible_origi
 from shipper.source.reading.harvester import Harvester
 
 
-class Succession:
+class RotationLinks:
     """Used by the reading thread only."""
 
     def __init__(self) -> None:
@@ -23,31 +23,34 @@ class Succession:
         self._moved: set[Harvester] = set()  # they have left the path at which they were written
         self._alone: set[Harvester] = set()  # read from their start without the file before them, which had been closed
 
-    def renamed(self, harvester: Harvester, former: str) -> None:
+    def renamed(self, harvester: Harvester, previous_path: str) -> None:
         """Only where messages can have several lines is there something to join; and the first new path tells where it
         goes on, not the next ones."""
         if harvester.policy.multiline_timeout is not None and harvester not in self._moved:
             self._moved.add(harvester)
-            self._former[former] = harvester
+            self._former[previous_path] = harvester
 
-    def appeared(self, fresh: list[Harvester]) -> list[Harvester]:
+    def on_new_files(self, fresh: list[Harvester]) -> list[Harvester]:
         """New files, opened and not read yet; the predecessors that were found, whose state is to be saved."""
         changed = []
-        for former, harvester in list(self._former.items()):
+        for previous_path, harvester in list(self._former.items()):
             if harvester in self._successor:
-                del self._former[former]  # its entry said it
+                del self._former[previous_path]  # its entry said it
                 continue
-            heir = next((each for each in fresh if each.state.path == former and each not in self._predecessor), None)
-            if heir is None or heir is harvester:
+            at_path = [each for each in fresh if each.state.path == previous_path and each not in self._predecessor]
+            successor = at_path[0] if at_path else None
+            if successor is None or successor is harvester:
                 continue
-            del self._former[former]
+            del self._former[previous_path]
             before = [
                 each
                 for each in fresh
-                if each is not harvester and each not in self._predecessor and _came_before(each, heir, former)
+                if each is not harvester
+                and each not in self._predecessor
+                and _came_before(each, successor, previous_path)
             ]
-            heirs = [*sorted(before, key=_age), heir]
-            for first, second in zip([harvester, *heirs], heirs, strict=False):
+            successors = [*sorted(before, key=_age), successor]
+            for first, second in zip([harvester, *successors], successors, strict=False):
                 self._pair(first, second)
                 changed.append(first)
         return changed
@@ -85,7 +88,7 @@ class Succession:
     def at_end(self, harvester: Harvester) -> Harvester | None:
         """A file with a successor was read to its end: the next file to be read of the two, None for neither."""
         successor = self._successor.get(harvester) if self._successor else None
-        if successor is None or harvester.seam is not None:
+        if successor is None or harvester.rotation_join is not None:
             return None
         compressed = harvester.content.compressed or successor.content.compressed  # offsets would not join
         if harvester.message_deadline is None or compressed or not _ends_with_line(harvester):
@@ -121,14 +124,14 @@ class Succession:
         return successor if waited else None
 
 
-def _came_before(harvester: Harvester, heir: Harvester, former: str) -> bool:
-    """Whether it was at the heir's path, `former`, before that: rotated too, and no copy of it."""
+def _came_before(harvester: Harvester, successor: Harvester, previous_path: str) -> bool:
+    """Whether it was at the heir's path, `previous_path`, before that: rotated too, and no copy of it."""
     return (
         not harvester.content.compressed
-        and is_named_after(harvester.state.path, former)
-        and harvester.state.path not in possible_originals(former)
-        and _age(harvester) < _age(heir)
-        and not begins_as(heir.content, harvester.content, harvester.content.size)
+        and is_named_after(harvester.state.path, previous_path)
+        and harvester.state.path not in possible_originals(previous_path)
+        and _age(harvester) < _age(successor)
+        and not begins_as(successor.content, harvester.content, harvester.content.size)
     )
 
 

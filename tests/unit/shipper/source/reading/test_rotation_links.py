@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from shipper.source.reading.harvester import Harvester
-from shipper.source.reading.succession import Succession
+from shipper.source.reading.rotation_links import RotationLinks
 from tests.builders import multiline
 from tests.reading_room import Room, acknowledge, read_all
 
@@ -17,7 +17,7 @@ class Line:
 
     def __init__(self, room: Room) -> None:
         self.room = room
-        self.succession = Succession()
+        self.rotation_links = RotationLinks()
         self._time = 0
 
     def file(self, name: str, content: bytes | None = None) -> Harvester:
@@ -34,14 +34,14 @@ class Line:
         return old
 
     def rename(self, harvester: Harvester, name: str) -> None:
-        former = harvester.state.path
-        self.room.path(former).rename(self.room.path(name))
+        previous_path = harvester.state.path
+        self.room.path(previous_path).rename(self.room.path(name))
         harvester.update(path=str(self.room.path(name)))
-        self.succession.renamed(harvester, former)
+        self.rotation_links.renamed(harvester, previous_path)
 
     def pair(self, content: bytes = b"one\n +\n", following: bytes = b" ++\ntwo\n") -> tuple[Harvester, Harvester]:
         old, new = self.rotated(content), self.file("app.log", following)
-        assert self.succession.appeared([new]) == [old]
+        assert self.rotation_links.on_new_files([new]) == [old]
         acknowledge(read_all(old))
         return old, new
 
@@ -53,40 +53,40 @@ def line(make_room: MakeRoom) -> Line:
 
 def test_the_new_file_at_the_former_path_follows(line: Line) -> None:
     old, new = line.rotated(), line.file("app.log")
-    assert line.succession.appeared([new]) == [old]
+    assert line.rotation_links.on_new_files([new]) == [old]
     assert old.state.continues_in == new.state.id
     assert line.room.books.written[old.state.id].continues_in == new.state.id
-    assert line.succession.waits_for(new) is old
-    assert line.succession.waits_for(old) is None
+    assert line.rotation_links.waits_for(new) is old
+    assert line.rotation_links.waits_for(old) is None
 
 
 def test_it_may_appear_later(line: Line) -> None:
     old = line.rotated()
-    assert line.succession.appeared([line.file("web.log")]) == []
+    assert line.rotation_links.on_new_files([line.file("web.log")]) == []
     new = line.file("app.log")
-    assert line.succession.appeared([new]) == [old]
-    assert line.succession.appeared([line.file("app.log")]) == []
+    assert line.rotation_links.on_new_files([new]) == [old]
+    assert line.rotation_links.on_new_files([line.file("app.log")]) == []
 
 
 def test_a_file_elsewhere_does_not_follow(line: Line) -> None:
     old = line.rotated()
-    assert line.succession.appeared([line.file("app.log.2"), line.file("other.log")]) == []
+    assert line.rotation_links.on_new_files([line.file("app.log.2"), line.file("other.log")]) == []
     assert old.state.continues_in is None
 
 
 def test_of_two_rotations_between_two_scans_each_is_followed_by_the_next_younger(line: Line) -> None:
     oldest = line.rotated(to="app.log.2")
     middle, newest = line.file("app.log.1"), line.file("app.log")
-    assert line.succession.appeared([newest, middle]) == [oldest, middle]
+    assert line.rotation_links.on_new_files([newest, middle]) == [oldest, middle]
     assert (oldest.state.continues_in, middle.state.continues_in) == (middle.state.id, newest.state.id)
-    assert line.succession.waits_for(middle) is oldest
-    assert line.succession.waits_for(newest) is middle
+    assert line.rotation_links.waits_for(middle) is oldest
+    assert line.rotation_links.waits_for(newest) is middle
 
 
 def test_a_copy_of_the_heir_is_not_between(line: Line) -> None:
     oldest = line.rotated(to="app.log.2")
     copy, newest = line.file("app.log.1", b"two\n ++\n"), line.file("app.log", b"two\n ++\n +++\n")
-    assert line.succession.appeared([newest, copy]) == [oldest]
+    assert line.rotation_links.on_new_files([newest, copy]) == [oldest]
     assert oldest.state.continues_in == newest.state.id
 
 
@@ -95,15 +95,15 @@ def test_the_file_that_is_written_to_is_not_between_two_generations_however_old_
     oldest = line.file("app.log.1")
     line.rename(oldest, "app.log.2")
     newest, middle = line.file("app.log"), line.file("app.log.1")
-    assert line.succession.appeared([newest, middle]) == [oldest]
+    assert line.rotation_links.on_new_files([newest, middle]) == [oldest]
     assert oldest.state.continues_in == middle.state.id
 
 
 def test_a_younger_file_of_that_name_comes_after_the_heir_and_is_not_between(line: Line) -> None:
     old, new = line.rotated(), line.file("app.log")
     younger = line.file("app.log-20261121")
-    assert line.succession.appeared([younger, new]) == [old]
-    assert line.succession.waits_for(younger) is None
+    assert line.rotation_links.on_new_files([younger, new]) == [old]
+    assert line.rotation_links.waits_for(younger) is None
 
 
 def test_the_first_new_path_tells_where_a_file_goes_on(line: Line) -> None:
@@ -111,9 +111,9 @@ def test_the_first_new_path_tells_where_a_file_goes_on(line: Line) -> None:
     old = line.rotated()
     line.rename(old, "app.log.2")
     new = line.file("app.log")
-    assert line.succession.appeared([new]) == [old]
+    assert line.rotation_links.on_new_files([new]) == [old]
     line.rename(old, "app.log.3")
-    assert line.succession.appeared([line.file("app.log.2")]) == []
+    assert line.rotation_links.on_new_files([line.file("app.log.2")]) == []
     assert old.state.continues_in == new.state.id
 
 
@@ -121,99 +121,99 @@ def test_no_two_files_go_on_in_the_same(line: Line) -> None:
     """Three generations, rotated twice between two scans."""
     first = line.rotated()
     second = line.file("app.log")
-    line.succession.appeared([second])
-    line.succession.forget(first)
+    line.rotation_links.on_new_files([second])
+    line.rotation_links.forget(first)
     line.rename(first, "app.log.3")
     line.rename(second, "app.log.2")
     third, fourth = line.file("app.log.1"), line.file("app.log")
-    line.succession.appeared([third, fourth])
-    assert line.succession.waits_for(third) is second
-    assert line.succession.waits_for(fourth) is third
+    line.rotation_links.on_new_files([third, fourth])
+    assert line.rotation_links.waits_for(third) is second
+    assert line.rotation_links.waits_for(fourth) is third
     for harvester in (first, second, third, fourth):
-        line.succession.forget(harvester)
-    assert line.succession.waits_for(fourth) is None
+        line.rotation_links.forget(harvester)
+    assert line.rotation_links.waits_for(fourth) is None
 
 
 def test_where_every_line_is_a_message_there_is_nothing_to_join(room: Room) -> None:
     line = Line(room)
     old, new = line.rotated(), line.file("app.log")
-    assert line.succession.appeared([new]) == []
-    assert (old.state.continues_in, line.succession.waits_for(new)) == (None, None)
+    assert line.rotation_links.on_new_files([new]) == []
+    assert (old.state.continues_in, line.rotation_links.waits_for(new)) == (None, None)
 
 
 def test_a_message_under_way_goes_on_in_the_next_file(line: Line) -> None:
     old, new = line.pair()
-    assert line.succession.at_end(old) is old
-    assert old.seam is not None
-    assert old.seam.successor is new
+    assert line.rotation_links.at_end(old) is old
+    assert old.rotation_join is not None
+    assert old.rotation_join.successor is new
     (batch,) = [batch for batch in read_all(old) if batch.events]
     assert batch.messages.texts == ["one\n +\n ++"]
 
 
 def test_nothing_is_joined_twice(line: Line) -> None:
     old, _ = line.pair(following=b" ++\n")
-    line.succession.at_end(old)
+    line.rotation_links.at_end(old)
     read_all(old)
-    assert line.succession.at_end(old) is None
+    assert line.rotation_links.at_end(old) is None
 
 
 def test_it_waits_for_the_first_byte_of_the_next_file(line: Line) -> None:
     old, new = line.pair(following=b"")
-    assert line.succession.at_end(old) is None
-    assert line.succession.waits_for(new) is old
+    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.waits_for(new) is old
     line.room.append("app.log", b" ++\n")
-    assert line.succession.at_end(old) is old
+    assert line.rotation_links.at_end(old) is old
 
 
 @pytest.mark.parametrize("content", [b"", b"one\n +\ntw"])
 def test_with_no_whole_line_under_way_the_next_file_is_read_at_once(line: Line, content: bytes) -> None:
     old, new = line.pair(content)
-    assert line.succession.at_end(old) is new
-    assert (old.seam, old.state.continues_in, line.succession.waits_for(new)) == (None, None, None)
+    assert line.rotation_links.at_end(old) is new
+    assert (old.rotation_join, old.state.continues_in, line.rotation_links.waits_for(new)) == (None, None, None)
     assert line.room.books.written[old.state.id].continues_in is None
 
 
 def test_a_file_without_a_successor_has_nothing_to_do_at_its_end(line: Line) -> None:
     old = line.rotated()
     acknowledge(read_all(old))
-    assert line.succession.at_end(old) is None
+    assert line.rotation_links.at_end(old) is None
 
 
 def test_a_closed_file_keeps_its_successor_waiting_no_longer(line: Line) -> None:
     old, new = line.pair()
-    assert line.succession.closed(old) is new
-    assert line.succession.waits_for(new) is None
-    assert line.succession.closed(old) is None
+    assert line.rotation_links.closed(old) is new
+    assert line.rotation_links.waits_for(new) is None
+    assert line.rotation_links.closed(old) is None
 
 
 def test_a_closed_file_is_followed_by_none(line: Line) -> None:
     old = line.rotated()
-    line.succession.closed(old)
-    assert line.succession.appeared([line.file("app.log")]) == []
+    line.rotation_links.closed(old)
+    assert line.rotation_links.on_new_files([line.file("app.log")]) == []
 
 
 def test_a_file_whose_successor_was_closed_is_not_joined_to_it(line: Line) -> None:
     old, new = line.pair()
-    line.succession.closed(new)
+    line.rotation_links.closed(new)
     new.close()
-    assert line.succession.at_end(old) is None
-    assert old.seam is None
+    assert line.rotation_links.at_end(old) is None
+    assert old.rotation_join is None
 
 
 def test_a_file_that_is_opened_again_may_be_renamed_again(line: Line) -> None:
     old, first = line.pair()
-    line.succession.closed(old)
+    line.rotation_links.closed(old)
     line.rename(old, "app.log.2")
     second = line.file("app.log.1")
-    assert line.succession.appeared([second]) == [old]
-    assert line.succession.waits_for(first) is None
+    assert line.rotation_links.on_new_files([second]) == [old]
+    assert line.rotation_links.waits_for(first) is None
 
 
 def test_a_file_that_is_done_with_its_successor_has_no_other(line: Line) -> None:
     old, _ = line.pair()
-    line.succession.forget(old)
+    line.rotation_links.forget(old)
     line.rename(old, "app.log.2")
-    assert line.succession.appeared([line.file("app.log.1")]) == []
+    assert line.rotation_links.on_new_files([line.file("app.log.1")]) == []
 
 
 def reopened(line: Line, *, read_of_new: int) -> tuple[Harvester, Harvester]:
@@ -223,49 +223,49 @@ def reopened(line: Line, *, read_of_new: int) -> tuple[Harvester, Harvester]:
         new.skip(read_of_new, b" ++\ntwo\n"[:read_of_new])
     old = line.file("app.log.1")
     old.update(continues_in=new.state.id)
-    line.succession.resume([old, new], {each.state.id: each for each in (old, new)})
+    line.rotation_links.resume([old, new], {each.state.id: each for each in (old, new)})
     return old, new
 
 
 def test_a_start_joins_them_again(line: Line) -> None:
     old, new = reopened(line, read_of_new=0)
-    assert line.succession.waits_for(new) is old
+    assert line.rotation_links.waits_for(new) is old
     acknowledge(read_all(old))
-    assert line.succession.at_end(old) is old
+    assert line.rotation_links.at_end(old) is old
 
 
 def test_a_successor_of_which_something_was_acknowledged_does_not_wait(line: Line) -> None:
     """Only the position of the successor was saved: the message is read again as a whole, as the first file's."""
     old, new = reopened(line, read_of_new=4)
-    assert line.succession.waits_for(new) is None
+    assert line.rotation_links.waits_for(new) is None
     acknowledge(read_all(old))
-    assert line.succession.at_end(old) is old
+    assert line.rotation_links.at_end(old) is old
 
 
 def test_a_file_that_comes_back_is_not_joined_to_what_was_read_without_it(line: Line) -> None:
     """The copy of one that was truncated, which is met a moment later."""
     old, new = line.pair()
-    assert line.succession.closed(old) is new
+    assert line.rotation_links.closed(old) is new
     acknowledge(read_all(new))
     copy = line.file("app.log.2")
     copy.update(continues_in=new.state.id)
-    line.succession.resume([copy], {new.state.id: new})
+    line.rotation_links.resume([copy], {new.state.id: new})
     acknowledge(read_all(copy))
-    assert line.succession.at_end(copy) is None
+    assert line.rotation_links.at_end(copy) is None
     assert line.room.books.written[copy.state.id].continues_in is None
 
 
 def test_a_successor_that_is_not_there_is_not_waited_for(line: Line) -> None:
     old = line.file("app.log.1")
     old.update(continues_in="gone")
-    line.succession.resume([old], {old.state.id: old})
+    line.rotation_links.resume([old], {old.state.id: old})
     acknowledge(read_all(old))
-    assert line.succession.at_end(old) is None
+    assert line.rotation_links.at_end(old) is None
 
 
 def test_no_message_goes_on_in_a_compressed_file(make_room: MakeRoom) -> None:
     line = Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
     old, new = line.pair(following=gzip.compress(b" ++\ntwo\n"))
-    assert line.succession.at_end(old) is new
-    assert old.seam is None
+    assert line.rotation_links.at_end(old) is new
+    assert old.rotation_join is None
     assert old.state.continues_in is None

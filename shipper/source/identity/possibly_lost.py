@@ -6,7 +6,7 @@ from dataclasses import replace
 from registry.registrar import Registrar
 from registry.state import TRUNCATED
 from shipper.metrics import Metrics
-from shipper.source.identity.unclaimed import Orphans
+from shipper.source.identity.unclaimed import UnclaimedEntries
 
 logger = logging.getLogger(__name__)
 
@@ -23,13 +23,13 @@ REWRITTEN = (
 INODE_USED_AGAIN = "is not there any more, and another file has its inode: what was not shipped of it is lost"
 
 
-class Doubts:
+class PossiblyLost:
     """Used by the reading thread only."""
 
-    def __init__(self, registrar: Registrar, metrics: Metrics, orphans: Orphans) -> None:
+    def __init__(self, registrar: Registrar, metrics: Metrics, unclaimed: UnclaimedEntries) -> None:
         self._registrar = registrar
         self._metrics = metrics
-        self._orphans = orphans
+        self._orphans = unclaimed
         self._why: dict[str, str] = {}  # by file id
         self._tried: set[str] = set()  # a file goes on there, if it is proven to be that file
 
@@ -47,7 +47,7 @@ class Doubts:
             self._tried.discard(file_id)
             self._why.pop(file_id, None)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """After a scan and what it led to."""
         for file_id in self._why.keys() - self._tried:
             why = self._why.pop(file_id)

@@ -6,30 +6,30 @@ does not make a file quiet, because going to and fro between looking and being t
 
 from shipper.clock import Clock
 
-HOT_GAP = 0.005  # it becomes hot below this,
+BUSY_GAP = 0.005  # it becomes hot below this,
 QUIET_GAP = 0.008  # and quiet above this
 LONGEST_GAP = 0.03  # what a longer pause counts for
 GAP_WEIGHT = 0.1
 QUIET_AFTER = 0.05  # quiet also when no data came for this long
 
 
-class Heat:
+class Activity:
     """`read_at`: monotonic time of the last read with data, at first that of the opening."""
 
-    __slots__ = ("_clock", "_gap", "_hot", "read_at")
+    __slots__ = ("_busy", "_clock", "_gap", "read_at")
 
     def __init__(self, clock: Clock) -> None:
         self.read_at = clock.monotonic()
         self._clock = clock
-        self._hot = False
+        self._busy = False
         self._gap = LONGEST_GAP
 
     def data_came(self) -> None:
         now = self._clock.monotonic()
         self._gap += (min(now - self.read_at, LONGEST_GAP) - self._gap) * GAP_WEIGHT
-        self._hot = self._gap < (QUIET_GAP if self._hot else HOT_GAP)
+        self._busy = self._gap < (QUIET_GAP if self._busy else BUSY_GAP)
         self.read_at = now
 
     @property
-    def is_hot(self) -> bool:
-        return self._hot and self._clock.monotonic() - self.read_at < QUIET_AFTER
+    def is_busy(self) -> bool:
+        return self._busy and self._clock.monotonic() - self.read_at < QUIET_AFTER

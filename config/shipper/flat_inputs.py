@@ -17,11 +17,11 @@ from config.shipper.inputs import (
     ReaderCloseConfig,
     ScannerConfig,
     StateChangeConfig,
-    cleaning,
+    check_clean_inactive,
 )
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import JsonSection, NdjsonConfig
-from config.shipper.parsers import ContainerConfig, ContainerStream, ParserConfig, one_stream
+from config.shipper.parsers import ContainerConfig, ContainerStream, ParserConfig, dropped_stream
 from config.text.checks import Finding, not_blank, without_blanks
 from config.text.encodings import check_terminator
 from config.text.patterns import Pattern
@@ -125,7 +125,7 @@ class LogInput(FlatInput):
     )
 
     def check(self) -> Iterator[Finding]:
-        yield from cleaning(self.clean_inactive, self.ignore_older, self.scan_frequency, "scan_frequency")
+        yield from check_clean_inactive(self.clean_inactive, self.ignore_older, self.scan_frequency, "scan_frequency")
         yield from self.check_lines()
 
     def becomes(self) -> InputConfig:
@@ -210,7 +210,7 @@ class ContainerInput(LogInput):
     )
 
     def remarks(self) -> Iterator[Finding]:
-        yield from one_stream(self.stream)
+        yield from dropped_stream(self.stream)
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:

@@ -23,7 +23,7 @@ class FileIdentityConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Bare:
+class EmptySection:
     """A section without options."""
 
     not_yet: ClassVar = {
@@ -49,11 +49,11 @@ class FileIdentitySection:
 
     as_in: ClassVar = "file_identity.native: ~"
 
-    native: Bare | None = field(default=None, metadata={"doc": "Identifies a file by device and inode alone."})
-    fingerprint: Bare | None = field(
+    native: EmptySection | None = field(default=None, metadata={"doc": "Identifies a file by device and inode alone."})
+    fingerprint: EmptySection | None = field(
         default=None, metadata={"doc": "Identifies a file by the bytes that `prospector.scanner.fingerprint` selects."}
     )
-    path: Bare | None = field(
+    path: EmptySection | None = field(
         default=None, metadata={"doc": "Identifies a file by its path; a renamed file is read again."}
     )
     inode_marker: MarkerSection | None = field(

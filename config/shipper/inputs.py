@@ -168,7 +168,9 @@ def _own_id(text: str) -> Iterator[Finding]:
         yield "", f"'{_WITHOUT_ID}' is what Filebeat calls inputs without an id; choose another id"
 
 
-def cleaning(clean_inactive: float, ignore_older: float, interval: float, interval_name: str) -> Iterator[Finding]:
+def check_clean_inactive(
+    clean_inactive: float, ignore_older: float, interval: float, interval_name: str
+) -> Iterator[Finding]:
     """Yield a finding if an entry could be forgotten while its file is not ignored: it would be read again from its
     start."""
     if clean_inactive <= 0:
@@ -235,7 +237,7 @@ class InputConfig(EveryInput):
         """Check the options under the names of `type: filestream`; the other types check their own."""
         scanner = self.prospector.scanner
         interval = "prospector.scanner.check_interval"
-        yield from cleaning(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
+        yield from check_clean_inactive(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
         yield from check_terminator(self.encoding, self.line_terminator)
         if sum(isinstance(parser, ContainerConfig) for parser in self.parsers) > 1:
             yield "parsers", "list container twice; a line has the frame of one runtime, which the first one removes"

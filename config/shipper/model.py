@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from config.shipper import filebeat, included
-from config.shipper.feeding import feeds_itself
 from config.shipper.flat_inputs import ContainerInput, LogInput, StdinInput
 from config.shipper.identity import FileIdentityConfig
 from config.shipper.included import ConfigInputs
@@ -34,6 +33,7 @@ from config.shipper.outputs import (
     SaslConfig,
     SslConfig,
 )
+from config.shipper.own_output import reads_own_output
 from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
@@ -106,7 +106,7 @@ class RegistryConfig:
             yield "file_permissions", f"{self.file_permissions!r} must be an octal mode, as in 0600"
 
 
-def inputs_agree(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
+def check_inputs(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
     counts = Counter(item.id for item in inputs)
     for index, item in enumerate(inputs):
         if counts[item.id] > 1:
@@ -133,7 +133,7 @@ class ShipperConfig:
             "key": ("shipper.inputs", "filebeat.inputs"),
             "doc": "The inputs: what is read.",
             "missing": "list what to read below filebeat.inputs; modules are not read",
-            "check": inputs_agree,
+            "check": check_inputs,
             "read_as": INPUT_KINDS,
         }
     )
@@ -191,7 +191,7 @@ class ShipperConfig:
         if not any(each.enabled for each in self.inputs) and not self.config_inputs.reloads:
             where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
             yield "inputs", f"no input is enabled; enable at least one{where}"
-        yield from ((f"inputs{below}", message) for below, message in feeds_itself(self.inputs, self.written()))
+        yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
     def remarks(self) -> Iterator[Finding]:
         lists = {f"inputs[{index}].processors": each.processors for index, each in enumerate(self.inputs)}

@@ -23,7 +23,7 @@ _DEFAULTS = {"negate": False, "match": "after"}
 
 # Seconds. In Filebeat a count never ends by time (all messages after such a one would begin at a wrong line), nor does
 # any type with timeout 0. But there the message ends with its file, when that is closed as inactive, after as long.
-LATE = 300.0
+LONG_TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class MultilineConfig:
     @property
     def ends_after(self) -> float:
         """Return the seconds without a further line after which a message ends."""
-        return self.timeout or (5.0 if self.timeout is None and self.type != "count" else LATE)
+        return self.timeout or (5.0 if self.timeout is None and self.type != "count" else LONG_TIMEOUT)
 
     def check(self) -> Iterator[Finding]:
         needed = "count_lines" if self.type == "count" else "pattern"

@@ -46,7 +46,7 @@ class ContainerConfig:
     stream: ContainerStream = field(default="all", metadata={"doc": "The stream whose lines are shipped."})
 
     def remarks(self) -> Iterator[Finding]:
-        yield from one_stream(self.stream)
+        yield from dropped_stream(self.stream)
 
     @property
     def ends_after(self) -> float:
@@ -55,7 +55,7 @@ class ContainerConfig:
         return 5.0
 
 
-def one_stream(stream: ContainerStream) -> Iterator[Finding]:
+def dropped_stream(stream: ContainerStream) -> Iterator[Finding]:
     """Yield a remark if one stream is dropped: in other agents it is common to have one input per stream of the same
     files."""
     if stream != "all":

@@ -30,7 +30,7 @@ def _at_least(offsets: Offsets, least: int, message: str) -> Iterator[Finding]:
                 yield f"{topic}.{number}", message
 
 
-def goes_with(option: str, value: str, timestamp: datetime | None, offsets: Offsets) -> Iterator[Finding]:
+def check_companions(option: str, value: str, timestamp: datetime | None, offsets: Offsets) -> Iterator[Finding]:
     """Check an `option`, start or stop: what its value needs must be given, and nothing that only another value
     uses."""
     given = {"timestamp": timestamp is not None, "offsets": bool(offsets)}
@@ -49,7 +49,7 @@ def group(start: str, start_group: str | None, group_id: str) -> Iterator[Findin
         yield "start", "'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty"
 
 
-def within(kafka: KafkaSource, option: str, offsets: Offsets) -> Iterator[Finding]:
+def check_offsets_are_read(kafka: KafkaSource, option: str, offsets: Offsets) -> Iterator[Finding]:
     """Yield a finding for each offset of a topic or partition that is not read: it is misspelt."""
     for topic, by_partition in offsets.items():
         if kafka.topic_names and topic not in kafka.topic_names:

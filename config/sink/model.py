@@ -4,7 +4,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from config.sink.bounds import Offsets, Start, Stop, goes_with, group, in_order, start_offsets, stop_offsets, within
+from config.sink.bounds import (
+    Offsets,
+    Start,
+    Stop,
+    check_companions,
+    check_offsets_are_read,
+    group,
+    in_order,
+    start_offsets,
+    stop_offsets,
+)
 from config.sink.kafka import KafkaSource, Raw
 from config.sink.maintenance import MaintenanceConfig
 from config.sink.parts import (
@@ -20,9 +30,9 @@ from config.sink.parts import (
     texts,
 )
 from config.sink.paths import SinkDirectory, base_is_fixed, collisions, normal, normal_pattern
-from config.sink.tables import ColumnConfig, TableConfig, clustering, columns_agree
+from config.sink.tables import ColumnConfig, TableConfig, check_columns, clustering
 from config.sink.times import Timestamp
-from config.sink.views import ViewConfig, views_agree
+from config.sink.views import ViewConfig, check_views
 from config.text.checks import Finding
 from config.text.units import Duration
 
@@ -39,7 +49,7 @@ class SinkConfig:
         metadata={
             "since": "0.2",
             "doc": "Your own columns, in addition to those of every table.",
-            "check": columns_agree,
+            "check": check_columns,
         },
     )
     dead_letter: DeadLetterConfig = field(default_factory=DeadLetterConfig)
@@ -121,7 +131,7 @@ class SinkConfig:
         metadata={
             "since": "0.2",
             "doc": "Tables derived from the table of lines, each by one query.",
-            "check": views_agree,
+            "check": check_views,
         },
     )
     maintenance: MaintenanceConfig = field(default_factory=MaintenanceConfig)
@@ -168,7 +178,7 @@ class SinkConfig:
         return {spark_key(key): value for key, value in texts(self.spark).items()}
 
     def check(self) -> Iterator[Finding]:
-        yield from self._begin_and_end()
+        yield from self._check_start_and_stop()
         if self.min_offsets_per_trigger > self.max_offsets_per_trigger:
             yield "min_offsets_per_trigger", f"is more than max_offsets_per_trigger ({self.max_offsets_per_trigger})"
         if self.max_trigger_delay != _MAX_DELAY and not self.min_offsets_per_trigger:
@@ -178,12 +188,12 @@ class SinkConfig:
         unfixed = [("table.path", message) for _, message in base_is_fixed(self.table.template)]
         yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._directories())
 
-    def _begin_and_end(self) -> Iterator[Finding]:
-        yield from goes_with("start", self.start, self.start_timestamp, self.start_offsets)
-        yield from goes_with("stop", self.stop, self.stop_timestamp, self.stop_offsets)
+    def _check_start_and_stop(self) -> Iterator[Finding]:
+        yield from check_companions("start", self.start, self.start_timestamp, self.start_offsets)
+        yield from check_companions("stop", self.stop, self.stop_timestamp, self.stop_offsets)
         yield from group(self.start, self.start_group, self.kafka.group_id)
-        yield from within(self.kafka, "start_offsets", self.start_offsets)
-        yield from within(self.kafka, "stop_offsets", self.stop_offsets)
+        yield from check_offsets_are_read(self.kafka, "start_offsets", self.start_offsets)
+        yield from check_offsets_are_read(self.kafka, "stop_offsets", self.stop_offsets)
         yield from in_order(self.start_offsets, self.stop_offsets)
         if self.start_timestamp and self.stop_timestamp and self.stop_timestamp <= self.start_timestamp:
             yield "stop_timestamp", "must be later than start_timestamp"

@@ -125,7 +125,7 @@ class ColumnConfig:
     )
 
 
-def columns_agree(columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
+def check_columns(columns: tuple[ColumnConfig, ...]) -> Iterator[Finding]:
     """Check that names are unique; Spark ignores their case."""
     seen: dict[str, int] = {}
     for index, column in enumerate(columns):

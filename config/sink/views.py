@@ -64,7 +64,7 @@ class ViewConfig:
     )
 
 
-def views_agree(views: tuple[ViewConfig, ...]) -> Iterator[Finding]:
+def check_views(views: tuple[ViewConfig, ...]) -> Iterator[Finding]:
     seen: dict[str, int] = {}
     for index, view in enumerate(views):
         name = view.name.lower()

@@ -79,7 +79,7 @@ OF_CODEC = {
 MARKED = {"utf-16": "utf-16-le", "utf-16le-bom": "utf-16-le", "utf-16be-bom": "utf-16-be", "utf-16-bom": None}
 
 # Valid names of encodings that Filebeat replaces by a single U+FFFD.
-USELESS = ("iso-2022-kr", "csiso2022kr", "iso-2022-cn", "iso-2022-cn-ext", "replacement")
+UNSUPPORTED = ("iso-2022-kr", "csiso2022kr", "iso-2022-cn", "iso-2022-cn-ext", "replacement")
 
 LineTerminator = Literal[
     "auto",
@@ -136,7 +136,7 @@ class Charset:
 def parse_encoding(text: str) -> str:
     """Return the name of a known encoding. Raises ValueError."""
     name = text.strip().lower() or "plain"
-    if name in USELESS:
+    if name in UNSUPPORTED:
         raise ValueError(f"{text!r} is not supported; Filebeat reads nothing but U+FFFD with it; convert the file")
     if name not in _codecs():
         close = difflib.get_close_matches(name, _codecs(), n=1, cutoff=0.6)

@@ -13,9 +13,9 @@ from typing import Any
 from config.text.go_layouts import MONTHS, compile_layout
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST = 100  # of cached times: with blanks, one may be as long as a line
-TELLING = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
-BEYOND = "it is outside the years 1 to 9999"
+LONGEST_CACHED = 100  # of cached times: with blanks, one may be as long as a line
+SIGNIFICANT = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
+OUT_OF_RANGE = "it is outside the years 1 to 9999"
 
 # (value, wall clock, for the year of values without one) -> the time in UTC. Raises ValueError.
 ReadTime = Callable[[Any, float], datetime]
@@ -38,7 +38,7 @@ def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
                 OverflowError,
                 OSError,
             ) as error:  # the last two: a time that does not exist in the zone
-                why = str(error) if type(error) is ValueError else BEYOND
+                why = str(error) if type(error) is ValueError else OUT_OF_RANGE
                 causes.append(f"as {layout!r}: {why}")
         raise ValueError("; ".join(causes))
 
@@ -48,7 +48,7 @@ def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
 def is_layout(text: str) -> bool:
     """True if times in this layout contain a day or an hour. Layouts of other tools (yyyy-MM-dd, %Y-%m-%d, ISO8601) do
     not."""
-    return text in ("UNIX", "UNIX_MS") or not TELLING.isdisjoint(compile_layout(text).kinds)
+    return text in ("UNIX", "UNIX_MS") or not SIGNIFICANT.isdisjoint(compile_layout(text).kinds)
 
 
 def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
@@ -68,7 +68,7 @@ def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
     def read(value: Any, now: float) -> datetime:
         if not isinstance(value, str):
             raise ValueError("it is not a text")
-        return (remembered if len(value) < LONGEST else parse)(value, now // 60)
+        return (remembered if len(value) < LONGEST_CACHED else parse)(value, now // 60)
 
     return read
 
@@ -84,7 +84,7 @@ def from_epoch(value: Any, factor: int) -> datetime:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("it is not a number")
     if not math.isfinite(value) or abs(value) > 1e18:
-        raise ValueError(BEYOND)
+        raise ValueError(OUT_OF_RANGE)
     # Rounded, because 1525783800.123 has no exact form, and .122999 would lose a millisecond.
     return EPOCH + timedelta(microseconds=round(value * factor))
 

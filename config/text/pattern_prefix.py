@@ -17,7 +17,7 @@ _ITEM = re.compile(_ONE + _TIMES)
 _ALTERNATIVE = re.compile(rf"\^(?P<items>(?:{_ONE}(?:\?|\{{\d+(?:,\d+)?\}})?)*?)(?P<more>{_ONE}[+*])?(?:\||\Z)")
 
 MOST_CHARACTERS = 12  # longer beginnings contain the time of day
-MOST_KEPT = 4096
+MOST_CACHED = 4096
 
 
 def deciding_characters(pattern: str) -> int | None:
@@ -53,8 +53,8 @@ class PrefixCache(dict[str, bool]):
         return results
 
     def __missing__(self, beginning: str) -> bool:
-        if len(self) >= MOST_KEPT:
-            self._are_few = self._asked > 4 * MOST_KEPT
+        if len(self) >= MOST_CACHED:
+            self._are_few = self._asked > 4 * MOST_CACHED
             self._asked = 0
             self.clear()
         self[beginning] = result = self._search_all((beginning,))[0]

@@ -30,7 +30,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 # (`[ndjson:]`) and has clearer messages; it is also the only loader if PyYAML was built without libyaml.
 _LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
 _FORBIDDEN: "re.Pattern[str]" = yaml.reader.Reader.NON_PRINTABLE
-_HALF = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: a text that cannot be encoded
+_SURROGATE = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: a text that cannot be encoded
 
 
 @dataclass(slots=True)
@@ -98,13 +98,15 @@ class Composer:
         return next(self._events)
 
     def _node(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
-        self._reach(event, depth)
-        self._spend(event, 1)
+        self._check_depth(event, depth)
+        self._count_values(event, 1)
         if type(event) is yaml.AliasEvent:
-            return self._referred(event, start or self._place(event), path, depth)
-        return self._made(event, start, path, depth) if event.anchor is None else self._kept(event, start, path, depth)
+            return self._aliased(event, start or self._place(event), path, depth)
+        if event.anchor is None:
+            return self._unanchored(event, start, path, depth)
+        return self._anchored(event, start, path, depth)
 
-    def _made(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
+    def _unanchored(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
         if type(event) is yaml.ScalarEvent:
             return self._scalar(event)
         start = start or self._place(event)
@@ -112,17 +114,17 @@ class Composer:
             return ListNode(tuple(self._items(path, depth + 1)), start)
         return Section(tuple(self._entries(path, depth)), start)
 
-    def _kept(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
+    def _anchored(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
         """Return a node with an anchor, and remember it."""
         self._anchors[event.anchor] = None
         values, deepest = self._budget.values, self._deepest
         self._deepest = depth
-        node = self._made(event, start, path, depth)
+        node = self._unanchored(event, start, path, depth)
         self._anchors[event.anchor] = _Anchored(node, values - self._budget.values, self._deepest - depth)
         self._deepest = max(deepest, self._deepest)
         return node
 
-    def _referred(self, event: Any, start: Place, path: str, depth: int) -> Node:
+    def _aliased(self, event: Any, start: Place, path: str, depth: int) -> Node:
         """Return the node that an alias stands for."""
         if event.anchor not in self._anchors:
             raise self._failure(_line(event), f"is not YAML: found undefined alias {event.anchor!r}")
@@ -130,17 +132,17 @@ class Composer:
         if anchored is None:
             self._problem(start, path, "the alias refers to a section that contains it")
             return Section((), start)
-        self._reach(event, depth + anchored.height)
-        self._spend(event, anchored.values)
+        self._check_depth(event, depth + anchored.height)
+        self._count_values(event, anchored.values)
         return anchored.node if isinstance(anchored.node, Scalar) else replace(anchored.node, place=start)
 
-    def _reach(self, event: Any, depth: int) -> None:
+    def _check_depth(self, event: Any, depth: int) -> None:
         if depth > self._deepest:
             self._deepest = depth
             if depth > MAX_DEPTH:
                 raise self._failure(_line(event), f"is nested deeper than the limit of {MAX_DEPTH} levels")
 
-    def _spend(self, event: Any, values: int) -> None:
+    def _count_values(self, event: Any, values: int) -> None:
         self._budget.values -= values
         if self._budget.values < 0:
             words = f"exceeds the limit of {MAX_VALUES:,} values here"
@@ -149,7 +151,7 @@ class Composer:
     def _scalar(self, event: Any) -> Scalar:
         # Explicit tags (!!int x) are not trusted: the text may not be a number.
         text: str = event.value
-        if not text.isascii() and _HALF.search(text):
+        if not text.isascii() and _SURROGATE.search(text):
             raise self._failure(_line(event), "is not YAML: an escape stands for half a character (a lone surrogate)")
         if event.tag is None or event.tag == "!":
             plain: bool = event.implicit[0]

@@ -53,12 +53,12 @@ def check_permissions(file: Path) -> None:
         status = file.stat()
     except OSError as error:
         raise ConfigError([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
-    messages = wrong(file, stat.S_IMODE(status.st_mode), status.st_uid, os.geteuid())
+    messages = permission_faults(file, stat.S_IMODE(status.st_mode), status.st_uid, os.geteuid())
     if messages:
         raise ConfigError(Problem(str(file), 0, "", message) for message in messages)
 
 
-def wrong(file: Path, mode: int, owner: int, user: int) -> list[str]:
+def permission_faults(file: Path, mode: int, owner: int, user: int) -> list[str]:
     """Return what is wrong with a file's mode and owner when the user of that id runs the agent."""
     faults = []
     if mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -28,11 +28,11 @@ class Names:
         beginnings = {beginning for name in (*by_key, *not_yet, *ignored, *others) for beginning in _beginnings(name)}
         return cls(by_key, not_yet, ignored, others, frozenset(beginnings))
 
-    def foreign(self, name: str) -> bool:
+    def is_foreign(self, name: str) -> bool:
         """True if it is a name of Filebeat's that the section does not have."""
         return name in self.not_yet or name in self.ignored or name in self.others
 
-    def beneath(self, name: str) -> bool:
+    def is_beginning(self, name: str) -> bool:
         """True if the name is the beginning of another one."""
         return name in self.beginnings
 

@@ -75,7 +75,7 @@ class NamedItems:
     not_yet: Mapping[str, str] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
 
-    def misshapen(self, keys: Sequence[str] | None = None) -> str:
+    def wrong_shape(self, keys: Sequence[str] | None = None) -> str:
         """Return the message for an item that is not one name with a section; `keys` are its keys, None if it has
         none."""
         example = f"each item is one {self.what}, as in '- {next(iter(self.models), 'name')}: {{...}}'"
@@ -90,7 +90,7 @@ class NamedItems:
         """Return the message for an item that is a text."""
         if text in self.models:
             return f"{text!r} lacks a colon: write '- {text}:', with its options below it, indented further"
-        return f"{text!r} is not a {self.what}; {self.misshapen()}"
+        return f"{text!r} is not a {self.what}; {self.wrong_shape()}"
 
     def unknown(self, name: str) -> str:
         """Return the message for an unknown name."""

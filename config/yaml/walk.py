@@ -109,13 +109,13 @@ class Walk:
         if isinstance(node, Scalar) and not is_null(node):
             return self._report.fail(spot, named.without_colon(node.text))
         if not isinstance(node, Section):
-            return self._report.fail(spot, named.misshapen())
+            return self._report.fail(spot, named.wrong_shape())
         children = node.children(self._report.clash(spot.path))
         for key, model in named.whole.items():
             if key in children:
                 return self.section(model, node, spot)
         if len(children) != 1:
-            return self._report.fail(spot, named.misshapen(list(children)))
+            return self._report.fail(spot, named.wrong_shape(list(children)))
         ((name, child),) = children.items()
         if name in named.ignored:
             self._report.note(spot.name(name, child), named.ignored[name])
@@ -135,9 +135,9 @@ class Walk:
             option = names.options.get(name)
             if option is not None:
                 self._take(option, node, spot.option(option.name, name, node), matched)
-            elif names.foreign(name):
+            elif names.is_foreign(name):
                 self._foreign(names, name, node, spot.name(name, node))
-            elif not names.beneath(name):
+            elif not names.is_beginning(name):
                 self._report.fail(spot.name(name, node), names.unknown(name))
                 misspelt = True
             elif isinstance(node, Section):

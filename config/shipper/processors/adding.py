@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from config.shipper.conditions import flat
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, KEPT_FIELDS, ProcessorConfig
+from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, PROTECTED_FIELDS, ProcessorConfig
 from config.text.checks import Finding, not_blank, without_blanks
 
 
@@ -27,7 +27,7 @@ class AddFieldsConfig(ProcessorConfig):
             )
         below = f"{self.target}." if self.target else ""
         for name in (f"{below}{name}" for name, _ in flat(self.fields)):
-            if name in KEPT_FIELDS:
+            if name in PROTECTED_FIELDS:
                 yield "fields", f"{name} stays as it is: duplicates of an event are recognised by it"
 
 

@@ -8,7 +8,7 @@ from config.shipper.conditions import ConditionConfig
 from config.text.checks import Finding
 
 # The sink recognises duplicates by these: no processor can change them.
-KEPT_FIELDS = ("log.offset", "log.length", "log.file.id")
+PROTECTED_FIELDS = ("log.offset", "log.length", "log.file.id")
 
 # Metadata of options that many processors share.
 IGNORE_MISSING: dict[str, Any] = {"doc": "Whether an event without the field is skipped without an error."}
@@ -29,8 +29,8 @@ class ProcessorConfig:
     )
 
 
-def kept(option: str, names: Sequence[str]) -> Iterator[Finding]:
+def protected(option: str, names: Sequence[str]) -> Iterator[Finding]:
     """Yield a remark for each name of a field that cannot be removed, or not with all that is below it."""
     for index, name in enumerate(names):
-        if stays := [field_name for field_name in KEPT_FIELDS if f"{field_name}.".startswith(f"{name}.")]:
+        if stays := [field_name for field_name in PROTECTED_FIELDS if f"{field_name}.".startswith(f"{name}.")]:
             yield f"{option}[{index}]", f"{', '.join(stays)} will stay: duplicates of an event are recognised by it"

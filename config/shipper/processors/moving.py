@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, kept
+from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
 from config.text.checks import Finding, not_blank, not_empty, without_blanks
 from config.text.patterns import parse_pattern
 
@@ -38,7 +38,7 @@ class RenameConfig(ProcessorConfig):
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
     def remarks(self) -> Iterator[Finding]:
-        yield from kept("fields", [pair.source for pair in self.fields])
+        yield from protected("fields", [pair.source for pair in self.fields])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class DropFieldsConfig(ProcessorConfig):
                     yield f"fields[{index}]", str(error)
 
     def remarks(self) -> Iterator[Finding]:
-        yield from kept("fields", self.fields)
+        yield from protected("fields", self.fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ class LogsPathMatcher:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OtherMatcher:
+class UnsupportedMatcher:
     """A matcher that would need the API server."""
 
     lookup_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Accepted and not used."})
@@ -102,7 +102,8 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         metadata={
             "doc": "Where the log files of containers are; the usual directories when absent.",
             "read_as": NamedItems(
-                "matcher", {"logs_path": LogsPathMatcher, "fields": OtherMatcher, "field_format": OtherMatcher}
+                "matcher",
+                {"logs_path": LogsPathMatcher, "fields": UnsupportedMatcher, "field_format": UnsupportedMatcher},
             ),
         },
     )
@@ -132,7 +133,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
 
     def remarks(self) -> Iterator[Finding]:
         for index, each in enumerate(self.matchers):
-            if isinstance(each, OtherMatcher):
+            if isinstance(each, UnsupportedMatcher):
                 yield f"matchers[{index}]", "not used: logs are matched by their path alone"
         if not self.default_matchers and not self.logs_paths:
             yield "default_matchers", "without a logs_path matcher nothing matches: no metadata is added"

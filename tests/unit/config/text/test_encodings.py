@@ -8,7 +8,7 @@ from config.text.encodings import (
     CHARACTERS,
     MARKED,
     OF_CODEC,
-    USELESS,
+    UNSUPPORTED,
     LineTerminator,
     charset_of,
     check_terminator,
@@ -26,7 +26,7 @@ def test_every_codec_is_one_that_python_has_or_that_is_made_here(codec: str) -> 
 
 
 def test_no_name_means_two_encodings() -> None:
-    assert len(NAMES) == len({*NAMES, *USELESS}) - len(USELESS)
+    assert len(NAMES) == len({*NAMES, *UNSUPPORTED}) - len(UNSUPPORTED)
     assert all(name == name.lower() for name in NAMES)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.yaml.errors import ConfigError
-from config.yaml.files import MAX_BYTES, check_permissions, read_bytes, wrong
+from config.yaml.files import MAX_BYTES, check_permissions, permission_faults, read_bytes
 
 
 def refused(file: Path) -> str:
@@ -75,14 +75,14 @@ def test_a_file_that_others_may_write_is_refused(file: Path, mode: int) -> None:
 
 
 def test_a_file_of_another_user_is_refused(file: Path) -> None:
-    assert wrong(file, 0o600, owner=7, user=8) == [
+    assert permission_faults(file, 0o600, owner=7, user=8) == [
         "belongs to user 7, not to root or user 8; chown it, or --strict.perms=false"
     ]
 
 
 @pytest.mark.parametrize("owner", [0, 8])
 def test_a_file_of_root_or_of_this_user_is_fine(file: Path, owner: int) -> None:
-    assert wrong(file, 0o600, owner, user=8) == []
+    assert permission_faults(file, 0o600, owner, user=8) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

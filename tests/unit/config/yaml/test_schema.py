@@ -47,12 +47,8 @@ def test_every_name_of_an_option_is_known() -> None:
 
 def test_the_beginning_of_a_dotted_name_is_known_as_such() -> None:
     names = Names.of(Model)
-    assert (names.beneath("new"), names.beneath("far"), names.beneath("first"), names.beneath("ne")) == (
-        True,
-        True,
-        False,
-        False,
-    )
+    known = {name: names.is_beginning(name) for name in ("new", "far", "first", "ne")}
+    assert known == {"new": True, "far": True, "first": False, "ne": False}
 
 
 def test_a_misspelled_name_gets_the_nearest_one() -> None:
@@ -108,7 +104,7 @@ def test_a_name_of_another_kind_is_known_with_where_it_belongs() -> None:
     assert names.others["inner.depth"] == "belongs to kind: model; here its name is deep.depth"
     assert names.others["first"] == "belongs to kind: model"
     assert Names.of(Model, KINDS).others["flat"] == "belongs to kind: other, third"
-    assert (names.foreign("first"), names.beneath("inner"), names.foreign("nothing")) == (True, True, False)
+    assert (names.is_foreign("first"), names.is_beginning("inner"), names.is_foreign("nothing")) == (True, True, False)
 
 
 def test_without_kinds_no_name_belongs_elsewhere() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig, LogsPathMatcher, OtherMatcher
+from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig, LogsPathMatcher, UnsupportedMatcher
 from shipper.event import Doc
 from shipper.processor.metadata.kubernetes import AddKubernetesMetadata
 from shipper.processor.metadata.pod_paths import PodPlace, pod_of
@@ -90,7 +90,7 @@ def node(tmp_path: Path) -> Node:
         (POD, {}, {"matchers": (LogsPathMatcher(logs_path="/var/log/pods"),), "default_matchers": False},
          {"kubernetes": WEB_UID}),
         (POD, {}, {"matchers": (LogsPathMatcher(logs_path="/var/log/containers"),), "default_matchers": False}, {}),
-        (POD, {}, {"matchers": (OtherMatcher(),)}, {"kubernetes": WEB_UID}),
+        (POD, {}, {"matchers": (UnsupportedMatcher(),)}, {"kubernetes": WEB_UID}),
     ],
 )  # fmt: skip
 def test_what_is_added(node: Node, path: str, doc: Doc, options: dict[str, Any], expected: Doc) -> None:

@@ -16,7 +16,7 @@ _MAGIC = re.compile(r"[*?\[\\]")
 _WRITES = "its own output; exclude that file, or move one of them"
 
 
-def feeds_itself(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) -> Iterator[Finding]:
+def reads_own_output(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) -> Iterator[Finding]:
     """Yield findings below `inputs`; `written` maps the paths that the shipper writes to what they are."""
     absolute = {path: os.path.abspath(path) for path in written}
     for index, input_config in enumerate(inputs):

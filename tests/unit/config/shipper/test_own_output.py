@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from config.shipper.feeding import feeds_itself
 from config.shipper.model import REGISTRY_FILES, InputConfig, ProspectorConfig, ScannerConfig
+from config.shipper.own_output import reads_own_output
 from registry.load import CHECKPOINT, LOG
 from tests.unit.config.conftest import Lab
 
@@ -15,7 +15,7 @@ WORDS = "the shipper would read its own output; exclude that file, or move one o
 
 def found(pattern: str, path: str, **scanner: Any) -> list[str]:
     each = InputConfig(id="a", paths=(pattern,), prospector=ProspectorConfig(scanner=ScannerConfig(**scanner)))
-    return [where for where, _ in feeds_itself((each,), {path: "output.file"})]
+    return [where for where, _ in reads_own_output((each,), {path: "output.file"})]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from shipper.pipeline.pipeline import Pipeline
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.progress import Progress
 from shipper.record import Agent
 from shipper.reload import Reading, Reloader, ReplaceInputs
@@ -118,8 +118,8 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     output = environment.connect(config, publisher, metrics, clock)
     stack.callback(output.close)
 
-    around = Surroundings(agent, data, metrics, clock, wake.from_outside())
-    maker = Inputs(around, registrar)
+    processor_context = ProcessorContext(agent, data, metrics, clock, wake.from_outside())
+    maker = Inputs(processor_context, registrar)
     inputs = maker.of(config)
     processing = Processing(queue)
     context = SourceContext(registrar, clock, metrics, once, processing.takes_more)

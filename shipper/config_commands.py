@@ -15,7 +15,7 @@ from shipper.errors import StartError
 from shipper.explain import explain
 from shipper.metrics import Metrics
 from shipper.preview import Preview, chosen
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.record import Agent
 
 Load = Callable[[argparse.Namespace], ShipperConfig]
@@ -57,7 +57,9 @@ class ConfigCommands:
     def _test_pipeline(self, options: argparse.Namespace) -> int:
         config = self._checked(options, sys.stderr)
         name = config.name or socket.gethostname()
-        around = Surroundings(Agent(name, name, "preview", "preview"), Path(config.path.data), Metrics(), SystemClock())
+        context = ProcessorContext(
+            Agent(name, name, "preview", "preview"), Path(config.path.data), Metrics(), SystemClock()
+        )
         if sys.stdin is None:
             raise StartError("test pipeline: standard input is closed; give it lines, as in: < app.log")
         of, why = chosen(config, options.input, options.path)
@@ -65,7 +67,7 @@ class ConfigCommands:
             sys.stderr.write(f"{why}\n")
         if sys.stdin.isatty():
             sys.stderr.write("give it lines, and then Ctrl-D; or a file, as in: < app.log\n")
-        preview = Preview(config, of, around, options.path, whole=options.whole)
+        preview = Preview(config, of, context, options.path, whole=options.whole)
         for line in preview.of(sys.stdin.buffer.read()):
             print(line)  # noqa: T201
         return 0

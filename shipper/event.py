@@ -33,7 +33,7 @@ class Messages:
     purpose. `flags` has an entry only for messages that carry one. `cut` says that a message must end where the run
     ends, because an earlier reading of the file ended one there.
 
-    `knots` are stretches of raw bytes, from and to, in which messages are entangled: a reading may begin before or
+    `interleaved` are stretches of raw bytes, from and to, in which messages are mixed: a reading may begin before or
     behind one, and not within.
 
     `docs[i]` holds the members that message i has beside those (see `Doc`); None while no message of the run has any,
@@ -48,7 +48,7 @@ class Messages:
     flags: dict[int, tuple[str, ...]] = field(default_factory=dict)
     cut: bool = False
     docs: list[Doc] | None = None
-    knots: tuple[tuple[int, int], ...] = ()
+    interleaved: tuple[tuple[int, int], ...] = ()
 
     def append(self, text: str, offset: int, length: int, flags: tuple[str, ...] = ()) -> None:
         if flags:
@@ -69,8 +69,8 @@ class Messages:
             self.docs = [self.docs[i] for i in keep]
 
     def pieces(self, places: Sequence[int]) -> Iterator[Messages]:
-        """The same in several runs, which end at these places, ascending, and at the end. No message or knot may lie
-        across one."""
+        """The same in several runs, which end at these places, ascending, and at the end. No message or interleaved
+        stretch may lie across one."""
         begin, start = 0, self.start
         for place in [*(place for place in places if place < self.end), self.end]:
             end = bisect_left(self.offsets, place, begin)
@@ -79,7 +79,9 @@ class Messages:
                 piece.flags = {i - begin: self.flags[i] for i in range(begin, end) if i in self.flags}
             if self.docs is not None:
                 piece.docs = self.docs[begin:end]
-            piece.knots = self.knots[bisect_left(self.knots, (start,)) : bisect_left(self.knots, (place,))]
+            piece.interleaved = self.interleaved[
+                bisect_left(self.interleaved, (start,)) : bisect_left(self.interleaved, (place,))
+            ]
             piece.cut = self.cut and place == self.end
             yield piece
             begin, start = end, place
@@ -174,8 +176,8 @@ class Batch:
 
 
 class Part(Protocol):
-    """A batch, or some events of one, that processors have not finished, because an answer has not come yet. The parts
-    of a batch have all of its bytes among them, and resolve it together."""
+    """A batch, or some events of one, that processors have not finished, because a result is missing. The parts of a
+    batch have all of its bytes among them, and resolve it together."""
 
     @property
     def batch(self) -> Batch:
@@ -186,15 +188,15 @@ class Part(Protocol):
 
     @property
     def keeps_order(self) -> bool:
-        """Whether later batches of the file wait behind it."""
+        """True if later batches of the file wait behind it."""
 
     @property
     def due(self) -> float:
-        """Monotonic time at which `go_on` does something though no answer has come."""
+        """Monotonic time at which `resume` does something even without a result."""
 
-    def go_on(self) -> Sequence[Part]:
-        """Let processors work on, if the answers have come or it is too late for them. Returns what was parted from
-        it, which goes on by itself."""
+    def resume(self) -> Sequence[Part]:
+        """Let processors continue, if the results have come or it is too late for them. Return what was split off,
+        which continues by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from registry.registrar import Registrar
 from shipper.event import Doc
 from shipper.output.kafka_settings import ENVELOPE
 from shipper.processor import chain
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.record import static_members
 from shipper.source.reading.factory import Input
 
@@ -16,8 +16,8 @@ class Inputs:
     """Makes them, and keeps those that a new configuration leaves as they were: the very objects, so that whoever
     reads for them need not know that anything happened."""
 
-    def __init__(self, around: Surroundings, registrar: Registrar) -> None:
-        self._around = around
+    def __init__(self, context: ProcessorContext, registrar: Registrar) -> None:
+        self._context = context
         self._registrar = registrar
         self._made: dict[str, tuple[object, Input]] = {}  # by id, each with what it was made from
         self._common: object = None  # what all of them were made from
@@ -29,7 +29,7 @@ class Inputs:
         written = told_apart(config.processors)
         shared = self._shared
         if shared[0] != written:
-            shared = written, chain.steps(config.processors, self._around)
+            shared = written, chain.steps(config.processors, self._context)
         common = written, told_apart((config.tags, config.fields, config.fields_under_root))
         known = self._made if common == self._common else {}
         made: dict[str, tuple[object, Input]] = {}
@@ -43,10 +43,10 @@ class Inputs:
         return [source for _, source in made.values()]
 
     def _make(self, config: InputConfig, root: ShipperConfig, shared: chain.Steps) -> Input:
-        around = self._around
+        context = self._context
         return Input(
-            config, around.agent, static(config, root), message_limit(config, root), around.clock,
-            self._registrar.note, chain.build(config.processors, around, shared), around.metrics,
+            config, context.agent, static(config, root), message_limit(config, root), context.clock,
+            self._registrar.note, chain.build(config.processors, context, shared), context.metrics,
         )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from shipper.output.encode import Encoder
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import MemoryQueue
 from shipper.processor import chain
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.reader import line
 from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Plain
@@ -63,11 +63,11 @@ class Preview:
     """`path` is what the events have in log.file.path; `whole` shows also what is the same for all of them."""
 
     def __init__(
-        self, root: ShipperConfig, config: InputConfig, around: Surroundings, path: str, *, whole: bool = False
+        self, root: ShipperConfig, config: InputConfig, context: ProcessorContext, path: str, *, whole: bool = False
     ) -> None:
         self._root = root
         self._config = config
-        self._around = around
+        self._context = context
         self._path = path
         self._whole = whole
 
@@ -106,15 +106,15 @@ class Preview:
             yield _Stage(f"processor {count}, {name}, dropped it", whole, processors[:count])
 
     def _run(self, stage: _Stage, content: bytes) -> list[_Event]:
-        around = self._around
+        context = self._context
         source = Input(
             stage.config,
-            around.agent,
+            context.agent,
             static(stage.config, self._root),
             message_limit(stage.config, self._root),
-            around.clock,
+            context.clock,
             lambda state: None,
-            chain.build(stage.processors, around),
+            chain.build(stage.processors, context),
         )
         queue = MemoryQueue(UNLIMITED, UNLIMITED)
         processing = Processing(queue)

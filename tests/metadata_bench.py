@@ -7,7 +7,7 @@ from typing import Any
 
 from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
-from shipper.processor.base import Processor, Surroundings
+from shipper.processor.base import Processor, ProcessorContext
 from shipper.processor.chain import Chain
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
@@ -17,7 +17,7 @@ class MetadataBench:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.metrics = Metrics()
-        self.around = Surroundings(AGENT, Path(), self.metrics, self.clock)
+        self.context = ProcessorContext(AGENT, Path(), self.metrics, self.clock)
         self.source = source()
 
     def at(self, path: str | Path, static: Doc | None = None) -> None:

@@ -10,7 +10,7 @@ import dns.rcode
 import dns.rrset
 
 from config.shipper.processors.dns import DnsConfig
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.processor.metadata.dns import Dns
 from shipper.processor.metadata.lookups import Lookups
 from shipper.processor.metadata.resolver import FAILURE, Answer
@@ -28,7 +28,7 @@ class FakeNames:
 
     def resolve(self, name: str) -> Answer:
         self.asked.append(name)
-        return Answer(silence="it is down") if self.down else self.known.get(name, FAILURE)
+        return Answer(no_response_reason="it is down") if self.down else self.known.get(name, FAILURE)
 
     def wake(self) -> None:
         self.woken += 1
@@ -45,9 +45,9 @@ class FakeNames:
     def under_way(self) -> int:
         return len(self._started)
 
-    def step(self, config: DnsConfig, around: Surroundings, servers: int = 1) -> Dns:
-        lookups = Lookups(config, self.resolve, self._started.append, servers, around.clock, self.wake)
-        return Dns(config, lookups, around)
+    def step(self, config: DnsConfig, context: ProcessorContext, servers: int = 1) -> Dns:
+        lookups = Lookups(config, self.resolve, self._started.append, servers, context.clock, self.wake)
+        return Dns(config, lookups, context)
 
 
 class NameServer:

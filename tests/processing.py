@@ -14,7 +14,7 @@ from shipper.event import Batch, Doc
 from shipper.json_fields import copied
 from shipper.metrics import Metrics
 from shipper.processor import chain
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
 
@@ -38,8 +38,8 @@ def section(text: str) -> Section:
 
 
 def chain_of(text: str, metrics: Metrics | None = None, clock: Clock | None = None) -> Any:
-    around = Surroundings(AGENT, Path(), metrics or Metrics(), clock or ManualClock())
-    return chain.build(section(text).processors, around)
+    context = ProcessorContext(AGENT, Path(), metrics or Metrics(), clock or ManualClock())
+    return chain.build(section(text).processors, context)
 
 
 def batch_of(docs: Sequence[Doc], static: Doc | None = None, time: float = 0.0) -> Batch:

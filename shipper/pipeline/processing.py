@@ -1,10 +1,10 @@
-"""Batches that processors have not finished: because they wait for an answer from elsewhere, or because what becomes of
-a batch may be so much that it is worked on in pieces, as the queue has room for them.
+"""Batches that processors have not finished: because they wait for a result from elsewhere, or because they may make so
+much of a batch that it is processed in pieces, as the queue has room for them.
 
-Where order is kept, later batches of the same file stand in line behind such a batch; those of other files do not.
-What waits has its room in the queue, so memory is bounded. It may not have all of it, or slow answers would hold up
-files that need none: a file of which much waits is not read on, and neither is any file that needs answers while half
-of the queue waits for them.
+Where order is kept, later batches of the same file wait in line behind such a batch; those of other files do not. What
+waits has a reservation in the queue, so memory is bounded. It may not have all of it, or slow results would block files
+that need none: a file of which much waits is not read further, and neither is any file that needs results while half of
+the queue waits for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from shipper.event import Batch, Growth, Part, Source
 from shipper.pipeline.pieces import PIECE_BYTES, size_of, take_apart
-from shipper.pipeline.queue import MemoryQueue, Room
+from shipper.pipeline.queue import MemoryQueue, Reservation
 
 NEVER = float("inf")
 AT_ONCE = 0.0
@@ -27,11 +27,11 @@ AHEAD = "ahead"
 
 @dataclass(slots=True)
 class _Parked:
-    """`part` is None for a batch that is done and waits for its turn, and for a piece that nobody has begun with."""
+    """`part` is None for a batch that is done and waits for its turn, and for a piece that was not begun yet."""
 
     batch: Batch
     part: Part | None
-    room: Room
+    reservation: Reservation
 
 
 class Processing:
@@ -42,8 +42,8 @@ class Processing:
         self._ahead: dict[str, deque[_Parked]] = {}  # pieces to begin with, by file id; never an empty one
         self._lines: dict[str, deque[_Parked]] = {}  # by file id; never an empty one
         self._loose: list[_Parked] = []
-        # What is taken by a file (its source), by files of the same chain (their `process`), by all, and by pieces that
-        # nobody has begun with.
+        # What is taken by a file (its source), by files of the same chain (their `process`), by all, and by pieces
+        # that were not begun yet.
         self._events: Counter[object] = Counter()
         self._bytes: Counter[object] = Counter()
 
@@ -52,7 +52,7 @@ class Processing:
         return not self._lines and not self._loose and not self._ahead
 
     def takes_more(self, source: Source) -> bool:
-        """Whether more of this file should be read, as far as what waits here goes."""
+        """True if more of this file should be read, as far as what waits here is concerned."""
         if self.empty or not self._events[source.process]:
             return True
         if source.file_id in self._ahead:
@@ -70,7 +70,7 @@ class Processing:
             ahead += [_Parked(piece, None, self._park(piece, AHEAD)) for piece in pieces]
 
     def step(self) -> None:
-        """Go on with whatever got its answers, or has waited long enough, and with pieces for which there is room."""
+        """Resume whatever got its results, or has waited long enough, and begin pieces for which there is room."""
         self._begin_with_pieces()
         for file_id, line in list(self._lines.items()):
             while line and self._done(line[0]):
@@ -79,7 +79,7 @@ class Processing:
                 del self._lines[file_id]
         loose, self._loose = self._loose, []
         for parked in loose:
-            self._loose += self._unfinished(self._go_on(parked))
+            self._loose += self._unfinished(self._resume(parked))
             if parked.part is None:
                 self._unpark(parked)
             else:
@@ -94,7 +94,7 @@ class Processing:
         return min((parked.part.due for parked in waiting if parked.part is not None), default=NEVER)
 
     def _begin_with_pieces(self) -> None:
-        """Of each file in turn. What comes of them is published before there is more: that bounds memory, and how long
+        """Of each file in turn. What they yield is published before there is more: that bounds memory, and how long
         a signal waits."""
         made = 0
         while self._ahead and self._has_room and made < PIECE_BYTES:
@@ -110,7 +110,7 @@ class Processing:
 
     @property
     def _has_room(self) -> bool:
-        """Whether the queue would take a batch if it were not for pieces that nobody has begun with."""
+        """True if the queue would take a batch without the pieces that were not begun yet."""
         queue = self._queue
         return (
             queue.events - self._events[AHEAD] < queue.max_events and queue.bytes - self._bytes[AHEAD] < queue.max_bytes
@@ -122,7 +122,7 @@ class Processing:
         if parts is None and line is None:
             self._forward(batch)
         elif parts is None or parts[0].keeps_order:
-            # Where order is kept, nothing is parted from a batch.
+            # Where order is kept, nothing is split off a batch.
             part = None if parts is None else parts[0]
             line = self._lines.setdefault(batch.source.file_id, deque())
             line.append(_Parked(batch if part is None else part.batch, part, self._park(batch)))
@@ -136,40 +136,40 @@ class Processing:
         return [_Parked(part.batch, part, self._park(part.batch)) for part in parts if not part.done]
 
     def _done(self, parked: _Parked) -> bool:
-        self._go_on(parked)
+        self._resume(parked)
         return parked.part is None
 
-    def _go_on(self, parked: _Parked) -> Sequence[Part]:
-        """Returns what was parted from it."""
+    def _resume(self, parked: _Parked) -> Sequence[Part]:
+        """Return what was split off."""
         if parked.part is None:
             return ()
-        parted = parked.part.go_on()
-        if parted:  # it has become smaller
+        split_off = parked.part.resume()
+        if split_off:  # it has become smaller
             self._free(parked)
-            parked.batch, parked.room = parked.part.batch, self._park(parked.part.batch)
+            parked.batch, parked.reservation = parked.part.batch, self._park(parked.part.batch)
         if parked.part.done:
             parked.part = None
-        return parted
+        return split_off
 
     def _unpark(self, parked: _Parked) -> None:
         self._free(parked)
         self._forward(parked.batch)
 
-    def _park(self, batch: Batch, *more: object) -> Room:
-        """`more`: who else takes the room."""
+    def _park(self, batch: Batch, *more: object) -> Reservation:
+        """`more`: whom else it counts for."""
         self._weigh(batch)
-        room = self._queue.park(batch)
+        reservation = self._queue.reserve(batch)
         for taker in (batch.source, batch.source.process, ALL, *more):
-            self._events[taker] += room.events
-            self._bytes[taker] += room.bytes
-        return room
+            self._events[taker] += reservation.events
+            self._bytes[taker] += reservation.bytes
+        return reservation
 
     def _free(self, parked: _Parked, *more: object) -> None:
-        self._queue.unpark(parked.room)
+        self._queue.release(parked.reservation)
         source = parked.batch.source
         for taker in (source, source.process, ALL, *more):
-            self._events[taker] -= parked.room.events
-            self._bytes[taker] -= parked.room.bytes
+            self._events[taker] -= parked.reservation.events
+            self._bytes[taker] -= parked.reservation.bytes
             if not self._bytes[taker]:  # files and chains come and go
                 del self._events[taker], self._bytes[taker]
 

@@ -83,5 +83,5 @@ class Publisher:
             )
 
     def _resolve(self, batch: Batch) -> None:
-        self._queue.release(batch)
+        self._queue.remove(batch)
         batch.resolve()

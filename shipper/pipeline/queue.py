@@ -1,8 +1,9 @@
 """The in-memory queue: what bounds the agent's memory.
 
 A batch counts from the moment it is put until it is resolved, not until it is taken out: what waits for Kafka's
-acknowledgement is still memory. So is one that processors have not finished: it is parked, then put. One thread does
-all of this, so there is no lock; back-pressure is `has_room` turning false, after which nothing more is read.
+acknowledgement is still memory. So is one that processors have not finished: its room is reserved, and then it is put.
+One thread does all of this, so there is no lock; back-pressure is `has_room` turning false, after which nothing more is
+read.
 """
 
 from collections import deque
@@ -14,8 +15,8 @@ from shipper.event import Batch
 EVENT_OVERHEAD = 600
 
 
-class Room(NamedTuple):
-    """What a parked batch takes."""
+class Reservation(NamedTuple):
+    """What a batch takes that is not in the queue yet."""
 
     events: int
     bytes: int
@@ -31,7 +32,7 @@ class MemoryQueue:
 
     @property
     def has_room(self) -> bool:
-        """Whether another batch may be put. The bound may be passed by one batch, which a reader keeps small."""
+        """True if another batch may be put. The bound may be passed by one batch, which a reader keeps small."""
         return self.events < self.max_events and self.bytes < self.max_bytes
 
     @property
@@ -44,16 +45,16 @@ class MemoryQueue:
         self.bytes += _cost(batch)
         self._waiting.append(batch)
 
-    def park(self, batch: Batch) -> Room:
-        """Count a batch that is not ready to be put. When it is, it may be smaller, so its room is given back first."""
-        room = Room(batch.events, _cost(batch))
-        self.events += room.events
-        self.bytes += room.bytes
-        return room
+    def reserve(self, batch: Batch) -> Reservation:
+        """Count a batch that is not ready to be put. When it is, it may be smaller, so this is released first."""
+        reservation = Reservation(batch.events, _cost(batch))
+        self.events += reservation.events
+        self.bytes += reservation.bytes
+        return reservation
 
-    def unpark(self, room: Room) -> None:
-        self.events -= room.events
-        self.bytes -= room.bytes
+    def release(self, reservation: Reservation) -> None:
+        self.events -= reservation.events
+        self.bytes -= reservation.bytes
 
     def get(self) -> Batch | None:
         return self._waiting.popleft() if self._waiting else None
@@ -62,8 +63,8 @@ class MemoryQueue:
         """Put a batch that was taken but could not be published at the front again."""
         self._waiting.appendleft(batch)
 
-    def release(self, batch: Batch) -> None:
-        """The batch is resolved: its room is free again."""
+    def remove(self, batch: Batch) -> None:
+        """The batch is resolved: its memory is free again."""
         self.events -= batch.events
         self.bytes -= _cost(batch)
 

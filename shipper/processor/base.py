@@ -42,7 +42,7 @@ class Condition(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ProcessorContext:
     """What a processor may need to know beside its own options. `data`: the data path. `wake` is called, from whatever
     thread, when there is news for a batch that waits."""
 
@@ -54,4 +54,4 @@ class Surroundings:
 
 
 # The model of a processor's options -> what is made of them. Raises StartError for what cannot work here.
-Table = Mapping[type, Callable[[Any, Surroundings], Processor | EventProcessor]]
+Table = Mapping[type, Callable[[Any, ProcessorContext], Processor | EventProcessor]]

@@ -10,12 +10,12 @@ from config.shipper.processors import AnyProcessor, Branch
 from shipper.event import Batch, Growth
 from shipper.metrics import Metrics
 from shipper.processor import conditions
-from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorError, Surroundings
+from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorContext, ProcessorError
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.growth import growth_of
-from shipper.processor.waiting import Asking, WaitingChain
+from shipper.processor.waiting import AsyncStep, WaitingChain
 
-Outer = Processor | Asking
+Outer = Processor | AsyncStep
 
 
 class Chain:
@@ -107,23 +107,23 @@ class Steps:
 
 
 def build(
-    configs: Sequence[AnyProcessor], around: Surroundings, shared: Steps | None = None
+    configs: Sequence[AnyProcessor], context: ProcessorContext, shared: Steps | None = None
 ) -> Chain | WaitingChain | None:
     """The chain of these processors, and then of steps that other chains have too; None for none of them. Raises
     StartError for what cannot work here."""
-    own, shared = steps(configs, around), shared or Steps()
+    own, shared = steps(configs, context), shared or Steps()
     outer, growth = [*own.outer, *shared.outer], own.growth.then(shared.growth)
     if not outer:
         return None
-    plain = [step for step in outer if not isinstance(step, Asking)]
+    plain = [step for step in outer if not isinstance(step, AsyncStep)]
     if len(plain) < len(outer):
-        return WaitingChain(outer, around.metrics, around.clock, growth)
-    return Chain(plain, around.metrics, growth)
+        return WaitingChain(outer, context.metrics, context.clock, growth)
+    return Chain(plain, context.metrics, growth)
 
 
-def steps(configs: Sequence[AnyProcessor], around: Surroundings) -> Steps:
+def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
     """Those of these processors. Raises StartError."""
-    return Steps([_outer(config, around) for config in configs], growth_of(configs))
+    return Steps([_outer(config, context) for config in configs], growth_of(configs))
 
 
 def _families() -> ModuleType:
@@ -133,27 +133,27 @@ def _families() -> ModuleType:
     return families
 
 
-def _outer(config: AnyProcessor, around: Surroundings) -> Outer:
+def _outer(config: AnyProcessor, context: ProcessorContext) -> Outer:
     """A step that may wait is no part of another one (config/processors checks that), so a batch can go on after it."""
-    asking = _families().ASKING
+    asking = _families().ASYNC
     if not isinstance(config, Branch) and type(config) in asking:
-        asks = asking[type(config)](config, around)
-        return Asking(asks, None if config.when is None else conditions.build(config.when))
-    return _step(config, around)
+        asks = asking[type(config)](config, context)
+        return AsyncStep(asks, None if config.when is None else conditions.build(config.when))
+    return _step(config, context)
 
 
-def _steps(configs: Sequence[AnyProcessor], around: Surroundings) -> list[Processor]:
-    return [_step(config, around) for config in configs]
+def _steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> list[Processor]:
+    return [_step(config, context) for config in configs]
 
 
-def _step(config: AnyProcessor, around: Surroundings) -> Processor:
+def _step(config: AnyProcessor, context: ProcessorContext) -> Processor:
     if isinstance(config, Branch):
         condition = conditions.build(config.condition)
-        return Conditional(condition, _steps(config.then, around), _steps(config.otherwise, around))
-    made = _families().TABLE[type(config)](config, around)
+        return Conditional(condition, _steps(config.then, context), _steps(config.otherwise, context))
+    made = _families().TABLE[type(config)](config, context)
     step = made
     if isinstance(made, EventProcessor):
         # An option that not all of them have, and that means the same in all that have it.
         ignores = getattr(config, "ignore_failure", False)
-        step = Each(config.name, made, around.metrics, ignores_failure=ignores)
+        step = Each(config.name, made, context.metrics, ignores_failure=ignores)
     return step if config.when is None else Conditional(conditions.build(config.when), [step])

@@ -7,7 +7,7 @@ from config.shipper.processors import adding, decoding, deriving, moving, parsin
 from config.shipper.processors.dns import DnsConfig
 from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
 from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig, AddKubernetesMetadataConfig
-from shipper.processor.base import Surroundings, Table
+from shipper.processor.base import ProcessorContext, Table
 from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags
 from shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
 from shipper.processor.changing.lists import append, extract_array
@@ -30,21 +30,21 @@ from shipper.processor.parsing.grok import Grok
 from shipper.processor.parsing.redact import Redact
 from shipper.processor.parsing.syslog import Syslog
 from shipper.processor.parsing.timestamp import Timestamp
-from shipper.processor.waiting import Asks
+from shipper.processor.waiting import AsyncProcessor
 
 
-def _dns(config: DnsConfig, around: Surroundings) -> Asks:
+def _dns(config: DnsConfig, context: ProcessorContext) -> AsyncProcessor:
     # Not at the top: dnspython takes longer to load than all the others.
     from shipper.processor.metadata import dns
 
-    return dns.build(config, around)
+    return dns.build(config, context)
 
 
 TABLE: Table = {
     adding.AddFieldsConfig: lambda config, _: AddFields(config),
     adding.AddIdConfig: lambda config, _: AddId(config),
     adding.AddLabelsConfig: lambda config, _: AddLabels(config),
-    adding.AddLocaleConfig: lambda config, around: AddLocale(config, around.clock),
+    adding.AddLocaleConfig: lambda config, context: AddLocale(config, context.clock),
     adding.AddTagsConfig: lambda config, _: AddTags(config),
     adding.AppendConfig: lambda config, _: append(config),
     moving.CopyFieldsConfig: lambda config, _: copy_fields(config),
@@ -52,7 +52,7 @@ TABLE: Table = {
     moving.DropFieldsConfig: lambda config, _: drop_fields(config),
     moving.IncludeFieldsConfig: lambda config, _: IncludeFields(config),
     moving.MoveFieldsConfig: lambda config, _: MoveFields(config),
-    moving.RateLimitConfig: lambda config, around: RateLimit(config, around.clock),
+    moving.RateLimitConfig: lambda config, context: RateLimit(config, context.clock),
     moving.RenameConfig: lambda config, _: rename(config),
     values.ConvertConfig: lambda config, _: convert(config),
     values.ExtractArrayConfig: lambda config, _: extract_array(config),
@@ -62,12 +62,12 @@ TABLE: Table = {
     parsing.DissectConfig: lambda config, _: Dissect(config),
     parsing.GrokConfig: lambda config, _: Grok(config),
     parsing.RedactConfig: lambda config, _: Redact(config),
-    times.SyslogProcessorConfig: lambda config, around: Syslog(config, around.clock),
-    times.TimestampConfig: lambda config, around: Timestamp(config, around.clock),
+    times.SyslogProcessorConfig: lambda config, context: Syslog(config, context.clock),
+    times.TimestampConfig: lambda config, context: Timestamp(config, context.clock),
     decoding.DecodeBase64FieldConfig: lambda config, _: base64_field(config),
     decoding.DecodeCsvFieldsConfig: lambda config, _: csv_fields(config),
     decoding.DecodeDurationConfig: lambda config, _: DecodeDuration(config),
-    decoding.DecodeJsonFieldsConfig: lambda config, around: DecodeJsonFields(config, around.metrics),
+    decoding.DecodeJsonFieldsConfig: lambda config, context: DecodeJsonFields(config, context.metrics),
     decoding.DecompressGzipFieldConfig: lambda config, _: gzip_field(config),
     deriving.FingerprintConfig: lambda config, _: Fingerprint(config),
     deriving.CommunityIdConfig: lambda config, _: CommunityId(config),
@@ -79,4 +79,4 @@ TABLE: Table = {
     AddKubernetesMetadataConfig: AddKubernetesMetadata,
 }
 # Those that wait for answers.
-ASKING: Mapping[type, Callable[[Any, Surroundings], Asks]] = {DnsConfig: _dns}
+ASYNC: Mapping[type, Callable[[Any, ProcessorContext], AsyncProcessor]] = {DnsConfig: _dns}

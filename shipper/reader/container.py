@@ -154,7 +154,7 @@ class ContainerReader:
 
     def _release(self, run: Messages) -> None:
         if len(self._queue) > 1:
-            run.knots += ((self._queue[0].start, self._queue[-1].end),)
+            run.interleaved += ((self._queue[0].start, self._queue[-1].end),)
         for message in self._queue:
             text = message.text(self._max_bytes)
             run.append(text, message.start, message.end - message.start, message.flags)

@@ -13,7 +13,7 @@ from config.shipper.multiline import MultilineConfig
 from shipper.clock import Clock
 from shipper.event import MULTILINE, Messages
 from shipper.reader.base import Reader
-from shipper.reader.knots import last_place, widened
+from shipper.reader.interleaved import snap_back, with_messages
 from shipper.reader.multiline_open import Limits, Open
 from shipper.reader.multiline_rules import Rule, rule_of
 
@@ -53,7 +53,7 @@ class MultilineReader:
             self._close(joined)
             joined.cut = True
         joined.end = self._open.start if self._open.lines else lines.end
-        if joined.knots:
+        if joined.interleaved:
             joined = self._hold_back(joined)
         self._note_pending(bool(lines.texts))
         return joined
@@ -75,34 +75,36 @@ class MultilineReader:
         joined, self._held = self._held, None
         if joined is None:
             joined = Messages(self._open.start if self._open.lines else lines.start, lines.end)
-        if not lines.knots and not joined.knots:
+        if not lines.interleaved and not joined.interleaved:
             self._join(lines, joined)
             return joined
         settled: list[tuple[int, int]] = []
-        for piece in lines.pieces([end for _, end in lines.knots]):
+        for piece in lines.pieces([end for _, end in lines.interleaved]):
             self._join(piece, joined)
-            joined.knots += piece.knots
+            joined.interleaved += piece.interleaved
             settled += self._settled(joined, piece)
-        joined.knots = (*settled, *joined.knots)
+        joined.interleaved = (*settled, *joined.interleaved)
         return joined
 
     def _settled(self, joined: Messages, piece: Messages) -> list[tuple[int, int]]:
-        """Leave those knots in `joined` in which the message under way begins; the ones before are returned."""
+        """Leave those interleaved in `joined` in which the message under way begins; the ones before are returned."""
         end = self._open.start if self._open.lines else piece.end
-        joined.knots = tuple(knot for knot in widened(joined) if knot[0] < end)  # the others lie within that message
-        place = last_place(joined, end)
-        # What waits for that message is bounded; it is counted where a knot ends, whatever the reads were.
-        if place < end and piece.knots and piece.end - place > self._limits.waiting:
+        joined.interleaved = tuple(
+            stretch for stretch in with_messages(joined) if stretch[0] < end
+        )  # the others lie within that message
+        place = snap_back(joined, end)
+        # What waits for that message is bounded; it is counted where a stretch ends, whatever the reads were.
+        if place < end and piece.interleaved and piece.end - place > self._limits.waiting:
             self._close(joined)
             return self._settled(joined, piece)
-        settled = [knot for knot in joined.knots if knot[1] <= place]
-        joined.knots = joined.knots[len(settled) :]
+        settled = [stretch for stretch in joined.interleaved if stretch[1] <= place]
+        joined.interleaved = joined.interleaved[len(settled) :]
         return settled
 
     def _hold_back(self, joined: Messages) -> Messages:
-        """Where the message under way begins within a knot, no reading may begin there: what lies in the knot is handed
+        """Where the pending message begins within a stretch, no reading may begin there: what lies in it is handed
         over together with that message."""
-        place = last_place(joined, joined.end)
+        place = snap_back(joined, joined.end)
         if place == joined.end:
             return joined
         ready, self._held = joined.pieces([place])

@@ -32,7 +32,7 @@ def test_order_is_kept_and_the_bound_is_passed_by_one_batch_at_most(seed: int) -
             elif got is not None:
                 taken.append(got)
         elif taken:
-            queue.release(taken.pop(dice.randrange(len(taken))))
+            queue.remove(taken.pop(dice.randrange(len(taken))))
         held = waiting + taken
         assert queue.events == sum(each.events for each in held) < queue.max_events + largest
         assert queue.bytes == sum(each.size + each.events * EVENT_OVERHEAD for each in held)

@@ -15,10 +15,10 @@ from shipper.pipeline.acks import Ledger
 from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import MemoryQueue
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Events
 from shipper.processor.metadata.resolver import Answer
-from shipper.processor.waiting import Asking, WaitingChain
+from shipper.processor.waiting import AsyncStep, WaitingChain
 from tests.builders import AGENT, messages, source
 from tests.fakes import ManualClock
 from tests.model.seeds import seeds
@@ -45,11 +45,11 @@ class World:
         self.processing = Processing(self.queue)
         known = {name: Answer((f"{name}!",), 60) for name in NAMES[:4]}
         self.names = [FakeNames(dict(known)) for _ in range(dice.choice([1, 2]))]
-        around = Surroundings(AGENT, Path(), Metrics(), self.clock)
+        context = ProcessorContext(AGENT, Path(), Metrics(), self.clock)
         self.kept = dice.random() < 0.5
-        steps = [Asking(names.step(self.config(number), around), None) for number, names in enumerate(self.names)]
+        steps = [AsyncStep(names.step(self.config(number), context), None) for number, names in enumerate(self.names)]
         growth = dice.choice([Growth(), Growth(PIECE_BYTES // 10, PIECE_BYTES)])  # one piece, or two events each
-        self.chain = WaitingChain([*steps, Counts()], around.metrics, self.clock, growth)
+        self.chain = WaitingChain([*steps, Counts()], context.metrics, self.clock, growth)
         self.sources = [self.source(name) for name in ("f1", "f2")]
         self.ledgers = {each.file_id: Ledger(0) for each in self.sources}
         self.put: dict[str, list[int]] = defaultdict(list)
@@ -87,7 +87,7 @@ class World:
         if self.flying:
             batch = self.flying.pop(self.dice.randrange(len(self.flying)))
             self.acked[batch.source.file_id].update(batch.messages.offsets)
-            self.queue.release(batch)
+            self.queue.remove(batch)
             batch.resolve()
 
     def check(self) -> None:

@@ -155,7 +155,7 @@ def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, lo
     growing, at_once = Metrics(), Metrics()
     runs, cuts = read_growing(dice, case, log, growing)
     found: list[Row] = rows(runs)
-    assert all(not run.knots or run.start <= run.knots[0][0] for run in runs)
+    assert all(not run.interleaved or run.start <= run.interleaved[0][0] for run in runs)
     whole = drain(case.read(log, at_once, cuts=tuple(cuts)))
     assert rows(whole) == found
     assert (whole[-1].end if whole else 0) == (runs[-1].end if runs else 0)

@@ -93,7 +93,7 @@ class AddId:
 
 
 class AddLocale:
-    """Asks for the time zone once a batch: it changes twice a year, while files are open."""
+    """AsyncProcessor for the time zone once a batch: it changes twice a year, while files are open."""
 
     def __init__(
         self, config: AddLocaleConfig, clock: Clock, local: Callable[[float], time.struct_time] = time.localtime

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from config.shipper.processors.dns import DnsConfig
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Events
 from shipper.processor.fields import MISSING, FieldError, Path, path_of
 from shipper.processor.metadata.lookups import Lookup, Lookups
@@ -21,24 +21,24 @@ TAGS: Path = ("tags",)
 Item = tuple[int, Path, Lookup]  # event, target
 
 
-def build(config: DnsConfig, around: Surroundings) -> Dns:
+def build(config: DnsConfig, context: ProcessorContext) -> Dns:
     resolver, workers = Resolver(config), Workers(MOST_AT_ONCE)
     servers = len(resolver.servers)
-    lookups = Lookups(config, resolver.resolve, workers.start, servers, around.clock, around.wake)
-    return Dns(config, lookups, around)
+    lookups = Lookups(config, resolver.resolve, workers.start, servers, context.clock, context.wake)
+    return Dns(config, lookups, context)
 
 
 class Dns:
-    def __init__(self, config: DnsConfig, lookups: Lookups, around: Surroundings) -> None:
+    def __init__(self, config: DnsConfig, lookups: Lookups, context: ProcessorContext) -> None:
         self.keeps_order = config.order == "kept"
         self.lookups = lookups
         self._fields = [(path_of(source), path_of(target)) for source, target in config.fields.items()]
         self._appends = config.action == "append"
         self._single = config.kind == "PTR"
         self._tags = config.tag_on_failure
-        self._clock = around.clock
+        self._clock = context.clock
 
-    def ask(self, events: Events, at: Sequence[int]) -> DnsQuestion:
+    def look_up(self, events: Events, at: Sequence[int]) -> PendingDnsLookups:
         self.lookups.take_in()
         items: list[Item] = []
         asked: dict[str, Lookup] = {}  # most batches have few names
@@ -47,9 +47,9 @@ class Dns:
                 name = events.get(index, source)
                 if isinstance(name, str):
                     if name not in asked:
-                        asked[name] = self.lookups.ask(name)
+                        asked[name] = self.lookups.look_up(name)
                     items.append((index, target, asked[name]))
-        return DnsQuestion(self, items, self._clock.monotonic())
+        return PendingDnsLookups(self, items, self._clock.monotonic())
 
     def write(self, events: Events, index: int, target: Path, answer: Answer) -> None:
         try:
@@ -75,7 +75,7 @@ class Dns:
             events.put(index, TAGS, tags + new)
 
 
-class DnsQuestion:
+class PendingDnsLookups:
     def __init__(self, dns: Dns, items: list[Item], asked: float) -> None:
         self._dns = dns
         self._items = items
@@ -97,10 +97,10 @@ class DnsQuestion:
     def due(self) -> float:
         return max(self._asked, self._dns.lookups.heard_at) + self._dns.lookups.patience
 
-    def part(self, indices: Sequence[int]) -> DnsQuestion:
+    def part(self, indices: Sequence[int]) -> PendingDnsLookups:
         anew = {old: new for new, old in enumerate(indices)}
         items = [(anew[index], target, lookup) for index, target, lookup in self._items if index in anew]
-        return DnsQuestion(self._dns, items, self._asked)
+        return PendingDnsLookups(self._dns, items, self._asked)
 
     def write(self, events: Events) -> None:
         for index, target, lookup in self._items:

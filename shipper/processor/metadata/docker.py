@@ -7,7 +7,7 @@ from typing import Any
 from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import Path, path_of
 from shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
@@ -21,10 +21,10 @@ PID_KNOWN_FOR = 30.0  # numbers of processes are given again
 
 
 class AddDockerMetadata:
-    def __init__(self, config: AddDockerMetadataConfig, around: Surroundings) -> None:
+    def __init__(self, config: AddDockerMetadataConfig, context: ProcessorContext) -> None:
         self._config = config
-        self._files = RuntimeFiles(FilePath(config.hostfs), around.clock, config.cleanup_timeout)
-        self._sharing = Sharing(config.name, frozenset({"log.file", "container"}), around.metrics)
+        self._files = RuntimeFiles(FilePath(config.hostfs), context.clock, config.cleanup_timeout)
+        self._sharing = Sharing(config.name, frozenset({"log.file", "container"}), context.metrics)
         self._pids = [path_of(each) for each in config.match_pids]
         self._fields = [path_of(each) for each in config.match_fields]
         self._proc = FilePath(config.hostfs) / "proc"
@@ -32,7 +32,7 @@ class AddDockerMetadata:
         self._shape = SHORT_ID if config.match_short_id else FULL_ID
         self._facts: dict[str, tuple[Container | None, Facts]] = {}
         self._of_pid: dict[int, tuple[float, str]] = {}
-        self._clock = around.clock
+        self._clock = context.clock
 
     def run(self, events: Events, at: Sequence[int]) -> None:
         path = events.get(at[0], LOG_PATH)

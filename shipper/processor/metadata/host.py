@@ -11,7 +11,7 @@ import psutil
 from config.shipper.processors.host_metadata import AddHostMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING
 from shipper.processor.metadata.facts import Facts, Sharing, leaves
@@ -29,11 +29,13 @@ HOST = frozenset({"host"})
 
 
 class AddHostMetadata:
-    def __init__(self, config: AddHostMetadataConfig, around: Surroundings, root: FilePath = FilePath("/")) -> None:
+    def __init__(
+        self, config: AddHostMetadataConfig, context: ProcessorContext, root: FilePath = FilePath("/")
+    ) -> None:
         self._config = config
-        self._clock = around.clock
+        self._clock = context.clock
         self._root = root
-        self._sharing = Sharing(config.name, HOST, around.metrics)
+        self._sharing = Sharing(config.name, HOST, context.metrics)
         self._facts = Facts(self, self._look())
         self._fresh_until = self._clock.monotonic() + config.ttl
 

@@ -8,7 +8,7 @@ from typing import Any
 from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING, Path
 from shipper.processor.metadata.facts import Facts, Sharing, leaves
@@ -31,13 +31,16 @@ ANNOTATION = "annotation."  # before the name of an annotation among Docker's la
 
 class AddKubernetesMetadata:
     def __init__(
-        self, config: AddKubernetesMetadataConfig, around: Surroundings, environment: Mapping[str, str] = os.environ
+        self,
+        config: AddKubernetesMetadataConfig,
+        context: ProcessorContext,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._config = config
-        self._clock = around.clock
+        self._clock = context.clock
         self._root = FilePath(config.hostfs)
-        self._files = RuntimeFiles(self._root, around.clock, config.cleanup_timeout)
-        self._sharing = Sharing(config.name, frozenset({"log.file", "container", "kubernetes"}), around.metrics)
+        self._files = RuntimeFiles(self._root, context.clock, config.cleanup_timeout)
+        self._sharing = Sharing(config.name, frozenset({"log.file", "container", "kubernetes"}), context.metrics)
         self._node = config.node or environment.get("NODE_NAME", "")
         self._places: dict[str, tuple[float, PodPlace]] = {}
         self._facts: dict[str, Facts] = {}

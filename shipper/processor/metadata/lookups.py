@@ -52,7 +52,7 @@ class Lookups:
         self._news: SimpleQueue[tuple[Lookup, Answer]] = SimpleQueue()
         self.heard_at = 0.0  # when a name server said something
 
-    def ask(self, name: str) -> Lookup:
+    def look_up(self, name: str) -> Lookup:
         """What is known, or what is open and was started now if it was not before."""
         known = self._open.get(name) or self._remembered(self._known, name) or self._remembered(self._failed, name)
         if known is not None:
@@ -65,8 +65,8 @@ class Lookups:
         """Settle what was answered meanwhile."""
         while not self._news.empty():
             lookup, answer = self._news.get()
-            if answer.silence:
-                self._warn(lookup, answer.silence)
+            if answer.no_response_reason:
+                self._warn(lookup, answer.no_response_reason)
             else:
                 self.heard_at = self._clock.monotonic()
             if lookup.answer is None:

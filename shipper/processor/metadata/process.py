@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 from config.shipper.processors.host_metadata import AddProcessMetadataConfig
 from shipper.event import Doc
 from shipper.json_fields import copied
-from shipper.processor.base import ProcessorError, Surroundings
+from shipper.processor.base import ProcessorContext, ProcessorError
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING, Path, find, path_of
 from shipper.processor.metadata.facts import Sharing, all_lack
@@ -18,7 +18,7 @@ MOST_REMEMBERED = 10_000
 class AddProcessMetadata:
     """What is known of a process is used for a while: numbers are given to other processes again."""
 
-    def __init__(self, config: AddProcessMetadataConfig, around: Surroundings) -> None:
+    def __init__(self, config: AddProcessMetadataConfig, context: ProcessorContext) -> None:
         target = path_of(config.target) if config.target else ()
         self._pids = [path_of(each) for each in config.match_pids]
         self._fields = [(path_of(name), _placed(target, path_of(name))) for name in config.fields]
@@ -27,10 +27,10 @@ class AddProcessMetadata:
         self._proc = FilePath(config.host_path) / "proc"
         self._container = _finder(config)
         self._with_environment = config.restricted_fields
-        self._clock = around.clock
+        self._clock = context.clock
         self._ttl = config.cgroup_cache_expire_time
         self._known: dict[int, tuple[float, Doc]] = {}
-        self._sharing = Sharing(config.name, frozenset(), around.metrics)
+        self._sharing = Sharing(config.name, frozenset(), context.metrics)
 
     def run(self, events: Events, at: Sequence[int]) -> None:
         if not self._ignores_missing or not all_lack(events, at, self._pids):

@@ -23,18 +23,19 @@ from shipper.errors import StartError
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`values` is empty for a failure; `ttl` in seconds. `silence`: why no name server could be heard, else empty."""
+    """`values` is empty for a failure; `ttl` in seconds. `no_response_reason`: why no name server responded, else
+    empty."""
 
     values: tuple[str, ...] = ()
     ttl: float = 0.0
-    silence: str = ""
+    no_response_reason: str = ""
 
 
 FAILURE = Answer()
 
 
 class Resolver:
-    """Asks one name server after the other until one answers. Any thread may call it."""
+    """AsyncProcessor one name server after the other until one answers. Any thread may call it."""
 
     def __init__(self, config: DnsConfig) -> None:
         """Raises StartError where there is no name server."""
@@ -49,15 +50,15 @@ class Resolver:
             asked = self._question(name)
         except (dns.exception.DNSException, ValueError):
             return FAILURE  # no address, no name: no server could help
-        silence = ""
+        no_response_reason = ""
         for server in self.servers:
             try:
                 response = self._exchange(asked, server)
             except (dns.exception.DNSException, OSError, ValueError) as error:  # the last: a server's name is none
-                silence = f"{server.host}: {error or type(error).__name__}"
+                no_response_reason = f"{server.host}: {error or type(error).__name__}"
                 continue
             return self._answer(response)
-        return Answer(silence=silence)
+        return Answer(no_response_reason=no_response_reason)
 
     def _question(self, name: str) -> dns.message.QueryMessage:
         if self._kind == dns.rdatatype.PTR:

@@ -14,7 +14,7 @@ from typing import Protocol
 from registry.state import FileState
 from shipper.errors import Truncated
 from shipper.event import Messages
-from shipper.reader.knots import first_place
+from shipper.reader.interleaved import snap_forward
 from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Content
 
@@ -49,7 +49,7 @@ class RotationJoin:
         parted from that; how many bytes of the successor belong to it. Lines come one by one here (line_by_line.py):
         so that message ends in this run, though it is dropped perhaps, and so may be what followed it."""
         beyond = next((offset for offset in messages.offsets if offset >= self.end), messages.end)
-        messages.end = first_place(messages, beyond)
+        messages.end = snap_forward(messages, beyond)
         messages.select([index for index, offset in enumerate(messages.offsets) if offset < messages.end])
         self._name_by_own_bytes(messages)
         return messages.end - self.end

@@ -12,7 +12,7 @@ from config.yaml.load import load
 from registry.registrar import Registrar
 from shipper.inputs import Inputs
 from shipper.metrics import Metrics
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
@@ -27,7 +27,7 @@ class Forgets:
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Inputs:
-    return Inputs(Surroundings(AGENT, tmp_path, Metrics(), ManualClock()), cast("Registrar", Forgets()))
+    return Inputs(ProcessorContext(AGENT, tmp_path, Metrics(), ManualClock()), cast("Registrar", Forgets()))
 
 
 def read(folder: Path, own: str = "[]", of_all: str = "[]", more: str = "") -> ShipperConfig:

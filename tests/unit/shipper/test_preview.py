@@ -11,7 +11,7 @@ from shipper.clock import SystemClock
 from shipper.errors import StartError
 from shipper.metrics import Metrics
 from shipper.preview import Preview, chosen
-from shipper.processor.base import Surroundings
+from shipper.processor.base import ProcessorContext
 from tests.builders import AGENT
 
 
@@ -33,8 +33,8 @@ def preview(tmp_path: Path) -> Previewer:
             f"processors: {processors}\noutput.console: ~"
         )
         config = load(file, ShipperConfig, env={})
-        around = Surroundings(AGENT, Path(tmp_path), Metrics(), SystemClock())
-        return list(Preview(config, config.inputs[0], around, path, whole=whole).of(content))
+        context = ProcessorContext(AGENT, Path(tmp_path), Metrics(), SystemClock())
+        return list(Preview(config, config.inputs[0], context, path, whole=whole).of(content))
 
     return preview
 

@@ -21,12 +21,12 @@ class Open:
     due: float = 5.0
     done: bool = False
     answered: bool = False
-    parted: list[Part] = field(default_factory=list)
+    split_off: list[Part] = field(default_factory=list)
 
-    def go_on(self) -> Sequence[Part]:
+    def resume(self) -> Sequence[Part]:
         self.done = self.answered
-        parted, self.parted = self.parted, []
-        return parted
+        split_off, self.split_off = self.split_off, []
+        return split_off
 
 
 def waiting(texts: Sequence[str], file_id: str, *parts: Part | Callable[[Batch], Part]) -> Batch:
@@ -123,7 +123,7 @@ def test_what_is_parted_later_goes_on_by_itself() -> None:
     slow = Open(batch(["a"]), keeps_order=False)
     other = Open(batch(["b"]), keeps_order=False)
     processing.put(waiting(["a", "b", "c"], "f1", slow))
-    slow.parted = [other, Open(batch(["c"]), keeps_order=False, done=True)]
+    slow.split_off = [other, Open(batch(["c"]), keeps_order=False, done=True)]
     processing.step()
     assert texts(queue) == [["c"]]
     other.answered = True
@@ -148,7 +148,7 @@ def test_what_waits_takes_room_as_it_is_now() -> None:
     assert queue.events == 1
     taken = queue.get()
     assert taken is not None
-    queue.release(taken)
+    queue.remove(taken)
     assert (queue.events, queue.bytes) == (0, 0)
 
 
@@ -162,7 +162,7 @@ def test_a_part_that_has_become_smaller_takes_less_room() -> None:
     processing = Processing(queue)
     slow = Open(batch(["a", "b"]), keeps_order=False)
     processing.put(waiting(["a", "b"], "f1", slow))
-    slow.batch, slow.parted = batch(["a"]), [Open(batch(["b"]), keeps_order=False, done=True)]
+    slow.batch, slow.split_off = batch(["a"]), [Open(batch(["b"]), keeps_order=False, done=True)]
     processing.step()
     assert (queue.events, queue.bytes) == (2, 4 + 2 * EVENT_OVERHEAD)
 
@@ -245,12 +245,12 @@ def test_what_may_become_much_is_worked_on_as_the_queue_has_room() -> None:
         assert [each.messages.texts[0][0] for each in taken] == ["a", "b", "c"][:count]
         assert queue.bytes < count * (HUGE + 10_000)
     assert (processing.empty, processing.next_step) == (False, float("inf"))
-    queue.release(taken[0])
+    queue.remove(taken[0])
     assert processing.next_step == 0.0
     processing.step()
     assert starts(queue) == ["dd"]
     for each in taken[1:]:
-        queue.release(each)
+        queue.remove(each)
     processing.step()
     assert starts(queue) == ["ee"]
     assert processing.empty
@@ -268,7 +268,7 @@ def test_pieces_are_begun_with_also_in_a_queue_that_is_smaller_than_a_batch() ->
         assert taken.messages.texts[0][:2] == text
         processing.step()
         assert queue.get() is None
-        queue.release(taken)
+        queue.remove(taken)
     assert (processing.empty, queue.events, queue.bytes) == (True, 0, 0)
 
 

@@ -20,7 +20,7 @@ def test_a_batch_takes_room_until_it_is_released_not_until_it_is_taken() -> None
     assert taken is not None
     assert queue.empty
     assert not queue.has_room
-    queue.release(taken)
+    queue.remove(taken)
     assert queue.has_room
     assert (queue.events, queue.bytes) == (0, 0)
 

@@ -11,10 +11,10 @@ from config.shipper.processors.dns import DnsConfig, FailureCacheConfig, Success
 from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
 from shipper.processor import conditions
-from shipper.processor.base import Processor, Surroundings
+from shipper.processor.base import Processor, ProcessorContext
 from shipper.processor.events import Events
 from shipper.processor.metadata.resolver import Answer
-from shipper.processor.waiting import Asking, BatchPart, WaitingChain
+from shipper.processor.waiting import AsyncStep, BatchPart, WaitingChain
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
 from tests.name_servers import FakeNames
@@ -47,9 +47,9 @@ class Bench:
         self.names = FakeNames(dict(NAMES))
         self.clock = ManualClock()
         self.metrics = Metrics()
-        around = Surroundings(AGENT, Path(), self.metrics, self.clock, self.names.wake)
+        context = ProcessorContext(AGENT, Path(), self.metrics, self.clock, self.names.wake)
         config = DnsConfig(**{"kind": "PTR", "fields": {"ip": "name"}, "timeout": 0.5, **options})
-        asking = Asking(self.names.step(config, around, servers=2), conditions.build(when) if when else None)
+        asking = AsyncStep(self.names.step(config, context, servers=2), conditions.build(when) if when else None)
         self.chain = WaitingChain([*before, asking, Upper()], self.metrics, self.clock)
 
     def take(self, *docs: Doc, made: Batch | None = None) -> list[BatchPart]:
@@ -63,7 +63,7 @@ class Bench:
         parts = self.take(*docs)
         self.names.answer()
         for part in parts:
-            part.go_on()
+            part.resume()
             assert part.done
         return self.batch.messages.documents()
 
@@ -148,10 +148,10 @@ def test_the_loop_is_woken_by_an_answer() -> None:
 def test_steps_behind_it_wait_with_it() -> None:
     bench = Bench()
     (part,) = bench.take({"ip": "10.0.0.1"}, {})
-    part.go_on()
+    part.resume()
     assert (part.done, bench.batch.messages.texts) == (False, ["a", "b"])
     bench.names.answer()
-    part.go_on()
+    part.resume()
     assert (part.done, bench.batch.messages.texts) == (True, ["A", "B"])
 
 
@@ -160,10 +160,10 @@ def test_without_any_answer_the_events_go_on_after_the_timeout_of_all_name_serve
     (part,) = bench.take({"ip": "10.0.0.1"}, {})
     assert part.due == bench.clock.monotonic() + 1.0
     bench.clock.advance(0.99)
-    part.go_on()
+    part.resume()
     assert not part.done
     bench.clock.advance(0.02)
-    part.go_on()
+    part.resume()
     assert part.done
     assert bench.batch.messages.documents() == [{"ip": "10.0.0.1", "tags": ["_bad"]}, {}]
 
@@ -172,7 +172,7 @@ def test_what_was_given_up_is_not_asked_any_more_and_nobody_else_waits_for_it() 
     bench = Bench()
     (part,) = bench.take({"ip": "10.0.0.1"})
     bench.clock.advance(1.1)
-    part.go_on()
+    part.resume()
     assert bench.take({"ip": "10.0.0.1"}) == []
     bench.names.answer()
     assert bench.names.asked == []
@@ -183,12 +183,12 @@ def test_while_answers_come_in_it_waits_for_all_of_them() -> None:
     (part,) = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
     bench.clock.advance(0.9)
     bench.names.answer(0)
-    part.go_on()
+    part.resume()
     bench.clock.advance(0.9)
-    part.go_on()
+    part.resume()
     assert not part.done
     bench.clock.advance(0.2)
-    part.go_on()
+    part.resume()
     assert part.done
     assert [doc.get("name") for doc in bench.batch.messages.documents()] == ["web.example", None]
 
@@ -200,7 +200,7 @@ def test_a_name_server_that_is_down_does_not_prolong_the_wait() -> None:
     due = part.due
     bench.clock.advance(0.9)
     bench.names.answer(0)
-    part.go_on()
+    part.resume()
     assert part.due == due
 
 
@@ -213,7 +213,7 @@ def test_silent_name_servers_are_told_of_now_and_then(caplog: pytest.LogCaptureF
     bench.clock.advance(60)
     (part,) = bench.take({"ip": "10.0.0.2"})
     bench.clock.advance(2)
-    part.go_on()
+    part.resume()
     told = [record.getMessage().partition(". Events")[0] for record in caplog.records]
     assert told == [
         *["dns: no answer for '10.0.0.1' from the name servers (192.0.2.1): it is down"] * 2,
@@ -232,7 +232,7 @@ def test_where_order_is_free_events_without_a_question_go_on_at_once() -> None:
     quick.batch.resolve()
     assert resolved == []
     bench.names.answer()
-    slow.go_on()
+    slow.resume()
     assert [doc["name"] for doc in slow.batch.messages.documents()] == ["web.example"] * 2
     assert slow.batch.messages.texts == ["A", "CC"]
     assert slow.batch.messages.offsets == [0, 4]
@@ -247,8 +247,8 @@ def test_where_order_is_free_and_all_events_wait_they_stay_together() -> None:
 
 def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
     bench = Bench(order="free")
-    around = Surroundings(AGENT, Path(), bench.metrics, bench.clock)
-    kept = Asking(FakeNames().step(DnsConfig(kind="A", fields={"x": "y"}), around), None)
+    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock)
+    kept = AsyncStep(FakeNames().step(DnsConfig(kind="A", fields={"x": "y"}), context), None)
     chain = WaitingChain([*bench.chain.steps, kept], bench.metrics, bench.clock)
     made = batch(["a", "b"])
     made.messages.docs = [{"ip": "10.0.0.1"}, {}]
@@ -258,28 +258,28 @@ def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
 
 def test_two_of_them_wait_one_after_the_other_and_part_what_is_ready() -> None:
     bench = Bench(order="free")
-    around = Surroundings(AGENT, Path(), bench.metrics, bench.clock)
+    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock)
     later = FakeNames({"x": Answer(("192.0.2.1",), 60)})
-    second = Asking(later.step(DnsConfig(kind="A", fields={"host": "ip"}, order="free"), around), None)
+    second = AsyncStep(later.step(DnsConfig(kind="A", fields={"host": "ip"}, order="free"), context), None)
     chain = WaitingChain([bench.chain.steps[0], second], bench.metrics, bench.clock)
     made = batch(["a", "b", "c"])
     made.messages.docs = [{"ip": "10.0.0.1"}, {}, {"ip": "10.0.0.1", "host": "x"}]
     slow, quick = chain(made) or ()
     assert quick.done
     bench.names.answer()
-    (parted,) = slow.go_on()
-    assert (parted.done, parted.batch.messages.texts, slow.done) == (True, ["a"], False)
+    (split_off,) = slow.resume()
+    assert (split_off.done, split_off.batch.messages.texts, slow.done) == (True, ["a"], False)
     later.answer()
-    slow.go_on()
+    slow.resume()
     assert (slow.done, slow.batch.messages.texts) == (True, ["c"])
-    assert slow.batch.size + parted.batch.size + quick.batch.size == 6
+    assert slow.batch.size + split_off.batch.size + quick.batch.size == 6
 
 
 def test_what_was_dropped_before_is_counted_once_and_asks_nothing() -> None:
     bench = Bench(order="free", before=[DropsB()])
     slow, quick = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {})
     bench.names.answer()
-    slow.go_on()
+    slow.resume()
     assert bench.names.asked == ["10.0.0.1"]
     assert (slow.batch.messages.texts, quick.batch.messages.texts) == (["A"], ["C"])
     assert bench.metrics.events_filtered == 1

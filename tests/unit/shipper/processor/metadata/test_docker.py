@@ -37,7 +37,7 @@ class Docker:
         (directory / "config.v2.json").write_text(content)
 
     def step(self, **options: Any) -> AddDockerMetadata:
-        return AddDockerMetadata(AddDockerMetadataConfig(hostfs=str(self.root), **options), self.bench.around)
+        return AddDockerMetadata(AddDockerMetadataConfig(hostfs=str(self.root), **options), self.bench.context)
 
     def container(self, doc: Doc | None = None, **options: Any) -> Any:
         return self.bench.records(self.step(**options), [doc or {}])[0].get("container")

@@ -41,7 +41,7 @@ def write(path: Path, content: str) -> None:
 
 
 def step(bench: MetadataBench, root: Path, **options: Any) -> AddHostMetadata:
-    return AddHostMetadata(AddHostMetadataConfig(**options), bench.around, root)
+    return AddHostMetadata(AddHostMetadataConfig(**options), bench.context, root)
 
 
 @pytest.mark.parametrize(

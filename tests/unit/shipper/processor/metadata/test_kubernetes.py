@@ -47,7 +47,7 @@ class Node:
 
     def step(self, **options: Any) -> AddKubernetesMetadata:
         config = AddKubernetesMetadataConfig(hostfs=str(self.root), **options)
-        return AddKubernetesMetadata(config, self.bench.around, {"NODE_NAME": ""})
+        return AddKubernetesMetadata(config, self.bench.context, {"NODE_NAME": ""})
 
     def record(self, path: str | Path, doc: Doc | None = None, **options: Any) -> Doc:
         self.bench.at(path)
@@ -103,7 +103,7 @@ def test_it_is_added_once_for_a_file(node: Node) -> None:
 
 
 def test_the_node_is_that_of_the_environment(node: Node) -> None:
-    made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), node.bench.around, {"NODE_NAME": "n2"})
+    made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), node.bench.context, {"NODE_NAME": "n2"})
     node.bench.at(POD)
     assert node.bench.records(made)[0]["kubernetes"]["node"] == {"name": "n2"}
 

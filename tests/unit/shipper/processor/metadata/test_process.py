@@ -47,7 +47,7 @@ def host(tmp_path: Path) -> Path:
 
 
 def step(bench: MetadataBench, host: Path, **options: Any) -> AddProcessMetadata:
-    return AddProcessMetadata(AddProcessMetadataConfig(host_path=str(host), **options), bench.around)
+    return AddProcessMetadata(AddProcessMetadataConfig(host_path=str(host), **options), bench.context)
 
 
 def one(bench: MetadataBench, host: Path, doc: Doc, **options: Any) -> Doc:

@@ -47,7 +47,7 @@ def resolver(kind: str, *addresses: str, timeout: float = 5.0) -> Resolver:
 def test_a_name_server_answers(server: NameServer, kind: str, name: str, expected: Answer) -> None:
     found = resolver(kind, server.address).resolve(name)
     # A server may give them in any order.
-    assert (sorted(found.values), found.ttl, found.silence) == (sorted(expected.values), expected.ttl, "")
+    assert (sorted(found.values), found.ttl, found.no_response_reason) == (sorted(expected.values), expected.ttl, "")
 
 
 def test_the_next_name_server_is_asked_when_one_does_not_answer(server: NameServer) -> None:
@@ -65,7 +65,9 @@ def test_what_a_name_server_says_counts_and_the_next_one_is_not_asked(server: Na
 
 def test_a_silent_name_server_costs_the_timeout() -> None:
     silent = NameServer({}, silent=True)
-    assert resolver("A", silent.address, timeout=0.02).resolve("web.example").silence.startswith("127.0.0.1: ")
+    assert (
+        resolver("A", silent.address, timeout=0.02).resolve("web.example").no_response_reason.startswith("127.0.0.1: ")
+    )
     silent.close()
 
 

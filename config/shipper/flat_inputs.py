@@ -128,7 +128,7 @@ class LogInput(FlatInput):
         yield from check_clean_inactive(self.clean_inactive, self.ignore_older, self.scan_frequency, "scan_frequency")
         yield from self.check_lines()
 
-    def becomes(self) -> InputConfig:
+    def converted(self) -> InputConfig:
         return InputConfig(
             type=self.type,
             id=self.id or derived_id(self.type, self.paths),
@@ -172,7 +172,7 @@ class StdinInput(FlatInput):
     def check(self) -> Iterator[Finding]:
         yield from self.check_lines()
 
-    def becomes(self) -> InputConfig:
+    def converted(self) -> InputConfig:
         return InputConfig(
             type=self.type,
             id=self.id,

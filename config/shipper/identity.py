@@ -65,7 +65,7 @@ class FileIdentitySection:
         for name in given[1:]:
             yield name, f"file_identity.{given[0]} is given too; a file is identified by one of them"
 
-    def becomes(self) -> FileIdentityConfig:
+    def converted(self) -> FileIdentityConfig:
         given = self._given()
         marker = self.inode_marker.path if self.inode_marker else ""
         return FileIdentityConfig(given[0] if given else "default", marker=marker)

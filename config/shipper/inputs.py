@@ -250,6 +250,6 @@ class InputConfig(EveryInput):
                 "deleted",
             )
 
-    def becomes(self) -> "InputConfig":
+    def converted(self) -> "InputConfig":
         read = self.prospector.scanner.fingerprint
         return replace(self, file_identity=replace(self.file_identity, offset=read.offset, length=read.length))

@@ -70,7 +70,7 @@ class SslConfig:
         if self.key is not None and self.certificate is None:
             yield "certificate", "missing; a private key needs its certificate"
 
-    def becomes(self) -> "SslConfig":
+    def converted(self) -> "SslConfig":
         return replace(self, enabled=True) if self.enabled is None and self != type(self)() else self
 
 

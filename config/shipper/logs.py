@@ -31,7 +31,7 @@ class LoggingConfig:
     )
     metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig)
 
-    def becomes(self) -> "LoggingConfig":
+    def converted(self) -> "LoggingConfig":
         if self.json is None or self.format != "auto":
             return replace(self, json=None)
         return replace(self, json=None, format="json" if self.json else "text")

@@ -64,7 +64,7 @@ class JsonSection(JsonOptions):
         default=False, metadata={"doc": "Puts the members at the top level of the event; otherwise below `json`."}
     )
 
-    def becomes(self) -> NdjsonConfig:
+    def converted(self) -> NdjsonConfig:
         return NdjsonConfig(
             target="" if self.keys_under_root else "json",
             overwrite_keys=self.overwrite_keys,

@@ -31,7 +31,7 @@ class ConsoleOutputConfig:
     pretty: bool = field(default=False, metadata={"doc": "Writes each record over several indented lines."})
     codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
 
-    def becomes(self) -> "ConsoleOutputConfig":
+    def converted(self) -> "ConsoleOutputConfig":
         """Return the output with one option for what Filebeat has two names for."""
         return replace(self, pretty=self.pretty or self.codec.json.pretty, codec=CodecConfig())
 

@@ -15,7 +15,7 @@ A field's metadata, all optional:
     recursive the section, or list of sections, may contain sections of the same model: lists of options stop there
 
 A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields; `remarks(self)`, in the
-same form, for what is not a mistake but should be known; `becomes(self)`, which returns what the program gets instead;
+same form, for what is not a mistake but should be known; `converted(self)`, the value that the program gets;
 and class variables by dotted name: `not_yet` -> why (an error: a real option that is not supported), `ignored` -> why
 (a note: ignoring it does no harm), and `here`, the name of another kind's option -> its name in this kind.
 

@@ -89,7 +89,7 @@ class Walk:
         if checked is FAILED:
             return FAILED
         self._report.remark(value.remarks() if hasattr(value, "remarks") else (), spot)
-        return value.becomes() if hasattr(value, "becomes") else value
+        return value.converted() if hasattr(value, "converted") else value
 
     def _of_kind(self, kinds: Kinds, node: Node, spot: Spot) -> Any:
         """Return a section of the kind that it gives."""

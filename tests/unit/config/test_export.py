@@ -60,6 +60,6 @@ def test_secrets_in_lists_are_masked() -> None:
     }
 
 
-def test_a_variable_that_is_not_set_is_told(exported: Load[Any]) -> None:
+def test_a_variable_that_is_not_set_is_reported(exported: Load[Any]) -> None:
     with pytest.raises(ConfigError, match="variable HOST is not set"):
         exported("name: ${HOST}")

@@ -34,7 +34,7 @@ def test_it_is_a_schema() -> None:
 
 def test_the_one_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = json.loads((DOCS / "shipper.schema.json").read_text())
-    assert written == schema(), "write it anew: python -m config.json_schema > docs/shipper.schema.json"
+    assert written == schema(), "write it again: python -m config.json_schema > docs/shipper.schema.json"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_one_in_the_docs_is_the_one_that_the_code_writes() -> None:
         "processors: [{fingerprint: {fields: [message], target_field: id}}]",
     ],
 )
-def test_what_the_loader_takes_it_takes(more: str, lab: Lab) -> None:
+def test_it_accepts_what_the_loader_accepts(more: str, lab: Lab) -> None:
     lab.load(WHOLE + more)
     assert refusals(WHOLE + more) == []
 

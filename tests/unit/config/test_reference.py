@@ -66,7 +66,7 @@ class Large:
     side: Annotated[Literal["", "left"], str] = field(default="", metadata={"doc": "Side."})
 
 
-def test_what_is_the_same_in_several_kinds_is_told_once() -> None:
+def test_what_is_the_same_in_several_kinds_is_reported_once() -> None:
     assert table(Kinds("kind", {"small": Small, "large": Large})).splitlines()[2:] == [
         "| `kind` | text | `small` |  | 0.1 | Kind. (`kind: small`) |",
         "| `depth` | number | `1` |  | 0.1 | Depth. |",
@@ -96,7 +96,7 @@ def test_every_option_is_documented_in_a_sentence(model: type[ShipperConfig] | t
 
 def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = (DOCS / "configuration.md").read_text()
-    assert written == page(), "write it anew: python -m config.reference > docs/configuration.md"
+    assert written == page(), "write it again: python -m config.reference > docs/configuration.md"
 
 
 def test_the_configuration_that_we_ship_loads_and_is_short() -> None:

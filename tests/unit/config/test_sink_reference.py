@@ -28,7 +28,7 @@ def refusals(text: str) -> list[str]:
 
 def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
     written = (DOCS / "sink-configuration.md").read_text()
-    assert written == sink_page(), "write it anew: python -m config.reference sink > docs/sink-configuration.md"
+    assert written == sink_page(), "write it again: python -m config.reference sink > docs/sink-configuration.md"
 
 
 def test_the_example_on_the_page_loads(lab: Lab) -> None:
@@ -37,7 +37,7 @@ def test_the_example_on_the_page_loads(lab: Lab) -> None:
     assert lab.load(example[1], SinkConfig).dead_letter_path == "/lake/logs_dead_letter"
 
 
-def test_days_are_told_as_days() -> None:
+def test_days_are_reported_as_days() -> None:
     rows = table(SinkConfig)
     assert "| `dedupe.forget_after` | duration | `14d` | seconds | 0.2 |" in rows
     assert "| `start_timestamp` | time |  |  | 0.2 |" in rows
@@ -51,20 +51,20 @@ def test_a_long_duration_may_be_said_in_days(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["d", "1w", "1d12h", "-1d", "", "٣d"])
-def test_what_is_no_duration_is_told(text: str) -> None:
+def test_an_invalid_duration_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; write 14d"):
         parse_span(text)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(14 * 86400, "14d"), (5400, "1h30m"), (129600, "36h"), (0, "")])
-def test_a_span_is_told_as_people_write_it(seconds: int, text: str) -> None:
+def test_a_span_is_reported_as_people_write_it(seconds: int, text: str) -> None:
     assert readable_span(seconds) == (text or "0ms")
 
 
 def test_the_schema_in_the_docs_is_the_one_that_the_code_writes() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     written = json.loads((DOCS / "sink.schema.json").read_text())
-    assert written == SCHEMA, "write it anew: python -m config.json_schema sink > docs/sink.schema.json"
+    assert written == SCHEMA, "write it again: python -m config.json_schema sink > docs/sink.schema.json"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_schema_in_the_docs_is_the_one_that_the_code_writes() -> None:
         "http: ~",
     ],
 )
-def test_what_the_loader_takes_the_schema_takes(more: str, lab: Lab) -> None:
+def test_the_schema_accepts_what_the_loader_accepts(more: str, lab: Lab) -> None:
     if "views" not in more:
         lab.load(WHOLE + more, SinkConfig)
     assert refusals(WHOLE + more) == []

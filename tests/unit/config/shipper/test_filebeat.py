@@ -1,7 +1,7 @@
-"""Whole configurations as people write them for Filebeat, and what is said of each.
+"""Whole configurations as people write them for Filebeat, and the messages about each.
 
-Those in `wrong` have mistakes. What is said of a line stands behind it: `#! words` is a mistake, `#~ words` a note of
-what was left out; of several things each has its words. Nothing else is said, and a file with a mistake is not taken.
+Those in `wrong` have mistakes. The messages about a line stand in its comment: `#! words` for a mistake, `#~ words` for
+an ignored option; several are separated by bars. There are no other messages, and a file with a mistake is rejected.
 """
 
 import re
@@ -22,10 +22,10 @@ ENV = {
     "KAFKA_PASSWORD": "p: #x",
     "NODE_NAME": "n1",
 }
-Said = dict[int, list[str]]  # by line
+Messages = dict[int, list[str]]  # by line
 
 
-def expected(file: Path, mark: str) -> Said:
+def expected(file: Path, mark: str) -> Messages:
     lines = (line.partition(f"  #{mark} ")[2] for line in file.read_text().splitlines())
     return {number: words.split(" | ") for number, words in enumerate(lines, start=1) if words}
 
@@ -34,7 +34,7 @@ def read(name: str) -> ShipperConfig:
     return load(FOLDER / f"{name}.yml", ShipperConfig, env=ENV)
 
 
-def said_of(file: Path) -> tuple[Said, Said]:
+def messages_of(file: Path) -> tuple[Messages, Messages]:
     """Mistakes and notes."""
     mistakes, notes = defaultdict(list), defaultdict(list)
     try:
@@ -47,12 +47,15 @@ def said_of(file: Path) -> tuple[Said, Said]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_what_is_said_of_it_is_what_stands_behind_its_lines(file: Path) -> None:
-    for said, wanted in zip(said_of(file), (expected(file, "!"), expected(file, "~")), strict=True):
-        assert said.keys() == wanted.keys()
+def test_its_messages_are_those_beside_its_lines(file: Path) -> None:
+    for messages, wanted in zip(messages_of(file), (expected(file, "!"), expected(file, "~")), strict=True):
+        assert messages.keys() == wanted.keys()
         for line, words in wanted.items():
-            assert len(said[line]) == len(words), (line, said[line])
-            assert all(part in message for part, message in zip(words, said[line], strict=True)), (line, said[line])
+            assert len(messages[line]) == len(words), (line, messages[line])
+            assert all(part in message for part, message in zip(words, messages[line], strict=True)), (
+                line,
+                messages[line],
+            )
 
 
 def test_the_output_of_one_is_read_as_it_is_meant() -> None:
@@ -64,9 +67,9 @@ def test_the_output_of_one_is_read_as_it_is_meant() -> None:
 
 
 def test_tls_is_on_where_the_section_says_anything() -> None:
-    assert SslConfig(certificate_authorities=("a",)).becomes().enabled
-    assert not SslConfig().becomes().enabled
-    assert SslConfig(enabled=False, certificate_authorities=("a",)).becomes().enabled is False
+    assert SslConfig(certificate_authorities=("a",)).converted().enabled
+    assert not SslConfig().converted().enabled
+    assert SslConfig(enabled=False, certificate_authorities=("a",)).converted().enabled is False
 
 
 def test_paths_refer_to_other_options() -> None:
@@ -82,6 +85,6 @@ def test_inputs_of_files_of_their_own_are_read() -> None:
     assert config.output.chosen == ConsoleOutputConfig(pretty=True)
 
 
-def test_what_it_says_of_logs_is_taken() -> None:
+def test_its_options_of_logs_are_applied() -> None:
     assert read("secured_kafka").logging.format == "json"
     assert read("java_service").logging.metrics.period == 60.0

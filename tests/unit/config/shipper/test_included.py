@@ -86,13 +86,13 @@ def test_an_override_by_index_is_of_an_input_of_the_configuration(lab: Lab, writ
     assert config.inputs[0].paths == ("/var/log/app.log", "/more")
 
 
-def told(lab: Lab, *more: str) -> list[str]:
+def reported(lab: Lab, *more: str) -> list[str]:
     return lab.problems(MAIN, overrides=more)
 
 
 def test_a_mistake_is_named_with_its_own_file_line_and_path(lab: Lab, write: Write) -> None:
     write("a.yml", WEB.replace("paths", "path"))
-    assert told(lab) == [
+    assert reported(lab) == [
         "inputs.d/a.yml:1: [0].paths: missing",
         "inputs.d/a.yml:3: [0].path: unknown option; did you mean 'paths'?",
     ]
@@ -101,15 +101,15 @@ def test_a_mistake_is_named_with_its_own_file_line_and_path(lab: Lab, write: Wri
 def test_ids_are_unique_over_all_files(lab: Lab, write: Write) -> None:
     write("a.yml", WEB)
     write("b.yml", WEB.replace("web", "app"))
-    assert told(lab) == [
+    assert reported(lab) == [
         "shipper.yml:2: filebeat.inputs[0].id: 'app' is the id of 2 inputs; each input needs its own",
         "inputs.d/b.yml:2: [0].id: 'app' is the id of 2 inputs; each input needs its own",
     ]
 
 
-def test_an_input_that_would_read_what_the_shipper_writes_is_named_where_it_stands(lab: Lab, write: Write) -> None:
+def test_an_input_that_would_read_what_the_shipper_writes_is_reported_with_its_place(lab: Lab, write: Write) -> None:
     write("a.yml", WEB.replace("/var/log/web.log", "/data/*"))
-    (problem,) = told(lab, "path.data=/data")
+    (problem,) = reported(lab, "path.data=/data")
     assert problem.startswith("inputs.d/a.yml:3: [0].paths[0]: matches /data/")
 
 
@@ -124,7 +124,7 @@ def test_an_input_that_would_read_what_the_shipper_writes_is_named_where_it_stan
 def test_a_file_that_is_no_list_is_named_beside_all_else(lab: Lab, write: Write, text: str, message: str) -> None:
     write("a.yml", text)
     write("b.yml", WEB.replace("web", ""))
-    first, second = told(lab)
+    first, second = reported(lab)
     assert first.startswith("inputs.d/a.yml:")
     assert message in first
     assert second == "inputs.d/b.yml:2: [0].id: missing; every filestream input needs its own id, as in 'id: nginx'"
@@ -133,7 +133,9 @@ def test_a_file_that_is_no_list_is_named_beside_all_else(lab: Lab, write: Write,
 def test_a_file_that_cannot_be_read_is_named(lab: Lab, write: Write) -> None:
     write("a.yml", WEB).unlink()
     os.mkdir(lab.file.parent / "inputs.d" / "a.yml")
-    assert told(lab) == ["inputs.d/a.yml: cannot be read: it is a directory; a configuration must be a regular file"]
+    assert reported(lab) == [
+        "inputs.d/a.yml: cannot be read: it is a directory; a configuration must be a regular file"
+    ]
 
 
 def test_where_none_is_there_yet_the_shipper_waits_for_them_if_it_may(lab: Lab) -> None:
@@ -165,7 +167,7 @@ def test_what_is_no_regular_file_is_named_and_seen_when_it_becomes_one(lab: Lab,
     file.unlink()
     os.mkfifo(file)
     seen = rules.contents()
-    assert told(lab) == [
+    assert reported(lab) == [
         "inputs.d/a.yml: cannot be read: it is a named pipe (FIFO); a configuration must be a regular file"
     ]
     assert rules.contents() == seen != before

@@ -234,7 +234,7 @@ def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) 
     )
 
 
-def test_all_mistakes_of_all_inputs_are_told_at_once(lab: Lab) -> None:
+def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
     inputs = "- {paths: []}\n- {id: b, path: [x]}\n"
     assert [problem.partition(";")[0] for problem in lab.problems(f"shipper.inputs:\n{inputs}output.consol:\n")] == [
         "shipper.yml:2: shipper.inputs[0].id: missing",
@@ -255,6 +255,6 @@ def test_all_mistakes_of_all_inputs_are_told_at_once(lab: Lab) -> None:
         ),
     ],
 )
-def test_an_option_in_the_wrong_section_is_told_where_it_belongs(lab: Lab, line: str, message: str) -> None:
+def test_an_option_in_the_wrong_section_is_reported_where_it_belongs(lab: Lab, line: str, message: str) -> None:
     found = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
     assert found == [f"shipper.yml:4: shipper.inputs[0].{message}"]

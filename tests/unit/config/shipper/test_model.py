@@ -1,4 +1,4 @@
-"""What the shipper can be told, as a user writes it."""
+"""The configuration of the shipper, as a user writes it."""
 
 import pytest
 
@@ -233,7 +233,7 @@ def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, where:
     assert lab.problems_with(line + "\n") == [f"shipper.yml:5: {where}: {message}"]
 
 
-def test_an_empty_file_is_told_all_that_it_lacks(lab: Lab) -> None:
+def test_an_empty_file_is_reported_all_that_it_lacks(lab: Lab) -> None:
     assert lab.problems("") == [
         "shipper.yml:1: shipper.inputs: missing; list what to read below filebeat.inputs; modules are not read",
         "shipper.yml:1: output: no output is enabled; enable exactly one of output.kafka, output.console, output.file",

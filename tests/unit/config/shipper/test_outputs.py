@@ -117,7 +117,7 @@ def test_a_host_has_a_port_that_there_is(lab: Lab, host: str) -> None:
 
 
 @pytest.mark.parametrize("topic", ["a b", "logs/app", "..", "x" * 250])
-def test_a_topic_has_a_name_that_kafka_takes(lab: Lab, topic: str) -> None:
+def test_a_topic_has_a_name_that_kafka_accepts(lab: Lab, topic: str) -> None:
     assert lab.problems(KAFKA.replace("topic: t", f"topic: '{topic}'")) == [
         f"shipper.yml:4: output.kafka.topic: {topic!r} is not a valid topic name: use up to 249 letters, digits, "
         f"dots, underscores and dashes"

@@ -32,7 +32,7 @@ def test_options_of_both(lab: Lab) -> None:
 
 @pytest.mark.parametrize(("stream", "other"), [("stdout", "stderr"), ("stderr", "stdout")])
 @pytest.mark.parametrize("text", ["id: app\n  parsers: [container: {{stream: {}}}]", "type: container\n  stream: {}"])
-def test_who_asks_for_one_stream_is_told_that_the_other_is_dropped(
+def test_who_asks_for_one_stream_is_reported_that_the_other_is_dropped(
     lab: Lab, stream: str, other: str, text: str
 ) -> None:
     config = lab.load(f"shipper.inputs:\n- paths: [x]\n  {text.format(stream)}\noutput.console:\n")
@@ -41,7 +41,7 @@ def test_who_asks_for_one_stream_is_told_that_the_other_is_dropped(
     assert f"lines of {other} are dropped; a file belongs to one input, so another input cannot ship them" in note
 
 
-def test_who_asks_for_both_is_told_nothing(lab: Lab) -> None:
+def test_who_asks_for_both_is_reported_nothing(lab: Lab) -> None:
     assert lab.load("shipper.inputs:\n- {paths: [x], type: container}\noutput.console:\n").notes == ()
 
 
@@ -56,5 +56,5 @@ def test_who_asks_for_both_is_told_nothing(lab: Lab) -> None:
     ],
 )
 def test_mistakes_in_them(lab: Lab, item: str, problem: str) -> None:
-    (told,) = lab.problems(INPUT.format(parsers=f"  - {item}"))
-    assert f"shipper.inputs[0].parsers[0].{problem}" in told
+    (reported,) = lab.problems(INPUT.format(parsers=f"  - {item}"))
+    assert f"shipper.inputs[0].parsers[0].{problem}" in reported

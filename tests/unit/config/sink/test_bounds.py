@@ -120,12 +120,12 @@ def test_a_mistake_in_offsets_is_named(lab: Lab, text: str, problem: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["yesterday", "1763712000000", "09:30"])
-def test_what_is_no_time_is_told(lab: Lab, text: str) -> None:
-    (told,) = lab.problems(f"{SMALL}start: timestamp\nstart_timestamp: {text}", SinkConfig)
-    assert told.startswith(f"shipper.yml:5: start_timestamp: '{text}' is not a time; write 2026-11-21T09:30:00Z")
+def test_an_invalid_time_is_reported(lab: Lab, text: str) -> None:
+    (reported,) = lab.problems(f"{SMALL}start: timestamp\nstart_timestamp: {text}", SinkConfig)
+    assert reported.startswith(f"shipper.yml:5: start_timestamp: '{text}' is not a time; write 2026-11-21T09:30:00Z")
 
 
-def test_offsets_of_a_partition_that_is_not_read_are_told(lab: Lab) -> None:
+def test_offsets_of_a_partition_that_is_not_read_are_reported(lab: Lab) -> None:
     text = SMALL.replace("topics: [logs, web.eu]", "partitions: {logs: [0]}")
     text += "start: offsets\nstart_offsets: {logs: {0: 1, 4: 1}}"
     assert lab.problems(text, SinkConfig) == ["shipper.yml:5: start_offsets.logs.4: is not one of kafka.partitions"]
@@ -141,7 +141,7 @@ def test_an_end_at_the_beginning_lands_nothing_and_is_no_mistake(sink: LoadSink)
     assert sink(text).stop_offsets == {"logs": {0: 9}}
 
 
-def test_an_end_before_the_beginning_is_told(lab: Lab) -> None:
+def test_an_end_before_the_beginning_is_reported(lab: Lab) -> None:
     offsets = "start: offsets\nstart_offsets: {logs: {0: 9}}\nstop: offsets\nstop_offsets: {logs: {0: 8}}"
     assert lab.problems(SMALL + offsets, SinkConfig) == [
         "shipper.yml:7: stop_offsets.logs.0: lies before its start_offsets"

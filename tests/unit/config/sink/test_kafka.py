@@ -127,16 +127,16 @@ def test_topics_must_not_be_named_in_two_ways(problems: Callable[[str], list[str
     ],
 )
 def test_a_mistake_is_named(problems: Callable[[str], list[str]], line: str, problem: str) -> None:
-    (told,) = problems(f"kafka.{line}\n")
-    assert told.partition(": kafka.")[2] == problem
+    (reported,) = problems(f"kafka.{line}\n")
+    assert reported.partition(": kafka.")[2] == problem
 
 
-def test_a_mistake_in_a_map_is_told_with_its_own_line(problems: Callable[[str], list[str]]) -> None:
+def test_a_mistake_in_a_map_is_reported_with_its_own_line(problems: Callable[[str], list[str]]) -> None:
     assert problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n  c: [x]\n") == [
         "shipper.yml:7: kafka.partitions.c: 'x' must be a whole number"
     ]
-    (told,) = problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n")
-    assert told.startswith("shipper.yml:6: kafka.partitions.b: ")
+    (reported,) = problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n")
+    assert reported.startswith("shipper.yml:6: kafka.partitions.b: ")
 
 
 def test_tls_and_sasl_are_said_in_the_shippers_words(kafka: LoadKafka) -> None:
@@ -153,9 +153,9 @@ def test_tls_is_off_where_nothing_asks_for_it(kafka: LoadKafka, text: str, enabl
     assert kafka(f"kafka: {{topic: a{text}}}").ssl.enabled is enabled
 
 
-def test_what_java_cannot_leave_unverified_is_told(problems: Callable[[str], list[str]]) -> None:
-    (told,) = problems("kafka: {topic: a, ssl: {verification_mode: none}}")
-    assert "kafka.ssl.verification_mode: none is not possible" in told
+def test_what_java_cannot_leave_unverified_is_reported(problems: Callable[[str], list[str]]) -> None:
+    (reported,) = problems("kafka: {topic: a, ssl: {verification_mode: none}}")
+    assert "kafka.ssl.verification_mode: none is not possible" in reported
 
 
 def test_what_is_not_used_may_say_anything(kafka: LoadKafka) -> None:

@@ -1,4 +1,4 @@
-"""What the Spark sink can be told."""
+"""The configuration of the Spark sink."""
 
 from pathlib import Path
 from typing import Protocol

@@ -59,8 +59,8 @@ def test_the_other_tables_lie_beside_the_table(loaded: LoadSink, table: str, bas
     "table", ["/", "s3a://lake", "s3a://lake/", "/%{[topic]}", "%{[topic]}", "s3a://b/%{[a]:b}", "."]
 )
 def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Problems, table: str) -> None:
-    (told,) = problems(table)
-    assert told.startswith("shipper.yml:2: table.path: needs a directory of its own ")
+    (reported,) = problems(table)
+    assert reported.startswith("shipper.yml:2: table.path: needs a directory of its own ")
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Pr
         ("dead_letter.path: ''", "dead_letter.path: is empty"),
     ],
 )
-def test_what_collides_is_told(problems: Problems, more: str, problem: str) -> None:
-    (told,) = problems("/data/logs", more)
-    assert told.partition(": ")[2] == problem
+def test_what_collides_is_reported(problems: Problems, more: str, problem: str) -> None:
+    (reported,) = problems("/data/logs", more)
+    assert reported.partition(": ")[2] == problem
 
 
 def test_a_directory_that_begins_with_an_underscore_may_lie_in_the_table(loaded: LoadSink) -> None:
@@ -122,9 +122,11 @@ def test_a_directory_that_begins_with_an_underscore_may_lie_in_the_table(loaded:
         ("file:/data/x-%{[topic]}", "topics: [audit]", "/data/x-audit"),
     ],
 )
-def test_what_may_be_one_of_several_tables_is_told(problems: Problems, table: str, kafka: str, checkpoint: str) -> None:
-    (told,) = problems(table, kafka=kafka, checkpoint=checkpoint)
-    assert f"checkpoint.path: '{checkpoint}' may be one of the tables of table.path (" in told
+def test_a_possible_table_of_a_template_is_reported(
+    problems: Problems, table: str, kafka: str, checkpoint: str
+) -> None:
+    (reported,) = problems(table, kafka=kafka, checkpoint=checkpoint)
+    assert f"checkpoint.path: '{checkpoint}' may be one of the tables of table.path (" in reported
 
 
 @pytest.mark.parametrize(
@@ -137,9 +139,9 @@ def test_a_directory_among_the_tables_may_be_no_topic(lab: Lab, table: str, chec
 
 @pytest.mark.parametrize("checkpoint", ["/data/all", "/data"])
 def test_tables_may_not_lie_in_another_directory(problems: Problems, checkpoint: str) -> None:
-    told = problems("/data/all/%{[topic]}", checkpoint=checkpoint)
+    reported = problems("/data/all/%{[topic]}", checkpoint=checkpoint)
     words = f"checkpoint.path: '{checkpoint}' would contain the tables; choose a directory beside them"
-    assert f"shipper.yml:3: {words}" in told
+    assert f"shipper.yml:3: {words}" in reported
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_maintenance_joins_closed_dates_and_deletes_no_rows_unless_said_otherwis
     assert sink("maintenance.retention: {lines: 90d, views: 36h}").maintenance.retention.lines == 90 * 86400.0
 
 
-def test_a_short_time_travel_is_no_mistake_and_is_told(sink: LoadSink) -> None:
+def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> None:
     (note,) = sink("maintenance.vacuum.retain: 2d").notes
     assert note.endswith("2d is less than Delta's 7d: a query or a batch that runs longer fails")
     assert sink("maintenance.vacuum: {retain: 2d, mode: off}").notes == ()
@@ -149,8 +149,8 @@ def test_a_short_time_travel_is_no_mistake_and_is_told(sink: LoadSink) -> None:
     ],
 )
 def test_a_mistake_is_named(lab: Lab, text: str, problem: str) -> None:
-    (told,) = lab.problems(SMALL + text, SinkConfig)
-    assert told.partition(": ")[2] == problem
+    (reported,) = lab.problems(SMALL + text, SinkConfig)
+    assert reported.partition(": ")[2] == problem
 
 
 def test_a_view_of_one_of_several_tables_says_which(lab: Lab) -> None:
@@ -162,5 +162,5 @@ def test_a_view_of_one_of_several_tables_says_which(lab: Lab) -> None:
         "shipper.yml:4: views[0].source: missing; table.path is a template for several tables: give the path of one"
     ]
     assert lab.load(text + ", source: /data//logs/}]", SinkConfig).views[0].source == "/data//logs/"
-    (told,) = lab.problems(text + ", source: /data/other}]", SinkConfig)
-    assert told.endswith("views[0].source: '/data/other' is not a table of table.path ('/data/%{[topic]}')")
+    (reported,) = lab.problems(text + ", source: /data/other}]", SinkConfig)
+    assert reported.endswith("views[0].source: '/data/other' is not a table of table.path ('/data/%{[topic]}')")

@@ -45,7 +45,7 @@ def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tup
         ("/d/%[topic]", "'/d/%[topic]' has braces"),
     ],
 )
-def test_what_is_no_field_is_told(text: str, message: str) -> None:
+def test_an_invalid_field_is_reported(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_template(text)
 

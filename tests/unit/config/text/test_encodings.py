@@ -94,7 +94,7 @@ def test_next_line_is_the_byte_85_where_it_is_no_letter_and_what_ebcdic_has_for_
     assert {encoded_terminator(name, "next_line") for name in NAMES if "ebcdic" in name} == {b"\x15"}
 
 
-def test_a_terminator_that_the_encoding_has_is_nothing_to_tell() -> None:
+def test_a_terminator_that_the_encoding_has_is_accepted() -> None:
     assert list(check_terminator("iso8859-1", "next_line")) == []
     assert list(check_terminator("utf-16-bom", "paragraph_separator")) == []
 

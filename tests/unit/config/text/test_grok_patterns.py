@@ -39,7 +39,7 @@ def of(pattern: str, text: str) -> bool:
         ("URN", "urn:isbn:0451450523"),
     ],
 )
-def test_the_library_matches_what_its_names_say(name: str, texts: str) -> None:
+def test_the_library_matches_what_its_names_promise(name: str, texts: str) -> None:
     refused = [text for text in texts.split(" ") if not of(name, text.replace("|", " "))]
     assert refused == []
 
@@ -63,7 +63,7 @@ def test_the_library_refuses_what_is_something_else(name: str, texts: str) -> No
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_every_pattern_is_one_that_re2_takes(name: str) -> None:
+def test_re2_accepts_every_pattern(name: str) -> None:
     parse_expression(f"%{{{name}}}", {})
 
 

@@ -161,7 +161,7 @@ def test_a_short_name_means_what_the_zone_that_was_set_means_by_it() -> None:
     assert read("2006-01-02 15:04 MST", "2015-07-07 11:06 CEST", "UTC") == "2015-07-07T11:06:00+00:00"
 
 
-def test_the_hour_that_comes_twice_is_told_apart_by_its_short_name() -> None:
+def test_the_hour_that_comes_twice_is_reported_apart_by_its_short_name() -> None:
     assert read("2006-01-02 15:04 MST", "2025-10-26 02:30 CEST", "Europe/Berlin") == "2025-10-26T00:30:00+00:00"
     assert read("2006-01-02 15:04 MST", "2025-10-26 02:30 CET", "Europe/Berlin") == "2025-10-26T01:30:00+00:00"
 
@@ -178,7 +178,7 @@ def test_the_ends_of_the_calendar_raise_nothing_else(zone: str, text: str) -> No
     assert why == "" or "outside the years" in why or "out of range" in why
 
 
-def test_layouts_are_tried_in_order_and_all_of_them_are_told() -> None:
+def test_layouts_are_tried_in_order_and_all_of_them_are_reported() -> None:
     reader = time_reader(["2006-01-02", "UNIX", "2006-02-01"], UTC)
     assert reader("2015-03-07", NOW).month == 3
     assert reader("0", NOW).year == 1970

@@ -28,14 +28,14 @@ def test_a_valid_pattern_stays_as_it_is_written(pattern: str) -> None:
         ("[[:vowel:]]", "invalid character class range: [:vowel:]"),
     ],
 )
-def test_what_re2_refuses_is_told_with_its_reason(pattern: str, why: str) -> None:
+def test_what_re2_refuses_is_reported_with_its_reason(pattern: str, why: str) -> None:
     with pytest.raises(
         ValueError, match="^" + re.escape(f"'{pattern}' is not a regular expression as RE2 has it: {why}") + "$"
     ):
         parse_pattern(pattern)
 
 
-def test_of_a_glob_it_is_told_what_it_is_as_a_regular_expression() -> None:
+def test_of_a_glob_it_is_reported_what_it_is_as_a_regular_expression() -> None:
     with pytest.raises(
         ValueError, match=re.escape("it is not a glob: for names that end in .log.gz write '\\.log\\.gz$'")
     ):
@@ -145,7 +145,7 @@ def test_groups_have_names() -> None:
         ("x", "", []),
     ],
 )
-def test_all_matches_are_told_in_characters(pattern: str, text: str, spans: list[list[Span]]) -> None:
+def test_all_matches_are_reported_in_characters(pattern: str, text: str, spans: list[list[Span]]) -> None:
     assert list(finder(pattern)(text)) == spans
 
 

@@ -57,7 +57,7 @@ def test_what_is_nested_too_deeply_is_refused_with_its_line(text: str, line: int
         "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, MAX_DEPTH - 1)),
     ],
 )
-def test_what_is_as_deep_as_the_limit_is_taken(text: str) -> None:
+def test_what_is_as_deep_as_the_limit_is_accepted(text: str) -> None:
     assert composed(text) is not None
 
 

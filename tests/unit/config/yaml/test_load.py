@@ -203,7 +203,7 @@ def test_a_mistake_in_an_override_is_named_by_its_path(wrong: Load[list[str]]) -
     assert wrong("engine.even: 4\n", "engine.even=x") == ["-E: engine.even: 'x' must be a whole number"]
 
 
-def test_all_mistakes_are_told_in_the_order_of_the_file_and_overrides_last(wrong: Load[list[str]]) -> None:
+def test_all_mistakes_are_reported_in_the_order_of_the_file_and_overrides_last(wrong: Load[list[str]]) -> None:
     assert wrong("drive: up\nengine:\n  even: x\nwaits: 1\ncar.wheels: [{size: 1}]\n", "seat=x") == [
         "shipper.yml:1: drive: 'up' must be one of: left, right",
         "shipper.yml:3: engine.even: 'x' must be a whole number",
@@ -237,7 +237,7 @@ class Square:
             yield "side", "that is large"
         yield from ()
 
-    def becomes(self) -> Shape:
+    def converted(self) -> Shape:
         return Shape(area=self.side**2)
 
 
@@ -247,7 +247,7 @@ class Circle:
     radius: int = 1
     turn: int = 0
 
-    def becomes(self) -> Shape:
+    def converted(self) -> Shape:
         return Shape(area=3 * self.radius**2)
 
 
@@ -307,7 +307,7 @@ def test_a_mistake_in_a_section_of_some_kind_is_named(lab: Lab, shape: str, prob
     assert lab.problems(f"shapes: [{shape}]\n", Drawing) == [f"shipper.yml:1: shapes[0].{problem}"]
 
 
-def test_a_kind_given_twice_is_told_once(lab: Lab) -> None:
+def test_a_kind_given_twice_is_reported_once(lab: Lab) -> None:
     assert lab.problems("shapes:\n- kind: circle\n  kind: square\n", Drawing) == [
         "shipper.yml:3: shapes[0].kind: given twice, first on line 2; keep one"
     ]
@@ -406,7 +406,7 @@ def test_of_several_files_the_later_ones_win_option_by_option(lab: Lab) -> None:
     assert (read.engine, read.seats, read.owner) == (Engine(even=4, low=1), ("c",), "you")
 
 
-def test_mistakes_in_several_files_are_told_in_the_order_of_the_files(lab: Lab) -> None:
+def test_mistakes_in_several_files_are_reported_in_the_order_of_the_files(lab: Lab) -> None:
     files = [written(lab, "z.yml", "\n\nwaits: 1\n"), written(lab, "a.yml", "seat: x\n")]
     with pytest.raises(ConfigError) as caught:
         load(files, Car, ["own=x"], {})
@@ -450,7 +450,7 @@ def test_an_item_alone_needs_no_list(lab: Lab) -> None:
     assert lab.load("tools: {brush: {name: a}}\n", Paint).tools == (Wheel(name="a"),)
 
 
-def test_an_item_that_there_is_elsewhere_is_told_from_one_that_is_misspelt(lab: Lab) -> None:
+def test_an_item_that_there_is_elsewhere_is_reported_from_one_that_is_misspelt(lab: Lab) -> None:
     assert lab.problems("tools: [roller: ~, spary: ~, xx: ~]\n", Paint) == [
         "shipper.yml:1: tools[0].roller: not supported",
         "shipper.yml:1: tools[1].spary: unknown tool; did you mean 'spray'?",

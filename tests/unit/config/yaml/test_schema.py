@@ -30,7 +30,7 @@ def test_an_option_without_a_default_is_required() -> None:
     assert [option.name for option in options(Model) if option.required] == ["first"]
 
 
-def test_an_option_knows_its_section_and_whether_it_is_always_there() -> None:
+def test_an_option_knows_its_section_and_whether_it_always_exists() -> None:
     by_name = {option.name: option for option in options(Model)}
     assert [name for name, option in by_name.items() if option.section is Inner] == ["inner", "maybe", "many"]
     assert [name for name, option in by_name.items() if option.always] == ["inner"]
@@ -111,7 +111,7 @@ def test_without_kinds_no_name_belongs_elsewhere() -> None:
     assert Names.of(Other).others == {}
 
 
-def test_a_kind_that_there_is_elsewhere_is_told_from_one_that_is_misspelt() -> None:
+def test_a_kind_that_there_is_elsewhere_is_reported_from_one_that_is_misspelt() -> None:
     kinds = Kinds("kind", {"model": Model}, {"cart": "it has no model", "coach": ""})
     assert kinds.unknown("cart") == "'cart' is not supported; it has no model"
     assert kinds.unknown("coach") == "'coach' is not supported; known: model"

@@ -53,7 +53,7 @@ from tests.processing import section
         ("urldecode: {fields: [{to: a}]}", "urldecode.fields[0].from", "missing"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text: str, where: str, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(text: str, where: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         section(f"- {text}")
     assert str(caught.value).partition(": processors[0].")[2] == f"{where}: {message}"
@@ -63,7 +63,7 @@ def test_a_mistake_is_told_with_its_place(text: str, where: str, message: str) -
     "text",
     ["drop_fields: {fields: ['/(x/']}", "replace: {fields: [{field: a, pattern: '(x', replacement: ''}]}"],
 )  # fmt: skip
-def test_a_pattern_that_does_not_compile_is_told(text: str) -> None:
+def test_a_pattern_that_does_not_compile_is_reported(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a regular expression"):
         section(f"- {text}")
 
@@ -82,7 +82,7 @@ def test_a_pattern_that_does_not_compile_is_told(text: str) -> None:
          [("fields[1]", "log.length will stay: duplicates of an event are recognised by it")]),
     ],
 )  # fmt: skip
-def test_what_will_not_go_away_is_told(text: str, remarks: list[Finding]) -> None:
+def test_what_cannot_be_removed_is_noted(text: str, remarks: list[Finding]) -> None:
     (config,) = section(f"- {text}").processors
     assert isinstance(config, DropFieldsConfig | RenameConfig)
     assert list(config.remarks()) == remarks

@@ -71,15 +71,15 @@ def test_dotted_and_nested_fields_are_the_same() -> None:
         ("{not: {}}", "not: is empty"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
     assert problem(text) == message
 
 
-def test_a_pattern_that_does_not_compile_is_told() -> None:
+def test_a_pattern_that_does_not_compile_is_reported() -> None:
     assert problem("{regexp.a: '(x'}").startswith("regexp.a: '(x' is not a regular expression")
 
 
-def test_what_is_no_section_is_told_with_an_example() -> None:
+def test_an_invalid_section_is_reported_with_an_example() -> None:
     assert (
         problem("text") == ": must be a section of options (key: value), as in 'when.equals: {http.response.code: 200}'"
     )

@@ -67,7 +67,7 @@ def test_options_have_the_defaults_of_filebeat(text: str, config: ProcessorConfi
         ("detect_mime_type: {field: a, target: a}", "target", "would overwrite"),
     ],
 )
-def test_mistakes_are_told_where_they_were_made(text: str, where: str, words: str) -> None:
+def test_mistakes_are_reported_where_they_were_made(text: str, where: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         section(f"- {text}")
     name = text.partition(":")[0]

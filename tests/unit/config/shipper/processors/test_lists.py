@@ -47,7 +47,7 @@ def test_a_branch_holds_lists_of_its_own() -> None:
          "processors[0].elif: unknown option; did you mean 'if'?"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(text: str, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
     assert problems(text) == [message]
 
 
@@ -56,6 +56,6 @@ def test_a_script_is_refused_with_the_reason() -> None:
     assert "left out on purpose" in message
 
 
-def test_two_processors_in_one_item_are_told() -> None:
+def test_two_processors_in_one_item_are_reported() -> None:
     (message,) = problems("- drop_event:\n  add_tags: {tags: a}")
     assert message.endswith("here are 2: drop_event, add_tags")

@@ -116,7 +116,7 @@ def test_what_asks_an_api_is_accepted_with_a_note(file: Path, processor: str, co
         ),
     ],
 )
-def test_mistakes_are_told(file: Path, processor: str, words: str) -> None:
+def test_mistakes_are_reported(file: Path, processor: str, words: str) -> None:
     assert any(words in line for line in mistakes(file, processor)), mistakes(file, processor)
 
 

@@ -1,4 +1,4 @@
-"""Options of dissect, grok and redact: what is a mistake, and how it is told."""
+"""Options of dissect, grok and redact: what is a mistake, and how it is reported."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_options_have_the_defaults_of_filebeat() -> None:
         ("%{a} %{a.b}", "'a' cannot be a value and contain 'a.b' as well"),
     ],
 )
-def test_a_tokenizer_that_makes_no_sense_is_told(tokenizer: str, words: str) -> None:
+def test_a_tokenizer_without_sense_is_reported(tokenizer: str, words: str) -> None:
     line = problem(f"- dissect: {{tokenizer: {json.dumps(tokenizer)}}}")
     assert line.startswith("processors[0].dissect.tokenizer: ")
     assert words in line
@@ -67,7 +67,7 @@ def test_a_tokenizer_that_makes_no_sense_is_told(tokenizer: str, words: str) -> 
         ("%{BAD}", "is not a regular expression"),
     ],
 )
-def test_a_pattern_that_makes_no_sense_is_told(pattern: str, words: str) -> None:
+def test_a_pattern_without_sense_is_reported(pattern: str, words: str) -> None:
     own = {"SELF": "x%{OTHER}", "OTHER": "%{SELF}?", "BAD": "x**", "E0": "x" * 1000}
     own |= {f"E{n}": f"%{{E{n - 1}}}" * 3 for n in range(1, 10)}
     line = problem(
@@ -98,7 +98,7 @@ def test_a_definition_is_text() -> None:
         ("keep_last: -1", "keep_last", "must be at least 0"),
     ],
 )
-def test_what_redact_cannot_do_is_told(options: str, where: str, words: str) -> None:
+def test_what_redact_cannot_do_is_reported(options: str, where: str, words: str) -> None:
     line = problem(f"- redact: {{{options}}}")
     assert line.startswith(f"processors[0].redact.{where}: ")
     assert words in line

@@ -33,24 +33,24 @@ def test_syslog_needs_nothing() -> None:
 def test_times_that_are_to_fit_are_tried() -> None:
     layouts = "layouts: ['2006-01-02T15:04:05Z', '2006-01-02T15:04:05.999-07:00']"
     section(f"- timestamp: {{field: t, {layouts}, test: ['2019-06-22T16:33:51Z', '2020-08-03T07:10:20.123456+02:00']}}")
-    told = problems(
+    reported = problems(
         f"- timestamp: {{field: t, {layouts}, test: ['2019-06-22T16:33:51Z', '2019-06-22', '2020-02-30T00:00:00Z']}}"
     )
     assert (
         "timestamp.test[1]: '2019-06-22' matches none of the layouts: as '2006-01-02T15:04:05Z': it does not match"
-        in told
+        in reported
     )
     assert (
         "timestamp.test[2]: '2020-02-30T00:00:00Z' matches none of the layouts: as '2006-01-02T15:04:05Z': day is"
-        in told
+        in reported
     )
-    assert "test[0]" not in told
+    assert "test[0]" not in reported
 
 
 @pytest.mark.parametrize("name", ["timestamp: {field: t, layouts: [UNIX], ", "syslog: {"])
-def test_a_zone_that_there_is_not_is_told(name: str) -> None:
+def test_an_unknown_zone_is_reported(name: str) -> None:
     assert "timezone: '-400' is not a time zone" in problems(f"- {name}timezone: '-400'}}")
 
 
-def test_a_format_that_there_is_not_is_told() -> None:
+def test_an_unknown_format_is_reported() -> None:
     assert "syslog.format: 'bsd' must be one of: auto, rfc3164, rfc5424" in problems("- syslog: {format: bsd}")

@@ -21,7 +21,7 @@ def test_words_are_sorted_and_each_has_one_line() -> None:
     assert {len(row) for row in ROWS} == {4}
 
 
-def test_the_code_is_where_the_glossary_says() -> None:
+def test_every_place_that_the_glossary_names_exists() -> None:
     places = [(row[0], place) for row in ROWS for place in re.findall(r"`([\w/]+)`", row[3])]
     assert len(places) >= len(ROWS)
     assert [(word, place) for word, place in places if not exists(place)] == []

@@ -48,37 +48,37 @@ def run(project: Path, *options: str) -> tuple[int, str]:
 
 
 def test_the_gate_leaves_out_what_is_slow_and_does_the_same_every_time(project: Path) -> None:
-    code, said = run(project)
-    assert code == 0, said
-    assert "3 passed, 1 deselected" in said
-    assert "the seed is 20261121" in said
+    code, output = run(project)
+    assert code == 0, output
+    assert "3 passed, 1 deselected" in output
+    assert "the seed is 20261121" in output
 
 
 def test_all_runs_what_is_slow_too_with_other_seeds(project: Path) -> None:
-    code, said = run(project, "--all")
-    assert code == 0, said
-    assert "4 passed" in said
-    assert "the seed is" in said
-    assert "the seed is 20261121" not in said
+    code, output = run(project, "--all")
+    assert code == 0, output
+    assert "4 passed" in output
+    assert "the seed is" in output
+    assert "the seed is 20261121" not in output
 
 
 def test_a_test_that_takes_too_long_fails_by_name_and_what_it_shares_does_not_count(project: Path) -> None:
-    code, said = run(project, "--time-limits")
-    assert code == 1, said
-    failed = [line for line in said.splitlines() if line.startswith("FAILED")]
+    code, output = run(project, "--time-limits")
+    assert code == 1, output
+    failed = [line for line in output.splitlines() if line.startswith("FAILED")]
     assert len(failed) == 1
     assert "test_it.py::test_long: took 0 s" in failed[0]
 
 
 def test_a_gate_that_takes_too_long_fails(project: Path) -> None:
     (project / "conftest.py").write_text(CONFTEST.format(gate=0.1).replace("0.2", "20"))
-    code, said = run(project, "--time-limits")
-    assert code == 1, said
-    assert "FAILED the gate: took 0.0 min" in said
+    code, output = run(project, "--time-limits")
+    assert code == 1, output
+    assert "FAILED the gate: took 0.0 min" in output
 
 
 def test_a_slow_test_gives_its_reason(project: Path) -> None:
     (project / "test_it.py").write_text(TESTS.replace('("waits for long")', ""))
-    code, said = run(project)
-    assert code == pytest.ExitCode.USAGE_ERROR, said
-    assert "test_slow: the marker slow takes its reason" in said
+    code, output = run(project)
+    assert code == pytest.ExitCode.USAGE_ERROR, output
+    assert "test_slow: the marker slow takes its reason" in output

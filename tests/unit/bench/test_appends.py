@@ -18,7 +18,7 @@ def test_without_any_delay_there_are_no_figures() -> None:
         Delays.of([])
 
 
-def test_a_record_tells_when_its_line_was_appended(tmp_path: Path) -> None:
+def test_a_record_has_the_time_at_which_its_line_was_appended(tmp_path: Path) -> None:
     append(tmp_path / "log")
 
     written = stamp_of(b'{"message":"' + (tmp_path / "log").read_bytes() + b'"}')

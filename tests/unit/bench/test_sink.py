@@ -35,18 +35,18 @@ def test_the_first_batches_and_a_small_last_one_do_not_count() -> None:
     assert warm([*cold, *later, batch(7, 3, 30)]) == expected
 
 
-def test_of_one_batch_nothing_can_be_said() -> None:
+def test_one_batch_is_too_few_for_figures() -> None:
     with pytest.raises(RuntimeError, match="too few"):
         warm([batch(100, 9, 10)])
 
 
-def test_a_job_tells_its_batches_among_other_things() -> None:
+def test_batches_are_found_among_the_other_lines_of_a_job() -> None:
     log = 'Picked up JAVA_TOOL_OPTIONS\n{"message":"landing"}\n{"message":"batch","rows_in":5,"seconds":0.5}\n'
     assert batches_of(log, 1.0, 2.0) == [TimedBatch(5, 0.5, 1.0, 2.0)]
     assert batches_of('{"message":"batch","rows_in":0,"seconds":0.5}\n', 1.0, 2.0) == []
 
 
-def test_the_heap_is_told_before_and_after_collections() -> None:
+def test_the_use_of_the_heap_is_known_before_and_after_collections() -> None:
     log = (
         "[1.2s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 300M->20M(512M) 3.1ms\n"
         "[1.3s][info][gc] GC(1) Concurrent Mark Cycle\n"

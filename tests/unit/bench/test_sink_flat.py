@@ -30,7 +30,7 @@ def test_what_stays_as_it_was_is_flat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "told"),
+    ("last", "finding"),
     [
         ({"p50": 0.8}, "batch seconds, p50: 0.60 in the first third, 0.80 in the last (limit 1.25 times)"),
         ({"longest": 2.0}, "batch seconds, longest: 1.20"),
@@ -40,12 +40,12 @@ def test_what_stays_as_it_was_is_flat() -> None:
         ({"lag": 110_000}, "lag: 110,000 records in the last third, 5.5 s of the rate"),
     ],
 )
-def test_what_grows_is_named(last: dict[str, float], told: str) -> None:
+def test_what_grows_is_named(last: dict[str, float], finding: str) -> None:
     (grown,) = [str(each) for each in findings(minutes(**last), RATE) if not each.flat]
-    assert grown.startswith(f"NOT FLAT: {told}")
+    assert grown.startswith(f"NOT FLAT: {finding}")
 
 
-def test_as_many_files_of_more_batches_are_no_growth() -> None:
+def test_more_batches_of_as_many_files_each_are_not_growth() -> None:
     assert all(each.flat for each in findings(minutes(batches=120, files_added=480), RATE))
 
 

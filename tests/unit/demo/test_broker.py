@@ -33,7 +33,7 @@ def test_a_frozen_broker_does_not_answer_until_it_is_thawed(tmp_path: Path) -> N
         assert broker.admin().list_topics(timeout=10).brokers
 
 
-def test_a_broker_that_cannot_start_says_why_and_is_gone(tmp_path: Path) -> None:
+def test_a_broker_that_cannot_start_reports_the_reason_and_leaves_no_process(tmp_path: Path) -> None:
     broker = Broker(tmp_path / "kafka", properties={"num.partitions": "none"})
     with pytest.raises(BrokerFailed, match=r"num\.partitions"):
         broker.start()

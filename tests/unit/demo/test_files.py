@@ -49,14 +49,14 @@ def test_a_deleted_file_is_still_counted(files: LogFiles, tmp_path: Path) -> Non
     assert files.counts({}).written == 2
 
 
-def test_lines_are_counted_up_to_what_the_registry_says(files: LogFiles, tmp_path: Path) -> None:
+def test_lines_are_counted_up_to_the_positions_in_the_registry(files: LogFiles, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text("one\ntwo\nthree\n")
     files.scan()
     counts = files.counts({"id": state(tmp_path / "app.log", position=4, size_seen=8)})
     assert (counts.written, counts.read, counts.acknowledged) == (3, 2, 1)
 
 
-def test_counting_goes_on_where_it_ended(files: LogFiles, tmp_path: Path) -> None:
+def test_counting_resumes_where_it_ended(files: LogFiles, tmp_path: Path) -> None:
     log = tmp_path / "app.log"
     log.write_text("one\ntw")
     files.scan()

@@ -17,6 +17,6 @@ def test_the_class_path_of_the_broker_has_its_jars_and_the_scala_library_of_spar
     assert Path(scala).name.startswith("scala-library-2.13")
 
 
-def test_without_the_jars_of_the_broker_the_error_says_how_to_get_them(tmp_path: Path) -> None:
+def test_without_the_jars_of_the_broker_the_error_names_the_command_that_fetches_them(tmp_path: Path) -> None:
     with pytest.raises(JarsMissing, match="run script/bootstrap"):
         broker_class_path(tmp_path)

@@ -9,6 +9,8 @@ def test_the_ports_differ_and_can_be_bound() -> None:
     assert len(set(ports)) == 3
     for port in ports:
         with socket.socket() as server:
+            # As the broker does it: a connection of an earlier server on that port may linger in TIME_WAIT.
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             server.bind(("127.0.0.1", port))
 
 

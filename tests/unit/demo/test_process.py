@@ -84,7 +84,7 @@ def test_a_child_dies_with_its_killed_parent_unless_it_is_to_outlive_it(
         os.kill(child, signal.SIGKILL)
 
 
-def test_children_that_nobody_told_of_are_killed_too(tmp_path: Path) -> None:
+def test_children_without_a_handle_are_killed_too(tmp_path: Path) -> None:
     parent = (
         "import subprocess; from demo.process import kill_children;"
         "print(subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL).pid); kill_children()"
@@ -93,7 +93,7 @@ def test_children_that_nobody_told_of_are_killed_too(tmp_path: Path) -> None:
     assert ended(int(done.stdout), 0)
 
 
-def test_a_program_that_ends_by_itself_is_noticed_with_what_it_said(tmp_path: Path) -> None:
+def test_a_program_that_ends_by_itself_is_reported_with_its_output(tmp_path: Path) -> None:
     programs = Programs(Site(tmp_path), outlive=False)
     programs.start("sink", ["sh", "-c", "echo no such table; exit 4"])
     os.waitid(os.P_PID, programs.pids[0], os.WEXITED | os.WNOWAIT)

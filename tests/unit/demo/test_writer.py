@@ -40,7 +40,7 @@ def test_the_writer_keeps_up_with_the_clock(tmp_path: Path) -> None:
     assert text(tmp_path / "app.log").count("\n") == 60
 
 
-def test_after_a_rename_it_goes_on_in_the_old_file_until_it_opens_the_new(tmp_path: Path) -> None:
+def test_after_a_rename_lines_go_to_the_old_file_until_it_opens_the_new_one(tmp_path: Path) -> None:
     writer = LogWriter(tmp_path / "app.log", rate=100, dice=random.Random(1))
     writer.write(elapsed=0.1)
     writer.rename()

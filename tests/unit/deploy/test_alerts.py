@@ -1,4 +1,4 @@
-"""The alert rules are held to the metrics that there are; a rule on a name that nobody serves would never fire."""
+"""The alert rules name metrics that exist; a rule on any other name would never fire."""
 
 import re
 from pathlib import Path

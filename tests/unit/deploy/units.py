@@ -1,4 +1,4 @@
-"""What a systemd unit says."""
+"""The settings of a systemd unit."""
 
 from pathlib import Path
 

@@ -105,7 +105,7 @@ def give_to_owner_of_parent(path: Path) -> None:
     not open it otherwise."""
     if os.geteuid() == 0:
         owner = path.parent.stat()
-        with suppress(PermissionError):  # root of an NFS client may be mapped to nobody
+        with suppress(PermissionError):  # root of an NFS client may be mapped to no one
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 

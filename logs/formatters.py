@@ -11,7 +11,7 @@ from logs.visible import visible
 
 # An attribute of a record that is a status line (terminal.py): the text that is shown instead of the message.
 STATUS_LINE = "status_line"
-# What the library adds and nobody has asked for: each line would be twice as long.
+# What the library adds and no one has asked for: each line would be twice as long.
 _EXCLUDED = ("log.origin", "log.original", "process", STATUS_LINE)
 
 

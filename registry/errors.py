@@ -1,10 +1,10 @@
-"""What can be wrong with a registry; each says in words which file, and what to do.
+"""What can be wrong with a registry; each message names the file and what to do.
 
     RegistryError
-    ├── RegistryLocked    another process holds the directory
-    ├── RegistryCorrupt   bytes that were once on disk are damaged or gone
+    ├── RegistryLocked    another process has locked the directory
+    ├── RegistryCorrupt   bytes that were once on disk are damaged or missing
     ├── RegistryTooNew    written by a later release
-    ├── RegistryMisplaced what stands at its place is no directory, or no plain file
+    ├── RegistryMisplaced what is at its path is not a directory, or not a plain file
     └── RegistryReplaced  while it was in use, another took its place
 
 A disk that refuses (full, read-only) is the plain OSError: it may pass, these do not.
@@ -28,13 +28,13 @@ class RegistryLocked(RegistryError):
 
 
 class RegistryReplaced(RegistryError):
-    """Raised to whoever has written here until then: two that write one registry would each undo the other's work."""
+    """Raised in the process that has written here until then: two writers would each undo the other's work."""
 
     def __init__(self, directory: Path, why: str) -> None:
         self.directory = directory
         super().__init__(
             f"registry {directory} was replaced while this process used it: {why}; this process ends, and the next one"
-            " goes on with what is there"
+            " continues with what is there"
         )
 
 
@@ -60,7 +60,7 @@ class RegistryTooNew(RegistryError):
 
 
 class RegistryMisplaced(RegistryError):
-    """Never taken for "there is no registry yet": that would ship every file again from its start."""
+    """Not the same as "there is no registry yet", which would ship every file again from its start."""
 
     def __init__(self, path: Path, why: str) -> None:
         self.path = path

@@ -149,7 +149,7 @@ class DiskFiles:
     def give_mode(self, path: Path) -> None:
         if self._keeps_modes:
             return
-        with suppress(OSError, Misplaced):  # whoever reads or writes it reports that
+        with suppress(OSError, Misplaced):  # the next reader or writer reports that
             descriptor = open_plain(path, os.O_RDONLY)
             try:
                 self._change_mode(path, descriptor)

@@ -10,7 +10,7 @@ Every file is one header line and then groups; a group is entry lines and one cl
 A closing line's crc32 covers the group's entry lines and the closing line up to the crc itself. As a closing line
 can be computed from the number and the entries, it is checked by comparing bytes: no damage in it goes unseen.
 The mark `{"group":` occurs nowhere else in a file that is whole, because JSON escapes the quotes inside strings.
-Header lines stay as they are in every later version, so that "too new" and "damaged" can be told apart.
+Header lines stay as they are in every later version, so that "too new" and "damaged" can be distinguished.
 
 Version 2 added `key` and `compressed` to the entries, version 3 `proof` and three times; files of both older versions
 are read as they are.
@@ -72,7 +72,7 @@ class Group:
 
 
 def sealed(prefix: bytes, crc: int = 0) -> bytes:
-    """The line that `prefix` begins, closed with a checksum that goes on from `crc`."""
+    """The line that `prefix` begins, closed with a checksum that continues `crc`."""
     return b'%s,"crc":"%08x"}\n' % (prefix, crc32(prefix, crc))
 
 
@@ -105,7 +105,7 @@ def removal(file_id: str) -> bytes:
 
 def _line(values: dict[str, Any]) -> bytes:
     try:
-        # A copy: what orjson gives keeps its whole buffer, ten times the line, as long as it is held.
+        # A copy: what orjson gives keeps its whole buffer, ten times the line, as long as it is referenced.
         return b"%b" % orjson.dumps(values, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
         # UTF-8 has no bytes for the surrogate escapes of a path that is not UTF-8: as ASCII they survive as \udcXX.
@@ -172,13 +172,13 @@ def check_tail(data: bytes, start: int, number: int) -> None:
     if mark < 0:
         return
     end = data.find(b"\n", mark) + 1
-    told = _NUMBER.match(data, mark)
-    if (end and end < len(data)) or (told and int(told[1]) != number):
+    closing = _NUMBER.match(data, mark)
+    if (end and end < len(data)) or (closing and int(closing[1]) != number):
         raise Damaged(start, f"group {number} does not match its checksum, and a later group follows")
 
 
 def apply(data: bytes, found: Group, states: dict[str, FileState]) -> None:
-    """Raises Damaged for an entry that is no FileState although the checksum is right."""
+    """Raises Damaged for an entry that is not a FileState although the checksum is right."""
     offset, shared = found.start, dict[Any, Any]()
     while offset < found.mark:
         end = data.index(b"\n", offset) + 1

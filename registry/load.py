@@ -93,7 +93,7 @@ def _add_log(file: Path, data: bytes, found: Loaded) -> None:
 
 
 def read(directory: Path, files: Files | None = None) -> dict[str, FileState]:
-    """The entries, without the lock, also while a daemon writes; {} where there is no registry.
+    """The entries, without the lock, also while a daemon writes; {} without a registry.
 
     Raises RegistryCorrupt, RegistryTooNew, OSError (no right to read).
     """

@@ -53,7 +53,7 @@ class Pending:
         self._deadline: float | None = None  # set when closing
 
     def note(self, entries: dict[str, FileState | None], now: float) -> bool:
-        """True when the thread must be told, because it has no time to wake up at."""
+        """True if the thread must be notified, because it has no time to wake up at."""
         self._entries.update(entries)
         if self._due is not None:
             return False

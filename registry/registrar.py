@@ -26,7 +26,7 @@ _ADVICE = {
     errno.EROFS: "make the file system writable again",
     errno.EACCES: "give the user that runs the shipper the right to write there",
     errno.EPERM: "give the user that runs the shipper the right to write there",
-    errno.EIO: "look at the disk: the kernel's log tells more",
+    errno.EIO: "look at the disk: the kernel's log has more about it",
 }
 
 
@@ -109,7 +109,7 @@ class Registrar:
             self.failure = error
             self._on_saved()
         except Exception as error:
-            # The thread's outermost frame: whoever waits for a save must learn that none will come.
+            # The thread's outermost frame: the threads that wait for a save must learn that none will come.
             _logger.critical("the registrar ended by a fault of its own", exc_info=error)
             self.failure = error
             self._on_saved()
@@ -149,7 +149,7 @@ class Registrar:
         self._confirm(taken)
         with self._changed:
             closing = self._pending.closing
-        if not closing:  # what was to be saved is saved, and nobody waits for a checkpoint
+        if not closing:  # what was to be saved is saved, and no one waits for a checkpoint
             self._store.checkpoint_if_due()
         return True
 
@@ -173,7 +173,7 @@ class Registrar:
             return
         _logger.error(
             "registry %s: positions cannot be saved: %s (%s); %s; retried until it works. Until then files newly met"
-            " wait, because their id must be saved before a line of theirs is sent; the others go on, and a restart"
+            " wait, because their id must be saved before a line of theirs is sent; the others continue, and a restart"
             " would ship lines of theirs again",
             self._store.directory,
             error.strerror or error,

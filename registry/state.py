@@ -13,18 +13,10 @@ class FileState:
     `path` may hold surrogate escapes (names that are not UTF-8). A field that is added here needs a default, so that
     older registries load, and a new `form.VERSION`, so that an older release refuses instead of losing it.
 
-    `ttl`: seconds after `updated` at which the entry may be forgotten; -1 for never. It is no promise to be forgotten
-    then, and never is while something of the file is unacknowledged. A file that is there has -1, or `clean_inactive`;
-    one that vanished, or whose life `ended`, has a day: until then its id and position recognise a copy or a .gz of it.
-    Both are written together: whoever changes `ttl` sets `updated` to the time from which it counts.
-
-    `compressed`: of a .gz file whose end was read, the size of the file itself; `position` and `size_seen` of a .gz
-    count decompressed bytes. 0 for a plain file, and for a .gz that was not yet read to its end.
-
-    `proof`: a hash of all content before the position (shipper/source/identity/prefix.py), empty where it was not read
-    by us.
-    `birth`, `modified`, `changed`: the file's times in nanoseconds, 0 where they are not known. `changed` is that of a
-    file whose bytes before the position were looked at last; while it stays the same, so do they.
+    `ttl`: seconds after `updated` at which the entry may be forgotten; -1 for never. This is not a promise to forget it
+    then, and an entry is never forgotten while something of its file is unacknowledged. A file that exists has -1, or
+    `clean_inactive`; one that vanished, or that `ended`, has a day: until then its id and position recognise a copy or
+    a .gz of it. Both are written together: the code that changes `ttl` sets `updated` to the time from which it counts.
     """
 
     id: str
@@ -32,14 +24,14 @@ class FileState:
     device: int
     inode: int
     fingerprint: tuple[int, str] = (0, "")  # length of the head, and its hash
-    tail_hash: str = ""  # of up to 256 bytes before position: tells at once what cannot be the same
+    tail_hash: str = ""  # of up to 256 bytes before position: shows at once what cannot be the same
     position: int = 0  # the first byte that is not acknowledged
     size_seen: int = 0
     updated: float = 0.0
     ttl: float = -1.0
     cuts: tuple[int, ...] = ()  # where messages were ended by time, not by content
     ended: str | None = None  # None, or one of the three below
-    continues_in: str | None = None  # id of the file in which the last message goes on
+    continues_in: str | None = None  # id of the file in which the last message continues
     input: str = ""  # id of the input
     key: str = ""  # what file_identity knows the file by, when that is not device and inode: "path:/x"
     compressed: int = 0

@@ -1,6 +1,6 @@
 """The registry on disk. One directory, `<path.data>/registry/`:
 
-    lock               held (flock) while a store is open, as is the directory; its text is the holder's pid
+    lock               locked (flock) while a store is open, as is the directory; its text is the holder's pid
     log.ndjson         what changed: groups of JSON lines, each group written at once and fsynced before the next
     checkpoint.ndjson  all live entries up to one group; replaces what the log had until then
     *.tmp              a file that is being made; whatever a crash leaves of it is overwritten
@@ -14,7 +14,7 @@ Why a killed writer's registry always loads:
   that does not match its closing line is a torn tail and is cut off, with a warning. Damage before a later group was
   not done by a crash: RegistryCorrupt.
 - *A checkpoint* is written beside the old one, fsynced, renamed over it, and the directory fsynced; only then the log
-  is started anew in the same way. In between, the log still has groups that the checkpoint includes: they are skipped.
+  is started again in the same way. In between, the log still has groups that the checkpoint includes: they are skipped.
 - *A missing file* is noticed: a log that begins after group 12 needs a checkpoint that includes group 12, and a
   checkpoint needs a log. Only a directory with neither is a new registry.
 - *A failed append* (disk full) leaves a part of a group; it is cut before the next append, and when the cut fails, it
@@ -24,7 +24,7 @@ Why a killed writer's registry always loads:
   appended: so the older release refuses it as too new, instead of finding an entry that it takes for damage.
 - *A directory that is removed while it is in use* (or its log) is noticed by the next write, or `keep_place`, and made
   again with all entries: first in a log that needs no checkpoint, so that a crash in between leaves nothing half. Where
-  something else stands there by now, somebody restored a backup or started a second writer: RegistryReplaced.
+  something else is there by now, someone restored a backup or started a second writer: RegistryReplaced.
 - *What `open` shows is on disk*: a writer that was killed leaves bytes that only the page cache has. They are fsynced
   before anybody may rely on them (a file id in a record sent), or a power failure could take them back.
 """
@@ -182,7 +182,7 @@ class Store:
 
     def _repair(self) -> None:
         if self._rename_pending:
-            # Without it a power failure brings back the old log, and what was appended to the new one is gone.
+            # Without it a power failure brings back the old log, and what was appended to the new one is lost.
             self._files.fsync_dir(self.directory)
             self._rename_pending = False
         if self._half_group:
@@ -198,10 +198,10 @@ class Store:
             self._checkpoint()
             self._checkpoint_due = self._checkpoint_after
         except OSError as error:
-            # The group that was appended is safe; so this is no failure of append, and a disk that is full is not
+            # The group that was appended is safe; so this is not a failure of append, and a disk that is full is not
             # asked for a whole checkpoint at each group.
             self._checkpoint_due = self._entries + self._checkpoint_after
-            _logger.warning("%s: no checkpoint, the log goes on growing: %s", self.directory, error)
+            _logger.warning("%s: no checkpoint was written, and the log keeps growing: %s", self.directory, error)
 
     def _checkpoint(self) -> None:
         header = form.header("checkpoint", self._group)

@@ -187,7 +187,7 @@ def run(
     once_timeout: float = NEVER,
     terminal: TerminalHandler | None = None,
 ) -> int:
-    """Run until told to stop, or with `once` until every file is delivered, for at most `once_timeout` seconds.
+    """Run until asked to stop, or with `once` until every file is delivered, for at most `once_timeout` seconds.
     Returns the exit code."""
     clock, once = environment.clock, environment.once
     give_up = clock.monotonic() + once_timeout
@@ -237,7 +237,7 @@ def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
         logger.error("not finished: %s: %s", path, problem)
     if not finished:
         logger.error(
-            "not finished: %d bytes of the files found are not delivered; run it again to go on", status.bytes_behind
+            "not finished: %d bytes of the files found are not delivered; run it again to continue", status.bytes_behind
         )
     if not finished or status.problems or not saved:
         return EXIT_UNFINISHED

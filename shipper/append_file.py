@@ -5,8 +5,8 @@ write fails. A file system without locks is lived with; nothing is ever cut off 
 a half line gets an end, and stays. So does all that others add meanwhile.
 
 Others do what they like with the name, so every sync is followed by a look (`holds_all`): is the file at the path still
-this one, and still as long? Then it was so after the bytes were on disk, and whoever renames it to compress it finds
-them in it. If not, they may be in a file that was read before, or is deleted: then they are written again.
+this one, and still as long? Then it was so after the bytes were on disk, and the program that renames it to compress it
+finds them in it. If not, they may be in a file that was read before, or is deleted: then they are written again.
 """
 
 import errno
@@ -55,7 +55,7 @@ class AppendFile:
         return self._size - self._synced
 
     def holds_all(self) -> bool:
-        """Whether it is still the file at its path, with all that was appended. If not: `recover`."""
+        """True if this is still the file at its path, with all that was appended. If not: `recover`."""
         try:
             there = os.stat(self._path)
         except (FileNotFoundError, NotADirectoryError):
@@ -118,7 +118,7 @@ class AppendFile:
         return False
 
     def _cut(self, end: int) -> None:
-        """Back to `end`, if nobody has added to what we wrote, or truncated it."""
+        """Back to `end`, if no other program has added to what we wrote, or truncated it."""
         if self._locked and os.fstat(self._fd).st_size == self._size:
             os.ftruncate(self._fd, end)
             self._size = end
@@ -143,19 +143,19 @@ class AppendFile:
         self._size = self._synced = size
         if last >= 0:
             with suppress(OSError):  # a network file system may not know it any more
-                self._say_what_became_of(last)
+                self._log_what_happened_to(last)
             with suppress(OSError):
                 os.close(last)
 
     def _try_lock(self, fd: int) -> bool:
         refusal = lock_exclusively(fd, self._path, self._lock)
-        if refusal is not None and self._locked:  # said once
+        if refusal is not None and self._locked:  # logged once
             logger.warning(
                 "%s cannot be locked: %s. Make sure that no other agent writes to it", self._path, refusal.strerror
             )
         return refusal is None
 
-    def _say_what_became_of(self, fd: int) -> None:
+    def _log_what_happened_to(self, fd: int) -> None:
         if os.fstat(fd).st_nlink:
             logger.info("%s was renamed; the next records go to a new file there", self._path)
         else:

@@ -1,6 +1,6 @@
 """Looks at the configuration on a thread of its own, while the agent reads on.
 
-Thousands of inputs take a second, and a file system that hangs takes for ever. The thread only turns files into frozen
+Thousands of inputs take a second, and a file system that hangs takes forever. The thread only turns files into frozen
 dataclasses and hands them over; what runs is changed by the reading thread, when it takes them.
 """
 
@@ -74,8 +74,8 @@ class Look:
             self._seen.put(Seen(contents) if contents == before else self._new(rules, contents))
         except (ConfigError, StartError, OSError) as error:
             self._seen.put(Seen(contents, mistake=str(error)))
-        except Exception as error:  # an agent that runs must not end by what somebody has written meanwhile
-            logger.exception("reading the configuration failed in a way that nobody foresaw")
+        except Exception as error:  # a running agent must not end by what was written meanwhile
+            logger.exception("reading the configuration failed unexpectedly; the one before stays in effect")
             self._seen.put(Seen(contents, mistake=f"it could not be read: {error!r}"))
         self._wake()
 

@@ -30,7 +30,7 @@ class Messages:
 
     `texts[i]` is the decoded message without its terminator; it began at byte `offsets[i]` and took `lengths[i]` raw
     bytes, terminators and cut-off text included. Raw bytes of the run that belong to no message were dropped on
-    purpose. `flags` has an entry only for messages that carry one. `cut` says that a message must end where the run
+    purpose. `flags` has an entry only for messages that carry one. `cut`: a message must end where the run
     ends, because an earlier reading of the file ended one there.
 
     `interleaved` are stretches of raw bytes, from and to, in which messages are mixed: a reading may begin before or
@@ -222,7 +222,7 @@ class Process(Protocol):
     def growth(self) -> Growth: ...
 
     def __call__(self, batch: Batch, /) -> Sequence[Part] | None:
-        """Let them work on a batch. None says that they are done with all of it."""
+        """Let them work on a batch. None if they are done with all of it."""
 
 
 def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]]:

@@ -44,7 +44,7 @@ def parse(text: str) -> Any:
 
 
 def is_deep(text: str, value: Any) -> bool:
-    """Whether a value, the one of that text, has more levels than are taken."""
+    """True if a value, the one of that text, has more levels than are taken."""
     if text.count("{") + text.count("[") <= DEEPEST:
         return False
     containers = _containers([value])

@@ -36,7 +36,7 @@ from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Plain
 from shipper.source.reading.factory import Input
 
-# What is the same for every event of the file, and says nothing about the line.
+# What is the same forevery event of the file, and says nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")
 TAB = "\t"
 

@@ -18,7 +18,7 @@ MEMORY = 5.0  # seconds over which rates are taken
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How far a run has come. Rates are a second's; `left` counts bytes, None while something is read whose end
-    nobody knows: standard input, a compressed file."""
+    no one knows: standard input, a compressed file."""
 
     done: int
     left: int | None

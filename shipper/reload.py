@@ -1,7 +1,7 @@
 """Reads the configuration again while the agent runs: after SIGHUP, and when a file of `config.inputs` changed.
 
-Inputs that are as they were go on undisturbed. A configuration with a mistake changes nothing. What cannot change in a
-running agent (the output, the queue, the data path ...) stays as it was, and is told by its name.
+Inputs that did not change continue undisturbed. A configuration with a mistake changes nothing. What cannot change in a
+running agent (the output, the queue, the data path ...) stays as it was, and is named in the log.
 """
 
 import logging
@@ -95,7 +95,7 @@ class Reloader:
         if len(lines) > MISTAKES_LOGGED:
             rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' names all of them"
             lines = [*lines[:MISTAKES_LOGGED], rest]
-        logger.error("the configuration has a mistake; the one before goes on:\n%s", "\n".join(lines))
+        logger.error("the configuration has a mistake; the one before stays in effect:\n%s", "\n".join(lines))
 
     def _apply(self, read: ShipperConfig, replace_inputs: ReplaceInputs) -> None:
         """Raises StartError: then nothing is changed."""
@@ -143,7 +143,7 @@ def difference(before: Sequence[Input], after: Sequence[Input]) -> str:
         "changed": sum(old[each] is not new[each] for each in both),
         "unchanged": sum(old[each] is new[each] for each in both),
     }
-    said = [(count, what) for what, count in counts.items() if count]
-    first, *rest = said or [(0, "left")]
+    parts = [(count, what) for what, count in counts.items() if count]
+    first, *rest = parts or [(0, "left")]
     noun = f"{first[0]} input{'' if first[0] == 1 else 's'} {first[1]}"
     return ", ".join([noun, *(f"{count} {what}" for count, what in rest)])

@@ -42,7 +42,7 @@ class Signals:
             signal.signal(number, found)  # type: ignore[arg-type]  # what signal() returned, it takes
 
     def hung_up(self) -> bool:
-        """Whether SIGHUP came since this was asked last."""
+        """True if SIGHUP came since this was asked last."""
         if not self._hung_up:
             return False
         self._hung_up = False  # before the configuration is read: one that comes meanwhile counts again

@@ -9,7 +9,7 @@ def occupy() -> None:
     file would become descriptor 1 or 2, and a library that prints a warning would write it into that.
 
     As in glibc for privileged programs, reading and writing still fail as if they were closed: records that are written
-    to nowhere would count as delivered. Only what is said on standard error goes to nowhere, because nobody asked to
+    to nowhere would count as delivered. Only what is said on standard error goes to nowhere, because no one asked to
     hear it."""
     for descriptor, direction in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:

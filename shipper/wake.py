@@ -21,7 +21,7 @@ class Wake:
         os.eventfd_write(self._fd, 1)
 
     def from_outside(self) -> Callable[[], None]:
-        """`set`, for a thread that nobody waits for at the end: it must not write to what this descriptor is then."""
+        """`set`, for a thread that no one waits for at the end: it must not write to what this descriptor is then."""
         return _Waker(os.dup(self._fd))
 
     def clear(self) -> None:
@@ -43,7 +43,7 @@ class Wake:
         """Call `ready`, once, from within `wait` or `clear`, when the descriptor has data, is at its end, or failed.
 
         Once: what was said and is not read yet (the queue has no room) would otherwise end every wait at once, and
-        the end of a pipe is ready for ever. Whoever has read all there is, watches again."""
+        the end of a pipe is ready forever. Whoever has read all there is, watches again."""
         self._watched[fd] = ready
         self._poll.register(fd, select.POLLIN)
 

@@ -7,7 +7,7 @@ from shipper.event import Batch, Rejection
 
 
 class Deliveries(Protocol):
-    """Who is told what became of a batch; called from within `publish` or `poll`, on the same thread."""
+    """Gets the outcome of each batch; called from within `publish` or `poll`, on the same thread."""
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         """Every event of the batch is durable at its destination, but for the rejected ones, which never will be."""
@@ -28,4 +28,4 @@ class Output(Protocol):
         """Batches that were taken and are not delivered yet."""
 
     def close(self) -> None:
-        """Give up what is in flight and free what is held. At least once still holds: no position has moved."""
+        """Give up what is in flight and free what is kept. At-least-once is preserved: no position has moved."""

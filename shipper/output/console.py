@@ -33,7 +33,7 @@ FILE_PIECE = 1024 * 1024
 
 class ConsoleOutput:
     """Delivered means written, to the kernel. A closed pipe or a full disk raises OSError and ends the run: there is
-    nobody to write to any more. Any number of batches may be under way (the queue bounds them); what was written of
+    no one to write to any more. Any number of batches may be in flight (the queue bounds them); what was written of
     one is completed before anything else."""
 
     def __init__(
@@ -93,10 +93,10 @@ class ConsoleOutput:
         try:
             while self._rest and self._target.has_room(max(deadline - self._clock.monotonic(), 0)):
                 self._rest = self._rest[self._target.write(self._rest) :]
-        except BlockingIOError:  # a terminal that said it had room, and took nothing
+        except BlockingIOError:  # a terminal that reported room, and took nothing
             return False
         except BrokenPipeError as error:
-            words = f"{error.strerror}: its reader is gone; what it has not taken is not delivered"
+            words = f"{error.strerror}: its reader has closed it; what it has not taken is not delivered"
             raise OSError(error.errno, words, "standard output") from error
         except OSError as error:
             raise OSError(error.errno, error.strerror, "standard output") from error
@@ -133,7 +133,7 @@ class _Descriptor:
         self._poll.register(self._fd, select.POLLOUT)
 
     def has_room(self, timeout: float) -> bool:
-        """Whether there is room, or an error to be told, within so many seconds."""
+        """True if there is room, or an error to report, within so many seconds."""
         return bool(self._poll.poll(timeout * 1000))
 
     def write(self, data: memoryview) -> int:
@@ -168,7 +168,7 @@ def _whole_lines(data: memoryview) -> memoryview:
 
 def _open_terminal(fd: int) -> int | None:
     """A terminal may have room for less than a piece, and would wait with the rest. As a file opened by itself it has
-    a flag of its own that says not to. None where that is refused: it is another user's, or of another container."""
+    a flag of its own against it. None where that is refused: it is another user's, or of another container."""
     try:
         return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -90,7 +90,7 @@ def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], do
     if written is None:
         return [_record(pieces, time, text, batch, index) for index, text in enumerate(escaped)]
     head = f'{{"@timestamp":"{time}",'
-    heads = ["{" if "@timestamp" in doc else head for doc in docs]  # one of its own stands among its members
+    heads = ["{" if "@timestamp" in doc else head for doc in docs]  # one of its own is among its members
     rows = zip(heads, escaped, messages.offsets, messages.lengths, written, strict=True)
     records = [
         f'{head}"message":"{text}","log":{{"offset":{offset},"length":{length},{file}}}{own}{tail}'
@@ -142,7 +142,7 @@ def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) ->
 
 
 def escape(texts: list[str]) -> list[str]:
-    """Each text as it stands between the quotes of a JSON string."""
+    """Return each text as it is written between the quotes of a JSON string."""
     joined = SEPARATOR.join(texts)
     try:
         encoded = orjson.dumps(joined)

@@ -24,7 +24,7 @@ LOOK_INTERVAL = 1.0
 
 class FileOutput:
     """Batches are written as they come and synced together: once in `poll`, or when enough has gathered. Any number
-    may be under way (the queue bounds them).
+    may be in flight (the queue bounds them).
 
     A disk that refuses (full, read-only) is tried again every second, and logged once a minute. A record is
     in the file as a whole or not at all. A file that was renamed, removed or truncated is followed without a signal;

@@ -1,4 +1,4 @@
-"""Kafka through librdkafka: idempotent, acks=all, a delivery report for every record.
+"""Kafka through librdkafka: idempotent, acks=all, a delivery report forevery record.
 
 Order, repeats and refusals are the lane's affair (lane.py). Everything here runs on the one publishing thread: the
 reports come from within `poll`. librdkafka compresses and sends on threads of its own, outside the interpreter lock.
@@ -68,7 +68,7 @@ class KafkaOutput:
         self._metrics = context.metrics
         self._clock = context.clock
         self._lanes: dict[str, Lane] = {}
-        self._held: dict[str, Lane] = {}
+        self._paused_lanes: dict[str, Lane] = {}
         self._fatal = False
         self.in_flight = 0
         self._producer = make_producer(self._on_error)
@@ -82,7 +82,7 @@ class KafkaOutput:
         if lane is None:
             lane = self._lanes[batch.source.file_id] = Lane()
         self.in_flight += 1
-        if lane.held:
+        if lane.paused:
             lane.waiting.append(batch)
         else:
             self._start(lane, batch)
@@ -94,14 +94,14 @@ class KafkaOutput:
             self._single.poll(0)
         if self._fatal:
             self._replace_producer()
-        if self._held:
+        if self._paused_lanes:
             self._resend()
 
     def close(self) -> None:
         self._purge(1.0)
 
     def _purge(self, timeout: float) -> bool:
-        """Make every report that is under way come in now; false when some did not within `timeout`."""
+        """Make every outstanding report come in now; False if some did not within `timeout`."""
         producers = [self._producer] if self._single is None else [self._producer, self._single]
         for producer in producers:
             producer.purge()
@@ -161,7 +161,7 @@ class KafkaOutput:
             self._errors.report(error.code(), error.str())
 
     def _hold(self, flight: Flight) -> None:
-        self._held[flight.batch.source.file_id] = flight.lane
+        self._paused_lanes[flight.batch.source.file_id] = flight.lane
 
     def _settle(self, flight: Flight) -> None:
         """No more reports are to come for the flight."""
@@ -172,9 +172,9 @@ class KafkaOutput:
             self.in_flight -= 1
             self._errors.recovered()
             self._deliveries.delivered(flight.batch, flight.rejected)
-            if lane.idle and not lane.held:
+            if lane.idle and not lane.paused:
                 del self._lanes[flight.batch.source.file_id]
-        if lane.held and lane.drained:
+        if lane.paused and lane.drained:
             self._plan_retry(lane)
 
     def _plan_retry(self, lane: Lane) -> None:
@@ -190,26 +190,28 @@ class KafkaOutput:
 
     def _resend(self) -> None:
         now = self._clock.monotonic()
-        for file_id, lane in [(i, lane) for i, lane in self._held.items() if lane.drained and lane.retry_at <= now]:
+        for file_id, lane in [
+            (i, lane) for i, lane in self._paused_lanes.items() if lane.drained and lane.retry_at <= now
+        ]:
             round_ = lane.next_round()
             if lane.alone and self._judged is not None and not self._judged.drained:
                 continue  # one at a time: two records in one request would answer for each other
             if not lane.in_parts:
-                lane.held = False
-                del self._held[file_id]
+                lane.paused = False
+                del self._paused_lanes[file_id]
             self._send_round(lane, round_)
-            if lane.idle and not lane.held:
+            if lane.idle and not lane.paused:
                 self._lanes.pop(file_id, None)
 
     def _send_round(self, lane: Lane, round_: list[tuple[Flight, list[int]]]) -> None:
         for flight, indices in round_:
-            if lane.held and not lane.in_parts:
+            if lane.paused and not lane.in_parts:
                 break  # one was refused at once: what comes after it must wait again
             for index in indices:
                 del flight.failed[index]
             self._metrics.batches_retried += 1
             self._send(flight, indices)
-        while lane.waiting and not lane.held:
+        while lane.waiting and not lane.paused:
             self._start(lane, lane.waiting.popleft())
 
     def _on_error(self, error: KafkaError) -> None:
@@ -218,11 +220,11 @@ class KafkaOutput:
         self._errors.report(error.code(), error.str())
 
     def _replace_producer(self) -> None:
-        """Purging makes every report come in as failed, so all lanes are held; they go on with the new producer."""
+        """Purging makes every report come in as failed, so all lanes are paused; they resume with the new producer."""
         logger.warning("the Kafka producer failed for good and is replaced; what is not acknowledged is sent again")
         try:
             if not self._purge(5.0):
-                return  # a report that never comes would hold its lane for ever: once more at the next poll
+                return  # a report that never comes would pause its lane forever: tried again at the next poll
             self._single = None
             self._producer = self._make_producer(self._on_error)
         except StartError as error:

@@ -19,8 +19,8 @@ LIMITS = {
     KafkaError.MSG_SIZE_TOO_LARGE: "max.message.bytes",
     KafkaError.RECORD_LIST_TOO_LARGE: "segment.bytes",
 }
-# The second says that another record of the same request is invalid. INVALID_TIMESTAMP is not one of them: records have
-# the time at which they are sent, so it is about this host's clock, and goes for all of them until that is right.
+# The second means that another record of the same request is invalid. INVALID_TIMESTAMP is not one of them: records
+# have the time at which they are sent, so it is about this host's clock, and goes for all of them until that is right.
 INVALID = frozenset({KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD})
 POISON = INVALID | LIMITS.keys()
 # What our own purge reports when a producer is replaced.

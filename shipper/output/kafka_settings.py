@@ -13,7 +13,7 @@ from shipper.output.kafka import Producer
 
 Setting = str | int | float | bool
 
-# The guarantees rest on these; a raw setting that says otherwise is refused.
+# The guarantees rest on these; a raw setting that contradicts them is refused.
 FIXED: dict[str, Setting] = {
     "enable.idempotence": True,
     "acks": "all",
@@ -37,7 +37,7 @@ def settings(config: KafkaOutputConfig) -> dict[str, Setting]:
         "queue.buffering.max.messages": 0,
         "queue.buffering.max.kbytes": 2_000_000,
         "partitioner": "murmur2_random",
-        # A topic that is not there is said so early: its records are held in any case.
+        # A topic that does not exist is reported early: its records wait in any case.
         "topic.metadata.propagation.max.ms": 5000,
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 10_000,
@@ -73,7 +73,7 @@ def new_client(kind: Callable[..., Any], made: dict[str, Any]) -> Any:
 
 
 def _log() -> logging.Logger:
-    """librdkafka's own lines: what matters of them is said in words by kafka_errors.ErrorReporter."""
+    """librdkafka's own lines: what matters of them is reported by kafka_errors.ErrorReporter."""
     log = logging.getLogger("librdkafka")
     log.setLevel(logging.CRITICAL)
     return log
@@ -113,7 +113,7 @@ def _tls(config: KafkaOutputConfig) -> dict[str, Setting]:
 
 
 def _is_pem(value: str) -> bool:
-    """Whether it is the text itself, not a file that holds it."""
+    """True if it is the text itself, not a file that holds it."""
     return value.lstrip().startswith("-----BEGIN ")
 
 

@@ -1,8 +1,8 @@
 """One file's way through Kafka, kept in order whatever fails.
 
-A batch that was handed to the client is a flight. At the first failed report of a file its lane is held: nothing new
-is sent until every report that is under way has come in; then what failed is sent again, in order. A refusal that may
-concern the request instead of the record (the broker's size limit is on the whole batch) is told apart by sending
+A batch that was handed to the client is a flight. At the first failed report of a file its lane is paused: nothing new
+is sent until every outstanding report has come in; then what failed is sent again, in order. A refusal that may
+concern the request instead of the record (the broker's size limit is on the whole batch) is recognised by sending
 smaller and smaller parts; only a record that is refused alone, in a request of its own, is rejected.
 """
 
@@ -17,7 +17,7 @@ from shipper.output.kafka_errors import POISON
 
 
 class Flight:
-    """A batch under way: `left` reports are still to come, `failed` maps the index of an event to its error's code."""
+    """A batch in flight: `left` reports are still to come, `failed` maps the index of an event to its error's code."""
 
     __slots__ = ("batch", "failed", "lane", "left", "rejected")
 
@@ -33,7 +33,7 @@ class Flight:
         return not self.left and not self.failed
 
     def fail(self, index: int, code: int, reason: str) -> None:
-        self.lane.held = True
+        self.lane.paused = True
         if self.lane.alone and code in POISON:
             self.rejected.append(Rejection(index, reason))
             return
@@ -42,23 +42,23 @@ class Flight:
             self.lane.refused = True
 
     def failed_report(self, error: KafkaError, message: Message) -> None:
-        """Which event a failed report is about, its own record tells."""
+        """Return the event that a failed report is about: its own record has it."""
         offset = orjson.loads(message.value() or b"")["log"]["offset"]
         self.fail(bisect_left(self.batch.messages.offsets, offset), error.code(), error.str())
 
 
 class Lane:
-    """`flights` are under way or failed, oldest first; `waiting` holds what came while the lane was held.
+    """`flights` are in flight or failed, oldest first; `waiting` is what came while the lane was paused.
 
-    `in_parts`: the round under way is a part of a flight that was refused, of at most `part` events; `alone`: of one.
+    `in_parts`: the current round is a part of a flight that was refused, of at most `part` events; `alone`: of one.
     """
 
-    __slots__ = ("alone", "attempts", "flights", "held", "in_parts", "part", "refused", "retry_at", "waiting")
+    __slots__ = ("alone", "attempts", "flights", "in_parts", "part", "paused", "refused", "retry_at", "waiting")
 
     def __init__(self) -> None:
         self.flights: deque[Flight] = deque()
         self.waiting: deque[Batch] = deque()
-        self.held = False
+        self.paused = False
         self.alone = False
         self.in_parts = False
         self.refused = False

@@ -34,7 +34,7 @@ class Ledger:
         self._last: _Node | None = None
 
     def track(self, end: int) -> Callable[[], None]:
-        """Note that the bytes up to `end` are under way; the closure that is returned resolves them.
+        """Note that the bytes up to `end` are in flight; the closure that is returned resolves them.
 
         Raises ValueError for an end before one that was tracked earlier: batches come in the order of the file.
         """

@@ -28,7 +28,7 @@ class DeadLetter:
     def write(self, batch: Batch, topic: str, rejected: Sequence[Rejection]) -> None:
         """Append and fsync. Raises OSError when the disk refuses: then nothing of the batch may be resolved."""
         lines = b"".join(self._line(batch, topic, rejection) for rejection in rejected)
-        # Opened each time, for rejections are rare, and whoever takes care of them may move the file away.
+        # Opened each time, for rejections are rare, and the person who takes care of them may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
             file.append(lines)
             file.sync()

@@ -87,7 +87,7 @@ def _version(meta: Path) -> str:
 
 
 def _content(file: Path) -> bytes:
-    """Of a plain file: one that is none (a FIFO) could keep us waiting for ever."""
+    """Of a plain file: one that is none (a FIFO) could keep us waiting forever."""
     try:
         with opened(str(file)) as fd, open(fd, "rb", closefd=False) as stream:
             return stream.read()

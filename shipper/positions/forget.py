@@ -18,7 +18,7 @@ Confirm = Callable[[str], bool]
 
 
 def confirm_at_terminal(question: str) -> bool:
-    """Raises StartError where nobody can be asked."""
+    """Raises StartError where no one can be asked."""
     if sys.stdin is None or not sys.stdin.isatty():  # None: closed (`<&-`)
         raise StartError("nothing was changed: there is no terminal to ask at; add --yes")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")

@@ -89,7 +89,7 @@ def size_now(state: FileState) -> int:
         return state.size_seen
     if status.st_size <= state.position:
         return status.st_size
-    with opened_plain(state.path) as file:  # NULs at its end are no content: they are behind nobody
+    with opened_plain(state.path) as file:  # NULs at its end are no content: they are behind no one
         return status.st_size if file is None else max(file.size, state.position)
 
 

@@ -48,7 +48,7 @@ def run(steps: Sequence[Processor], events: Events, at: Sequence[int]) -> None:
 
 class Each:
     """Lets a processor look at one event after the other; at none of them, where it concerns what they share. With
-    `ignores_failure` nobody is told what it could not do."""
+    `ignores_failure` no one is told what it could not do."""
 
     def __init__(
         self, name: str, processor: EventProcessor, metrics: Metrics, *, ignores_failure: bool = False

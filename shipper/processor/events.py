@@ -75,7 +75,7 @@ class Events:
             store(doc, path, value)
 
     def delete(self, index: int, path: Path) -> bool:
-        """Whether there was such a field, which is gone now."""
+        """True if there was such a field, which is gone now."""
         if path[0] == "@timestamp" or is_kept(path) or self.get(index, path) is MISSING:
             return False
         name, doc = path[0], self.messages.documents()[index]
@@ -123,7 +123,7 @@ class Events:
         self.messages.documents()[index]["error"] = {**members, "message": said, "type": kind}
 
     def shadows(self, roots: frozenset[str]) -> bool:
-        """Whether an event has a member of its own of one of these names."""
+        """True if an event has a member of its own of one of these names."""
         docs = self.messages.docs
         if not roots.isdisjoint(ROOTS_OF_EVENTS):
             return True
@@ -237,5 +237,5 @@ def _resolve() -> None:
 
 
 def all_of(events: Events, at: Sequence[int]) -> bool:
-    """Whether the indices are those of all events that were not dropped."""
+    """True if the indices are those of all events that were not dropped."""
     return len(at) == len(events.texts) - len(events.dropped)

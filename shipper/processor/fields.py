@@ -84,7 +84,7 @@ def store(node: Any, path: Path, value: Any) -> None:
 
 
 def remove(node: Any, path: Path) -> bool:
-    """Whether there was something at the end of the path."""
+    """True if there was something at the end of the path."""
     holder, key = _holder(node, path)
     if holder is not None:
         del holder[key]

@@ -67,7 +67,7 @@ NAMED: dict[str, Callable[[Address], bool]] = {
 
 
 def within(names: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a text is an address in one of these networks, each CIDR or a name of NAMED."""
+    """True if a text is an address in one of these networks, each CIDR or a name of NAMED."""
     kinds = [NAMED.get(name) or _networks(name) for name in names]
 
     @lru_cache(maxsize=_REMEMBERED)

@@ -22,7 +22,7 @@ class RawFile(Protocol):
         """The next bytes; empty when there are none for now. Raises Truncated, CompressionError, OSError."""
 
     def take_cut(self) -> bool:
-        """Whether a message must end where the bytes read so far end; true once for each such place."""
+        """True if a message must end where the bytes read so far end; true once for each such place."""
 
     def cut_here(self) -> None:
         """Make that so where they end now: it is told with the next bytes, if there are any by then."""

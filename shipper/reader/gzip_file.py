@@ -87,7 +87,7 @@ class GzipFile:
         self._cuts.insert(0, self.offset)
 
     def take_cut(self) -> bool:
-        """Whether the bytes read so far end at a cut, or at the end of the whole content; true once for each."""
+        """True if the bytes read so far end at a cut, or at the end of the whole content; true once for each."""
         at_cut = bool(self._cuts) and self._cuts[0] == self.offset
         if at_cut:
             del self._cuts[0]
@@ -216,7 +216,7 @@ def head(fd: int, length: int) -> bytes:
 
 
 def ends_before(fd: int, length: int) -> bool:
-    """Whether the file is whole, and its content shorter than that. Raises OSError."""
+    """True if the file is whole, and its content shorter than that. Raises OSError."""
     file = GzipFile(fd, 0)
     return len(_read(file, length)) < length and file.complete
 

@@ -29,7 +29,7 @@ def build(encoding: str, terminator: LineTerminator, file: RawFile, max_bytes: i
     charset = charset_of(encoding)
     if not charset.marked:
         return LineReader(file, max_bytes, codec_of(encoding, terminator))
-    # A stream cannot be refused: what was read of it is gone, and nobody can read it again with another encoding.
+    # A stream cannot be refused: what was read of it is gone, and no one can read it again with another encoding.
     default = charset.codec or (LITTLE_ENDIAN if isinstance(file, Stream) else "")
     order = ByteOrder(default, terminator, partial(_head, file))
     return LineReader(file, max_bytes, Utf16(default or LITTLE_ENDIAN, terminator), order)

@@ -74,7 +74,7 @@ class LogFile:
         self._cuts.insert(0, self.offset)
 
     def take_cut(self) -> bool:
-        """Whether the bytes read so far end at a cut; true once for each cut."""
+        """True if the bytes read so far end at a cut; true once for each cut."""
         if self._cuts and self._cuts[0] == self.offset:
             del self._cuts[0]
             return True

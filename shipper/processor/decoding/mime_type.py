@@ -84,7 +84,7 @@ def _encoded(data: bytes) -> str | None:
 
 
 def _is_xml(data: bytes) -> bool:
-    """Whether it begins with a whole element. Entities of its own are refused: they can become any size."""
+    """True if it begins with a whole element. Entities of its own are refused: they can become any size."""
     if data.lstrip()[:1] != b"<" or b"<!ENTITY" in data:
         return False
     try:

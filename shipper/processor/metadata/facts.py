@@ -53,7 +53,7 @@ class Sharing:
 
 
 def all_lack(events: Events, at: Sequence[int], paths: Sequence[Path]) -> bool:
-    """Whether no event can have one of the fields, as far as one look can tell."""
+    """True if no event can have one of the fields, as far as one look can tell."""
     return not events.shadows(roots(*paths)) and all(events.get(at[0], path) is MISSING for path in paths)
 
 

@@ -113,7 +113,7 @@ def machine_id(root: FilePath) -> str:
 
 
 def containerized(root: FilePath) -> bool:
-    """Whether the agent itself runs in a container."""
+    """True if the agent itself runs in a container."""
     if any((root / mark).exists() for mark in CONTAINER_MARKS):
         return True
     try:

@@ -89,7 +89,7 @@ class Lookups:
             )
 
     def _find_out(self, lookup: Lookup) -> None:
-        if lookup.answer is None:  # else nobody waits for it any more
+        if lookup.answer is None:  # else no one waits for it any more
             self._news.put((lookup, self._resolve(lookup.name)))
             self._wake()
 

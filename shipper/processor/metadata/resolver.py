@@ -105,7 +105,7 @@ Work = Callable[[], None]
 
 
 class Workers:
-    """A few threads that end with their owner. They are daemons: nobody waits at the end for what they wait for."""
+    """A few threads that end with their owner. They are daemons: no one waits at the end for what they wait for."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -101,7 +101,7 @@ class Resolve:
 
 
 def _simple(keys: Sequence[Key]) -> bool:
-    """Whether each key is a value of its own."""
+    """True if each key is a value of its own."""
     return all(key.kind == "plain" for key in keys) and len({key.name for key in keys}) == len(keys)
 
 

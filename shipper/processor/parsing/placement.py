@@ -97,13 +97,13 @@ class Placement:
         return self._numbers[above]
 
     def _is_plain(self, path: Path) -> bool:
-        """Whether it is simply a member of the event's document."""
+        """True if it is simply a member of the event's document."""
         if path == _MESSAGE:
             return self._overwrite
         return path[0] not in _IN_COLUMNS and path[:2] not in _OF_LOG
 
     def _can_begin_as(self, name: str, shared: Any) -> bool:
-        """Whether nothing that is shared, but the object itself, is in the way of our paths below this name."""
+        """True if nothing that is shared, but the object itself, is in the way of our paths below this name."""
         below = [path for path in self._paths if path[0] == name]
         if not isinstance(shared, dict) or (name,) in below:
             return False

@@ -100,7 +100,7 @@ def test_what_nobody_foresaw_is_logged_and_is_a_mistake(caplog: pytest.LogCaptur
     assert seen_by(raising(RecursionError("too deep"))) == Seen(
         {}, mistake="it could not be read: RecursionError('too deep')"
     )
-    assert "in a way that nobody foresaw" in caplog.text
+    assert "reading the configuration failed unexpectedly" in caplog.text
 
 
 def test_where_no_thread_can_be_started_the_next_look_may_find_one() -> None:

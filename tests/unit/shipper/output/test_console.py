@@ -154,7 +154,7 @@ def test_a_reader_that_is_gone_is_said_in_words(pipe: Pipe) -> None:
         pipe.output.poll(0)
     assert raised.value.filename == "standard output"
     assert raised.value.strerror is not None
-    assert "its reader is gone" in raised.value.strerror
+    assert "its reader has closed it" in raised.value.strerror
     assert pipe.told.batches == []
 
 
@@ -234,6 +234,6 @@ def test_a_reader_that_goes_ends_the_agent_with_1_and_without_a_traceback(stuck:
     assert stuck.wait(LONG) == 1
     assert stuck.stderr is not None
     said = stuck.stderr.read().decode()
-    assert "standard output: Broken pipe: its reader is gone" in said
+    assert "standard output: Broken pipe: its reader has closed it" in said
     assert "Traceback" not in said
     assert "Exception ignored" not in said

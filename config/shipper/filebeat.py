@@ -48,10 +48,9 @@ KAFKA_NOT_YET = {"topics": "every record goes to the topic that `topic` names", 
 KAFKA_IGNORED = {"allow_auto_topic_creation": "the broker decides"} | dict.fromkeys(
     ("worker", "workers", "loadbalance", "retry"), _TUNING
 )
-SSL_NOT_YET = {
-    "ca_trusted_fingerprint": "name the authority's file in certificate_authorities",
-    "ca_sha256": "name the authority's file in certificate_authorities",
-}
+SSL_NOT_YET = dict.fromkeys(
+    ("ca_trusted_fingerprint", "ca_sha256"), "name the authority's file in certificate_authorities"
+)
 CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
 FILE_NOT_YET = dict.fromkeys(
     ("rotate_every_kb", "number_of_files", "permissions", "rotate_on_startup"),
@@ -154,7 +153,7 @@ PROCESSOR_NOT_YET = {
     "now": _DOWNSTREAM,
     "lowercase": _DOWNSTREAM,
     "uppercase": _DOWNSTREAM,
-    "add_formatted_index": "there is no index; output.kafka.topic names the destination",
+    "add_formatted_index": _INDEX,
     "add_network_direction": _DOWNSTREAM,
     "translate_sid": _NO_DIRECTORY,
     "translate_ldap_attribute": _NO_DIRECTORY,

@@ -57,8 +57,8 @@ class FlatInput(EveryInput):
         yield from check_terminator(self.encoding, self.line_terminator)
         if self.json is None or self.json.message_key:
             return
-        asked = {"multiline": self.multiline, "include_lines": self.include_lines, "exclude_lines": self.exclude_lines}
-        for name in (name for name, value in asked.items() if value):
+        needing = [name for name in ("multiline", "include_lines", "exclude_lines") if getattr(self, name)]
+        for name in needing:
             yield (
                 "json.message_key",
                 f"missing; {name} needs it: name the JSON member that is the message, as in 'message_key: log'",

@@ -34,11 +34,11 @@ def check_companions(option: str, value: str, timestamp: datetime | None, offset
     """Check an `option`, start or stop: what its value needs must be given, and nothing that only another value
     uses."""
     given = {"timestamp": timestamp is not None, "offsets": bool(offsets)}
-    for name, there in given.items():
+    for name, is_given in given.items():
         companion = f"{option}_{name}"
-        if value == name and not there:
+        if value == name and not is_given:
             yield option, f"{value!r} needs {companion}, as in '{companion}: {_EXAMPLES[name]}'"
-        if value != name and there:
+        if value != name and is_given:
             yield companion, _only_with(option, name, value)
 
 
@@ -63,7 +63,7 @@ def in_order(start: Offsets, stop: Offsets) -> Iterator[Finding]:
     for topic, by_partition in stop.items():
         for partition, end in by_partition.items():
             if end < start.get(topic, {}).get(partition, EARLIEST):
-                yield f"stop_offsets.{topic}.{partition}", "lies before its start_offsets"
+                yield f"stop_offsets.{topic}.{partition}", "is before its start_offsets"
 
 
 def _only_with(option: str, needed: str, value: str) -> str:

@@ -25,8 +25,8 @@ def base_is_fixed(template: Template) -> Iterator[Finding]:
     """Check that the base has a name of its own: the other tables are named after it."""
     _, path = _split(template.base)
     if path.strip("/") in ("", ".", ".."):
-        where = "before the first %{...}" if template.fields else "in it"
-        yield "", f"needs a directory of its own {where}, as in /data/logs: the other tables are named after it"
+        where = " before the first %{...}" if template.fields else ""
+        yield "", f"needs a directory of its own{where}, as in /data/logs: the other tables are named after it"
 
 
 def collisions(template: Template, topics: Sequence[str], directories: Sequence[SinkDirectory]) -> Iterator[Finding]:
@@ -35,9 +35,10 @@ def collisions(template: Template, topics: Sequence[str], directories: Sequence[
     fixed = [SinkDirectory("table.path", template.base, "the table")] if not template.fields else []
     for index, directory in enumerate(directories):
         others = (*fixed, *directories[:index])
-        yield from ((directory.option, words) for words in (_clash(directory, other) for other in others) if words)
+        clashes = (_clash(directory, other) for other in others)
+        yield from ((directory.option, message) for message in clashes if message)
         if template.fields:
-            yield from ((directory.option, words) for words in _in_template(directory, template, topics))
+            yield from ((directory.option, message) for message in _in_template(directory, template, topics))
 
 
 def _clash(directory: SinkDirectory, other: SinkDirectory) -> str:

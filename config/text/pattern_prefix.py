@@ -41,7 +41,7 @@ class PrefixCache(dict[str, bool]):
         super().__init__()
         self._search_all = search_all
         self._size = size
-        self._asked = 0
+        self._lookups = 0
         self._are_few = True
 
     def search_all(self, texts: Iterable[str]) -> list[bool]:
@@ -49,13 +49,13 @@ class PrefixCache(dict[str, bool]):
             return self._search_all(texts)
         size = self._size
         results = [self[text[:size]] for text in texts]
-        self._asked += len(results)
+        self._lookups += len(results)
         return results
 
     def __missing__(self, beginning: str) -> bool:
         if len(self) >= MOST_CACHED:
-            self._are_few = self._asked > 4 * MOST_CACHED
-            self._asked = 0
+            self._are_few = self._lookups > 4 * MOST_CACHED
+            self._lookups = 0
             self.clear()
         self[beginning] = result = self._search_all((beginning,))[0]
         return result

@@ -144,7 +144,7 @@ def test_an_end_at_the_beginning_lands_nothing_and_is_no_mistake(sink: LoadSink)
 def test_an_end_before_the_beginning_is_reported(lab: Lab) -> None:
     offsets = "start: offsets\nstart_offsets: {logs: {0: 9}}\nstop: offsets\nstop_offsets: {logs: {0: 8}}"
     assert lab.problems(SMALL + offsets, SinkConfig) == [
-        "shipper.yml:7: stop_offsets.logs.0: lies before its start_offsets"
+        "shipper.yml:7: stop_offsets.logs.0: is before its start_offsets"
     ]
     times = "start: timestamp\nstart_timestamp: 2026-01-02\nstop: timestamp\nstop_timestamp: 2026-01-01"
     assert lab.problems(SMALL + times, SinkConfig) == [

@@ -60,7 +60,8 @@ def test_the_other_tables_lie_beside_the_table(loaded: LoadSink, table: str, bas
 )
 def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Problems, table: str) -> None:
     (reported,) = problems(table)
-    assert reported.startswith("shipper.yml:2: table.path: needs a directory of its own ")
+    before = " before the first %{...}" if "%{" in table else ""
+    assert reported.startswith(f"shipper.yml:2: table.path: needs a directory of its own{before}, as in /data/logs: ")
 
 
 @pytest.mark.parametrize(

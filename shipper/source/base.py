@@ -27,7 +27,7 @@ class SourceStatus:
     """How far the source is. `reading`: open files that are not read to their end; `unsettled`: open files of which all
     is read, and not all acknowledged; `waiting` and `bytes_waiting`: files that were found and wait for their turn;
     `bytes_behind`: of the open files, read or not, what is not acknowledged; `is_size_known`: False while a compressed
-    file is read, of which nobody knows how much there is to come. `problems`: what is wrong now, by path."""
+    file is read, of which no one knows how much there is to come. `problems`: what is wrong now, by path."""
 
     files_open: int
     reading: int

@@ -76,7 +76,7 @@ class Crawler:
         )
         discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics)
-        self._open_limits = OpenLimits(self.open_files, options.most_open, self._copies.held)
+        self._open_limits = OpenLimits(self.open_files, options.most_open, self._copies.suspects)
         self._closer = Closer(self.open_files, watcher, context, self._open_limits.is_wanted, self._deletions.closed)
         rules: tuple[Rules, ...] = (self._open_limits, self._deletions, self._closer)
         for each in rules:
@@ -86,7 +86,7 @@ class Crawler:
         identity = Identity(self._entries, self._copies, self._resolver)
         self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
         self._deletions.read_on = self._intake.take_removed
-        self._exchange = InputSwap(self._inputs, discovery, self.open_files, self._copies, rules)
+        self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._copies, rules)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
 
     @property
@@ -133,7 +133,7 @@ class Crawler:
         """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
         changed = self._take_hints()
         settled = self.open_files.step()
-        if self._exchange.step():
+        if self._input_swap.step():
             self._watcher.stale = True  # a survey tells who has them now
         if self._survey.step():
             self._after_survey()
@@ -147,7 +147,7 @@ class Crawler:
 
     def replace_inputs(self, inputs: list[Input]) -> None:
         """Read these from now on. What was made from the same configuration is given as the same object."""
-        self._exchange.replace(inputs)
+        self._input_swap.replace(inputs)
         self._after_survey()
 
     def stop(self) -> None:
@@ -170,7 +170,7 @@ class Crawler:
 
     def _truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
         """The file's life has ended; what it holds now is a new file, read from its start. Returns the message that
-        was under way, as far as it was read, unless a copy of the file has the rest."""
+        was in flight, as far as it was read, unless a copy of the file has the rest."""
         if isinstance(error, Disproved):
             self._is_another(harvester)
             return None
@@ -195,7 +195,7 @@ class Crawler:
             self._refused(harvester, error)
             return
         self.open_files.release(harvester, until_news=False)
-        if opened is not None and unproven is not None:  # else nobody asks for it any more
+        if opened is not None and unproven is not None:  # else no one asks for it any more
             self._intake.take_again(opened, unproven)
 
     def _refused(self, harvester: Harvester, error: OSError) -> None:
@@ -211,25 +211,25 @@ class Crawler:
         self._reading.wake(self._reading.rotation_links.closed(harvester))
 
     def _take_hints(self) -> list[FileKey]:
-        """Wakes the open files that have news; the others that have."""
+        """Wakes the open files that have new data; the others that have."""
         changed = []
         while self._watcher.changed:
             key = self._watcher.changed.popleft()
             harvester = self.running.get(key)
             if harvester is not None:
                 self._scheduler.wake(harvester)
-            elif key in self.open_files.closed or key in self._copies.held:
+            elif key in self.open_files.closed or key in self._copies.suspects:
                 changed.append(key)
         self._survey.look_again(changed)
         return changed
 
     def _with_news(self, changed: list[FileKey]) -> list[Candidate]:
         found = {key: self._survey.found[key] for key in changed if key in self._survey.found}
-        return plan(found, self.running, self.open_files.closed, self._held).open
+        return plan(found, self.running, self.open_files.closed, self._blocked).open
 
     @property
-    def _held(self) -> set[FileKey]:
-        return {*self._copies.held, *self.open_files.draining_keys, *self._exchange.held}
+    def _blocked(self) -> set[FileKey]:
+        return {*self._copies.suspects, *self.open_files.draining_keys, *self._input_swap.blocked}
 
     def _after_survey(self) -> None:
         found = self._survey.found
@@ -237,7 +237,7 @@ class Crawler:
         self._resolver.forget_missing(found)
         self._survey.look_again([key for key in self.open_files.closed if not self._watcher.is_watched(key)])
         end_renamed(found, self.open_files, self._entries)
-        decided = plan(found, self.running, self.open_files.closed, self._held)
+        decided = plan(found, self.running, self.open_files.closed, self._blocked)
         went = [*(harvester for harvester, _ in decided.renamed), *decided.gone]
         self._intake.previous_path = {harvester.state.path: harvester.key for harvester in went}
         for harvester, file in decided.renamed:

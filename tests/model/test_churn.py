@@ -38,7 +38,7 @@ def kept_for_files(crawler: Crawler) -> Iterator[int]:
         crawler.running,
         crawler.open_files.closed,
         crawler.open_files.draining,
-        crawler._copies.held,
+        crawler._copies.suspects,
         entries.closed_entries,
         entries.unclaimed.states,
         entries.unclaimed._by,

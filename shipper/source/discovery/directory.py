@@ -26,7 +26,7 @@ NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
     """A regular file that a pattern matched; `size` in bytes, `modified` in unix seconds, `changed` (ctime) in
-    nanoseconds, all of when it was first looked at, or looked at afresh."""
+    nanoseconds, all of when it was first looked at, or looked at in full."""
 
     path: str
     key: FileKey
@@ -100,7 +100,7 @@ class Directory:
 
     @property
     def is_torn(self) -> bool:
-        """Whether it changed while it was listed, or since: a file renamed meanwhile can be missing by both names."""
+        """True if it changed while it was listed, or since: a file renamed meanwhile can be missing by both names."""
         if not self._listed:
             return False
         try:

@@ -18,7 +18,7 @@ class Tree:
         self._walked: dict[str, Directory] = {}
 
     def refresh(self, *, full: bool) -> bool:
-        """Whether a walk would meet anything new."""
+        """True if a walk would meet anything new."""
         moved = [directory.refresh(full=full) for directory in self.directories.values()]
         return any(moved)
 

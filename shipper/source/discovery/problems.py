@@ -1,4 +1,4 @@
-"""What is wrong with a path now, in words; each is told once, and again only if it was well meanwhile."""
+"""What is wrong with a path now, in words; each is reported once, and again only if it was well meanwhile."""
 
 import logging
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Problems:
         self._of_scans[input_id] = problems
 
     def forget_scans(self, input_ids: Iterable[str]) -> None:
-        """Nobody looks through their paths any more."""
+        """No one looks through their paths any more."""
         for input_id in input_ids:
             self._of_scans.pop(input_id, None)
 
@@ -48,7 +48,7 @@ class Problems:
         )
 
     def excuses(self, path: str) -> bool:
-        """Whether the file could not be looked at, so that its absence from a listing says nothing."""
+        """True if the file could not be looked at, so that its absence from a listing says nothing."""
         return any(
             path == place or path.startswith(place.rstrip("/") + "/")
             for problems in self._of_scans.values()

@@ -80,7 +80,7 @@ class _Watch:
 class Watcher:
     """Used by the reading thread only; `wake` is called from the inotify thread after each hint.
 
-    `changed` collects the keys of files that were written to or are gone; `stale` is set when a scan should be made
+    `changed` collects the keys of files that were written to or deleted; `stale` is set when a scan should be made
     now; `overflowed` when hints were lost, so that everything must be looked at. Whoever acts on a flag clears it.
     """
 

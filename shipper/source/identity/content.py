@@ -33,10 +33,10 @@ class Content(Protocol):
         """Hash of the up to 256 bytes before `position`; empty where that cannot be had."""
 
     def holds(self, state: FileState) -> bool:
-        """Whether the bytes that the registry's entry remembers may be here: what is told at once, and is no proof."""
+        """True if the bytes that the registry's entry remembers may be here: a quick look, which proves nothing."""
 
     def ends_before(self, length: int) -> bool:
-        """Whether it is shorter than that, and cannot grow."""
+        """True if it is shorter than that, and cannot grow."""
 
     def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> RawFile: ...
 
@@ -99,7 +99,7 @@ class PlainFile(LogFile):
 
     @property
     def is_as_read(self) -> bool:
-        """Whether the head and what was read last are there still. Raises OSError."""
+        """True if the head and what was read last are there still. Raises OSError."""
         tail = os.pread(self.fd, len(self._tail), self.offset - self._base - len(self._tail))
         return tail == self._tail and self._has_its_head
 
@@ -227,7 +227,7 @@ def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> 
 
 
 def is_as_read(file: RawFile) -> bool:
-    """Whether it holds still what was read of it, as far as head and tail tell. Raises OSError."""
+    """True if it still holds what was read of it, as far as head and tail tell. Raises OSError."""
     return not isinstance(file, PlainFile) or file.is_as_read
 
 

@@ -48,9 +48,9 @@ class SuspectedCopy:
 
 
 class CopyDetector:
-    """Used by the reading thread only. `ending`: the states of files that are gone but not done with; `state_of`: what
-    is known of a file that is there; `rewritten`: the states of open files that hold something else now, which nobody
-    has noticed."""
+    """Used by the reading thread only. `ending`: the states of files that were deleted and are not done with;
+    `state_of`: what is known of a file that exists; `rewritten`: the states of open files that hold something else
+    now, which no one has noticed."""
 
     def __init__(
         self,
@@ -64,18 +64,18 @@ class CopyDetector:
         self._state_of = state_of
         self._rewritten = rewritten
         self._as_if_gone: UnclaimedEntries | None = None  # made once in each round, if it is asked for
-        self.held: dict[FileKey, SuspectedCopy] = {}
+        self.suspects: dict[FileKey, SuspectedCopy] = {}
 
     def holds(self, opened: OpenedFile, files_at: FilesAt) -> bool:
-        """Whether the file must wait; if not, it is for the caller to `drop` it. Raises OSError."""
-        known = self.held.get(opened.key)
+        """True if the file must wait; if not, it is for the caller to `drop` it. Raises OSError."""
+        known = self.suspects.get(opened.key)
         original = self._original(opened, files_at)
-        if original is None or (known is None and len(self.held) >= MOST_HELD):
+        if original is None or (known is None and len(self.suspects) >= MOST_HELD):
             return False
         now = self._clock.monotonic()
         if known is None or known.size != opened.size:
             compared = (known.shipped, known.compared_with) if known is not None else (Prefix(), "")
-            known = self.held[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
+            known = self.suspects[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
         known.opened, known.original = opened, original
         known.compare_at = NEVER
         is_ending = original in self._ending() or self._is_rewritten(original)
@@ -88,28 +88,28 @@ class CopyDetector:
         return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
 
     def has_rest(self, state: FileState, key: FileKey, offset: int) -> bool:
-        """Whether a file is held that has the bytes of this one from `offset` on. Raises OSError."""
+        """True if a file is held that has the bytes of this one from `offset` on. Raises OSError."""
         return any(
             suspect.original == key
             and suspect.opened.content.holds(state)
             and os.fstat(suspect.opened.content.fd).st_size > offset
-            for suspect in self.held.values()
+            for suspect in self.suspects.values()
         )
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
         """A file took over the entry of what was the original of others too: they look like it now. Which ones."""
-        found = {key for key, suspect in self.held.items() if suspect.original in successors}
+        found = {key for key, suspect in self.suspects.items() if suspect.original in successors}
         for key in found:
-            self.held[key].original = successors[self.held[key].original]
+            self.suspects[key].original = successors[self.suspects[key].original]
         return found
 
     def original_of(self, key: FileKey) -> FileKey | None:
-        return self.held[key].original if key in self.held else None
+        return self.suspects[key].original if key in self.suspects else None
 
     def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
         """All of a copy that was made before the last lines of its original came, which were read there: what was
         compared with the original, as long as that was whole."""
-        suspect = self.held.get(opened.key)
+        suspect = self.suspects.get(opened.key)
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
         was = unclaimed.of(suspect.original)
@@ -120,13 +120,13 @@ class CopyDetector:
     @property
     def next_look(self) -> float:
         """Monotonic time at which a file that is held must be looked at again."""
-        return min((min(each.since + GRACE, each.compare_at) for each in self.held.values()), default=NEVER)
+        return min((min(each.since + GRACE, each.compare_at) for each in self.suspects.values()), default=NEVER)
 
     def refreshed(self) -> list[OpenedFile]:
         """Those that are held, as they are now."""
         self._as_if_gone = None
         found = []
-        for suspect in self.held.values():
+        for suspect in self.suspects.values():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
             now = ScannedFile.of(opened.found.path, status)
             found.append(replace(opened, size=opened.content.size, found=now, modified=status.st_mtime_ns))
@@ -134,15 +134,15 @@ class CopyDetector:
 
     def drop(self, key: FileKey) -> None:
         """It is known now what it is; its descriptor is the caller's."""
-        self.held.pop(key, None)
+        self.suspects.pop(key, None)
 
     def close(self) -> None:
-        for suspect in self.held.values():
+        for suspect in self.suspects.values():
             os.close(suspect.opened.content.fd)
-        self.held.clear()
+        self.suspects.clear()
 
     def _original(self, opened: OpenedFile, files_at: FilesAt) -> FileKey | None:
-        known = self.held.get(opened.key)
+        known = self.suspects.get(opened.key)
         if known is not None and (known.original in self._ending() or self._is_like_known(opened, known.original)):
             return known.original  # by its key, because it may have been renamed since
         if self._as_if_gone is None:
@@ -165,7 +165,7 @@ class CopyDetector:
         return state is not None and self._looks_like(opened, state.path, original)
 
     def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
-        """Whether all bytes are those of the other file, as far as head and tail tell, or were those of the file that
+        """True if all bytes are those of the other file, as far as head and tail tell, or were those of the file that
         this one was."""
         if opened.content.fingerprint()[0] == 0:
             return True  # cp and gzip make it before they fill it
@@ -174,7 +174,7 @@ class CopyDetector:
         return (was and not self._is_as_it_was(key)) or _begins_as(path, opened)
 
     def _is_rewritten(self, key: FileKey) -> bool:
-        """Whether the file does not hold any more what was read of it. As long as nobody reads on in it, that may be
+        """True if the file does not hold any more what was read of it. As long as no one reads on in it, that may be
         noticed late."""
         return self._is_as_it_was(key) is False
 
@@ -219,7 +219,7 @@ def _key_of(file: Plain) -> FileKey:
 
 
 def begins_as(content: Content, other: Content, size: int) -> bool:
-    """Whether it begins with all of another, of that size, as far as head and tail tell. Raises OSError."""
+    """True if it begins with all of another, of that size, as far as head and tail tell. Raises OSError."""
     head = other.fingerprint()
     if content.fingerprint(head[0]) != head:
         return False

@@ -119,21 +119,21 @@ class RegistryEntries:
         return opened.name not in self.closed_entries
 
     def check(self, opened: OpenedFile) -> None:
-        """Whether the file still holds what its entry remembers; else the entry's life has ended. Raises OSError."""
+        """End the entry's life if the file does not hold what it remembers. Raises OSError."""
         known = self.closed_entries.get(opened.name)
         if known is not None and not _is_trusted(opened) and not opened.content.holds(known):
             del self.closed_entries[opened.name]
             self._disprove(known, opened)
 
     def mark_rewritten(self, opened: OpenedFile) -> None:
-        """A file that was missing is back, and was truncated meanwhile: a copy of it may go on where it was."""
+        """A file that was missing is back, and was truncated meanwhile: a copy of it may resume where it was."""
         for state in self.unclaimed.at_inode(opened) if not _is_trusted(opened) else ():
             if not opened.content.holds(state):
                 self.unclaimed.remove(state.id)
                 self._disprove(state, opened)
 
     def adopt(self, opened: OpenedFile, original: FileKey | None = None) -> EntryMatch | None:
-        """By its content: an entry whose own file is gone. `original`: the file that it was taken for a copy of.
+        """By its content: an entry whose own file is missing. `original`: the file that it was taken for a copy of.
         Raises OSError."""
         if _is_trusted(opened):
             return None
@@ -153,7 +153,7 @@ class RegistryEntries:
             self.unclaimed.add(state)
 
     def give_back(self, claim: EntryMatch) -> None:
-        """Nothing could be read of the file that has claimed it. A new one is made anew."""
+        """Nothing could be read of the file that has claimed it. A new entry is made again."""
         if claim.was is not None:
             self.put_back(claim.was)
         elif not claim.is_new:
@@ -206,8 +206,8 @@ class RegistryEntries:
     def lose_missing(
         self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool], *, once: bool = False
     ) -> None:
-        """After a scan: entries whose file is nowhere any more. `excused` tells of a path whether it could not be
-        looked at, so that nothing is known about it. With `once` it is no news: a copy is known, and that is all."""
+        """After a scan: end the entries whose file no longer exists. `excused` is true of a path that could not be
+        looked at, so that nothing is known about it. With `once` nothing is reported: only copies are looked for."""
         self.unclaimed.forget_refused(present)
         missing = [
             state
@@ -250,7 +250,7 @@ class RegistryEntries:
         return taken
 
     def _disprove(self, known: FileState, opened: OpenedFile) -> None:
-        """A file was truncated while nobody read it: its entry fits no file of that inode any more."""
+        """A file was truncated while no one read it: its entry fits no file of that inode any more."""
         self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, REWRITTEN)
 
     def _end_unseen(self, known: FileState, why: str, words: str) -> None:
@@ -264,6 +264,6 @@ def _is_trusted(opened: OpenedFile) -> bool:
 
 
 def _may_be_named_again(state: FileState) -> bool:
-    """Whether a file that has the name of an ended one goes on there. What is now at the path or inode of one that was
+    """True if a file that has the name of an ended one goes on there. What is now at the path or inode of one that was
     truncated or deleted is a new life; who has the same fingerprint holds the same bytes."""
     return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)

@@ -14,7 +14,7 @@ from shipper.source.identity.fingerprint import Name
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
     """A file that a scan found. `size` is that of its content, `name` what the file is known by; `birth` and `modified`
-    are in nanoseconds, the first 0 where nobody knows it."""
+    are in nanoseconds, the first 0 where no one knows it."""
 
     found: ScannedFile
     content: Content

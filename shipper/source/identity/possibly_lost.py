@@ -1,4 +1,4 @@
-"""Entries whose file is gone before all of it was shipped: what is lost is told once no file turned out to have it."""
+"""Entries whose file disappeared before all of it was shipped: a loss, unless a file turns out to have the rest."""
 
 import logging
 from dataclasses import replace
@@ -55,7 +55,7 @@ class PossiblyLost:
             behind = state.size_seen - state.position if state is not None else 0
             if state is not None and (behind > 0 or state.ended == TRUNCATED):
                 self._metrics.bytes_lost += max(behind, 0)
-                told = replace(self._orphans.remove(file_id), size_seen=state.position)  # it is told once
+                told = replace(self._orphans.remove(file_id), size_seen=state.position)  # it is reported once
                 self._orphans.add(told)
                 self._registrar.note(told)
                 logger.warning(

@@ -1,7 +1,7 @@
 """What proves that bytes were shipped: a hash over all of a file's content up to a place.
 
 It is made of blocks, each hashed together with the hash of all before it. So it can be continued from the start of
-the last block, without reading what lies before. xxh3 costs 8 us for 256 KiB. It is no defence against somebody who
+the last block, without reading what lies before. xxh3 costs 8 us for 256 KiB. It is no defence against someone who
 makes two files of one hash, and need not be one: who writes a log decides anyway what is in it.
 """
 
@@ -62,7 +62,7 @@ class Trail:
     __slots__ = ("_chunks", "_kept", "_prefix")
 
     def __init__(self, prefix: Prefix | None) -> None:
-        """`prefix`: of what lies before the first byte that is read; None where nobody knows it: no proofs then."""
+        """`prefix`: of what lies before the first byte that is read; None where no one knows it: no proofs then."""
         self._prefix = prefix
         self._chunks: deque[bytes] = deque()
         self._kept = 0

@@ -23,7 +23,7 @@ class Proving:
         self._fd = content.fd
 
     def step(self) -> bool:
-        """Whether all is proven. Raises Disproved, OSError."""
+        """True if all is proven. Raises Disproved, OSError."""
         position = self._state.position
         try:
             data = self.file.next()

@@ -1,10 +1,10 @@
-"""Who may go on where another file ended, as one table.
+"""Who may resume where another file ended, as one table.
 
-An entry whose file is gone (removed, missing, truncated) remembers a file id and a position. A new file may be that
-file under another name, a copy of it or a .gz of it. Equal bytes do not tell: two backups may log the same two lines.
-So something must be *seen* that makes it that file, and every byte before the position must be *proven* to be there
-(proving.py). If either is wanting, it is a file of its own, from its start: a line that comes twice is seen, one that
-is skipped is not.
+An entry whose file no longer exists as it was (removed, missing, truncated) remembers a file id and a position. A new
+file may be that file under another name, a copy of it or a .gz of it. Equal bytes do not tell: two backups may log the
+same two lines. So something must be *seen* that makes it that file, and every byte before the position must be *proven*
+to be there (proving.py). If either is wanting, it is a file of its own, from its start: a line that comes twice is
+seen, one that is skipped is not.
 
 | seen of the new file                                      | entry removed or missing | truncated |
 |-----------------------------------------------------------|--------------------------|-----------|
@@ -32,7 +32,7 @@ SECOND = 10**9
 
 
 class Relation(Enum):
-    """What is seen of a new file, beside an entry whose file is gone; the first that holds."""
+    """What is seen of a new file, beside an entry whose file no longer exists; the first that holds."""
 
     SAME = auto()
     SAME_INODE = auto()
@@ -50,7 +50,7 @@ GOES_ON = {
 
 
 def may_go_on(state: FileState, opened: OpenedFile, original: FileKey | None) -> bool:
-    """Whether enough is seen. `original`: the file of which this one was held as a copy."""
+    """True if enough is seen. `original`: the file of which this one was suspected to be a copy."""
     seen = relation(state, opened, original)
     if state.ended is None or seen not in GOES_ON[state.ended]:
         return False

@@ -133,13 +133,13 @@ class FileResolver:
                         successors[claim.was.device, claim.was.inode] = each.found.key
         waiting = self._copies.inherit(successors)
         for key, each in list(left.items()):
-            if key not in waiting and not self._is_held(each, files_at):
+            if key not in waiting and not self._is_suspect(each, files_at):
                 claim = self._try(self._make, each, left)
                 if claim is not None:
                     claims[key] = claim
         self._entries.matched_entries.clear()
         for each in opened:
-            if each.found.key not in claims and each.found.key not in self._copies.held:
+            if each.found.key not in claims and each.found.key not in self._copies.suspects:
                 os.close(each.content.fd)
         return [(each, claims[each.found.key]) for each in opened if each.found.key in claims]
 
@@ -151,7 +151,7 @@ class FileResolver:
         self._copies.drop(opened.key)
         return self._entries.make(opened, shipped)
 
-    def _is_held(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
+    def _is_suspect(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
         if files_at is None or opened.found.key in self.truncated_in_place:
             self.truncated_in_place.discard(opened.found.key)
             return False

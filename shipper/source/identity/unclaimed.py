@@ -1,4 +1,4 @@
-"""Entries whose file is gone, so that a file that turns out to be it goes on there (relation.py says which)."""
+"""Entries whose file is missing, so that a file that turns out to be it goes on there (relation.py says which)."""
 
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterator
@@ -54,7 +54,7 @@ class UnclaimedEntries:
 
     def match(self, opened: OpenedFile, original: FileKey | None) -> FileState | None:
         """The entry on which the file may go on, if its bytes prove it; of several that of `original`, the file that it
-        was held as a copy of, or else the one that was read furthest. Raises OSError."""
+        was suspected to be a copy of, or else the one that was read furthest. Raises OSError."""
         if not self.states:
             return None
         refused = self._refused.get(opened.key, set())

@@ -5,7 +5,7 @@ taken for older than it is while this runs:
 
 - when it is set, `updated` of all entries moves along (forward), or to now where it would lie in the future (back);
 - nothing is forgotten for its age in the first minutes: a host that boots with a wrong clock has asked for the time by
-  then. What passed while nobody ran is as the clock says; setting it and restarting at once counts as time.
+  then. What passed while no one ran is as the clock says; setting it and restarting at once counts as time.
 
 However short files live, memory is bounded: of entries without a file the newest MOST_KEPT are kept, some 2 KB each. A
 copy of an older one is a new file then, and comes a second time.
@@ -105,7 +105,7 @@ class Cleaning:
         self._inactive = old
 
     def _kept_for(self, state: FileState) -> float:
-        """What has ended as `clean_removed` says; where that is for ever, and while the file is there, as
+        """What has ended as `clean_removed` says; where that is forever, and while the file is there, as
         `clean_inactive` says."""
         if state.ended is not None and state.ttl >= 0:
             return state.ttl

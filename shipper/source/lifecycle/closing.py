@@ -30,7 +30,7 @@ def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: b
     change = rules.on_state_change
     if harvester.finished and harvester.settled:
         return "--once"
-    # At its end, nothing else would end the message under way before the file grows again.
+    # At its end, nothing else would end the pending message before the file grows again.
     ends_message = harvester.at_end and harvester.message_deadline is not None
     if harvester.settled and is_over_time(harvester, rules, now) and not ends_message:
         return "close.reader.after_interval"
@@ -155,7 +155,7 @@ class Closer:
         return True
 
     def _is_special(self, harvester: Harvester, rules: CloseConfig) -> bool:
-        """Whether it is to be closed as soon as nothing of it is under way."""
+        """True if it is to be closed as soon as nothing of it is in flight."""
         return bool(harvester.gone or rules.reader.on_eof or harvester.content.compressed or self._once)
 
     def _close(self, harvester: Harvester, why: str) -> bool:
@@ -197,13 +197,13 @@ class Closer:
 
     def _keep_budget(self) -> None:
         """Give up the files that were opened first, until the deleted ones that are kept fit each input's budget."""
-        held: dict[str, int] = {}
+        kept: dict[str, int] = {}
         for harvester in sorted(self._attended, key=lambda each: -each.opened_at):
             if harvester.gone == REMOVED and self._open_files.running.get(harvester.key) is harvester:
                 input_id, size = harvester.source.input_id, os.fstat(harvester.fd).st_size
-                held[input_id] = held.get(input_id, 0) + size
-                if 0 < self._rules_of(harvester).removed.max_bytes < held[input_id]:
-                    held[input_id] -= size
+                kept[input_id] = kept.get(input_id, 0) + size
+                if 0 < self._rules_of(harvester).removed.max_bytes < kept[input_id]:
+                    kept[input_id] -= size
                     self._give_up(harvester, "close.removed.max_bytes")
 
     def _give_up(self, harvester: Harvester, option: str) -> None:

@@ -1,6 +1,6 @@
 """`delete.enabled`: removes a file once all of it is acknowledged, saved, and as old as `delete.grace_period` says.
 
-Nobody can look at a file and remove it in one step. So it stays open over its removal and is looked at once more: what
+No one can look at a file and remove it in one step. So it stays open over its removal and is looked at once more: what
 was written in between is read by that descriptor.
 """
 
@@ -80,7 +80,7 @@ class Deletions:
     def _take_turn(self, deletion: PendingDeletion) -> None:
         with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
             if file is None or not _is_read(file, deletion.state):
-                return  # somebody removed or moved it, or it has news: then it is planned anew when it is closed again
+                return  # it was removed or moved, or has new data: then it is planned again when it is closed
             if deletion.saved is None:
                 # The position must be on disk first: else a crash could forget what became of the file.
                 deletion.saved = self._registrar.save([deletion.state])
@@ -131,7 +131,7 @@ class Deletions:
 
 
 def _is_read(file: Plain, state: FileState) -> bool:
-    """Whether the file holds what was read, and nothing besides."""
+    """True if the file holds what was read, and nothing besides."""
     try:
         status = os.fstat(file.fd)
         if (status.st_dev, status.st_ino) != (state.device, state.inode):

@@ -15,7 +15,7 @@ class Ignoring:
         self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
 
     def skips(self, spec: InputSpec, found: ScannedFile) -> bool:
-        """Whether what the file holds now is not to be read; what is added to it later is."""
+        """True if what the file holds now is not to be read; what is added to it later is."""
         config = spec.config
         if 0 < config.ignore_older < self._clock.time() - found.modified:
             return True

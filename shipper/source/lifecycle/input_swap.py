@@ -1,7 +1,7 @@
 """Puts other inputs in the place of those that are read, while everything goes on.
 
-What an input that stays is reading, nobody touches. The files of one that goes, or comes back with other options, are
-put down where they stand: what was read of them is still delivered and acknowledged, what was not is read by whoever
+What an input that stays is reading, no one touches. The files of one that goes, or comes back with other options, are
+released where they stand: what was read of them is still delivered and acknowledged, what was not is read by whoever
 has them next, from the position of their entry. So nothing is lost and nothing is sent twice, and no file is open
 under two inputs at once: until the last batch under the old one is acknowledged, the new one waits.
 
@@ -50,13 +50,13 @@ class InputSwap:
         self._leaving: dict[Harvester, None] = {}
 
     @property
-    def held(self) -> set[FileKey]:
+    def blocked(self) -> set[FileKey]:
         """Files that must not be opened yet."""
         return {harvester.key for harvester in self._leaving}
 
     def replace(self, inputs: list[Input]) -> None:
         """These are to be read from now on; the very objects that are read already stay as they are. Looks through
-        the paths at once: what can be found again can be put down."""
+        the paths at once: what can be found again can be released."""
         gone = self._inputs.replace(inputs)
         specs = self._inputs.specs
         for rules in self._rules:
@@ -100,8 +100,8 @@ class InputSwap:
                 self._open_files.release(harvester, until_news=False)
 
     def _hand_over_suspects(self, gone: set[str]) -> None:
-        """What is held as a copy perhaps is open, and belongs to an input that is not read any more."""
-        for key, suspect in list(self._copies.held.items()):
+        """What is suspected to be a copy perhaps is open, and belongs to an input that is not read any more."""
+        for key, suspect in list(self._copies.suspects.items()):
             if suspect.opened.spec.id in gone:
                 successor, _ = self._survey.found.get(key, (self._inputs.specs.get(suspect.opened.spec.id), None))
                 if successor is None:
@@ -111,7 +111,7 @@ class InputSwap:
                     suspect.opened = replace(suspect.opened, spec=successor)
 
     def _is_nameless(self, harvester: Harvester) -> bool:
-        """Whether it is under no path any more under which it could be opened again. One that is where it was, and
+        """True if it is under no path any more under which it could be opened again. One that is where it was, and
         that no input wants, is not."""
         return harvester.key not in self._survey.found and _key_at(harvester.state.path) != harvester.key
 

@@ -1,4 +1,4 @@
-"""What becomes of files that a survey wants to be read: opened, known, held or started."""
+"""What happens to files that a survey wants to be read: opened, identified, suspected or started."""
 
 import os
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ class Intake:
         if opened:
             self._resolver.look_at_originals(opened, self._survey.found)
             claims = self._resolver.identify(opened, None if self._once or not self._surveyed else self._files_at())
-            for key, suspect in self._copies.held.items():
+            for key, suspect in self._copies.suspects.items():
                 if not self._watcher.is_watched(key):
                     self._watcher.watch_file(key, suspect.opened.content.fd)
             for each, claim, error in self._starter.start(claims, fresh_inputs=self._specs.keys() - self._surveyed):
@@ -80,6 +80,6 @@ class Intake:
 
     def _files_at(self) -> FilesAt:
         # A copy that is held may be gone by now, compressed, and be known for what it is in this very round.
-        held = {suspect.opened.found.path: key for key, suspect in self._copies.held.items()}
+        suspects = {suspect.opened.found.path: key for key, suspect in self._copies.suspects.items()}
         present, previous_path = self._survey.present, self.previous_path
-        return lambda path: [paths[path] for paths in (present, previous_path, held) if path in paths]
+        return lambda path: [paths[path] for paths in (present, previous_path, suspects) if path in paths]

@@ -18,8 +18,8 @@ from shipper.source.reading.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class ClosedFile:
-    """A file that was closed and is not ended: opened again when it has news. `seen` is what it was then; `found` what
-    the survey had of it: the same object says that nobody looked at the file since."""
+    """A file that was closed and is not ended: opened again when it has new data. `seen` is what it was then; `found`
+    what the survey had of it: the same object says that no one looked at the file since."""
 
     seen: ScannedFile
     found: ScannedFile | None = None
@@ -43,10 +43,10 @@ class OpenFiles:
         found: Mapping[FileKey, tuple[InputSpec, ScannedFile]],
         on_shut: Callable[[Harvester], None],
     ) -> None:
-        """`found`: what the survey has of each file; `on_shut` is told of each file that is not read any more."""
+        """`found`: what the survey has of each file; `on_shut` is called for each file that is not read any more."""
         self.running: dict[FileKey, Harvester] = {}
         self.closed: dict[FileKey, ClosedFile] = {}
-        self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are under way
+        self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are in flight
         self.of_input: Counter[str] = Counter()
         self._entries = entries
         self._scheduler = scheduler
@@ -61,12 +61,12 @@ class OpenFiles:
         self.of_input[harvester.source.input_id] += 1
         self._metrics.harvesters_started += 1
 
-    def rest(self, opened: OpenedFile, state: FileState) -> None:
+    def register_idle(self, opened: OpenedFile, state: FileState) -> None:
         """A file that is known and in which there is nothing to read now."""
         self._entries.keep(state)
         self._watch_closed(opened)
 
-    def leave(self, opened: OpenedFile, was: FileState) -> None:
+    def register_skipped(self, opened: OpenedFile, was: FileState) -> None:
         """A file that is not to be read now; which it is, is to be proven when it is."""
         self._entries.put_back(was)
         self._watch_closed(opened)
@@ -79,7 +79,7 @@ class OpenFiles:
         self.closed[key] = ClosedFile(opened.found)
 
     def close(self, harvester: Harvester) -> bool:
-        """Stop reading a file that may be opened again. False when it has news just now: then it stays open."""
+        """Stop reading a file that may be opened again. False when it has new data just now: then it stays open."""
         if harvester.reading.padding:  # as in _watch_closed
             self._watcher.unwatch_file(harvester.key)
         elif not self._watcher.is_watched(harvester.key):
@@ -97,13 +97,13 @@ class OpenFiles:
 
     def awaits_save(self, harvester: Harvester) -> bool:
         """True if the registry must be saved before it is read further; a batch of it may wait for that."""
-        return self._scheduler.holds(harvester)
+        return self._scheduler.awaits_save(harvester)
 
     def wake(self, harvester: Harvester) -> None:
         self._scheduler.wake(harvester)
 
     def end(self, harvester: Harvester, ended: str) -> None:
-        """Stop reading a file whose life is over. Batches of it that are under way still move its position."""
+        """Stop reading a file whose life is over. Batches of it that are in flight still move its position."""
         self._watcher.unwatch_file(harvester.key)
         if harvester.is_proven:
             # What was not read is counted by now; should the agent be killed, what was not acknowledged is missed.
@@ -121,7 +121,7 @@ class OpenFiles:
         self._close_file(harvester)
 
     def forget_missing(self, found: Container[FileKey]) -> None:
-        """After a scan: what is not under the paths any more is no file that has news."""
+        """After a scan: what is not under the paths any more is no file that has new data."""
         for key in [key for key in self.closed if key not in found]:
             del self.closed[key]
             self._watcher.unwatch_file(key)
@@ -131,7 +131,7 @@ class OpenFiles:
         self.closed[harvester.key] = ClosedFile(ScannedFile.of(harvester.state.path, status), found)
 
     def step(self) -> bool:
-        """Whether a file that was closed is done with now: another may have waited for it."""
+        """True if a file that was closed is done with now: another may have waited for it."""
         settled = [harvester for harvester in self.draining.values() if harvester.settled]
         for harvester in settled:
             del self.draining[harvester.state.id]
@@ -144,7 +144,7 @@ class OpenFiles:
             self._close_file(harvester)
 
     def _note_last_look(self, harvester: Harvester, status: os.stat_result) -> None:
-        """As long as the file's times stay what they are now, nobody has written to it."""
+        """As long as the file's times stay what they are now, no one has written to it."""
         if not harvester.is_proven:
             return
         if harvester.is_complete:
@@ -157,7 +157,7 @@ class OpenFiles:
         harvester.update(**seen, changed=as_read, modified=status.st_mtime_ns)
 
     def ending(self) -> dict[FileKey, FileState]:
-        """Files that are gone, and not done with."""
+        """Files that were deleted, and are not done with."""
         gone = {
             key: replace(harvester.state, modified=os.fstat(harvester.fd).st_mtime_ns)
             for key, harvester in self.running.items()
@@ -179,7 +179,7 @@ class OpenFiles:
         return self._entries.closed_entries.get(key) or self._entries.matched_entries.get(key)
 
     def rewritten(self) -> list[FileState]:
-        """Of the files that have something to read or are gone, those that hold something else now; modified when
+        """Of the files that have something to read or were deleted, those that hold something else now; modified when
         they were."""
         looked_at = [each for each in self.running.values() if each.gone or self._scheduler.is_awake(each)]
         return [

@@ -27,9 +27,9 @@ def plan(
     found: Mapping[FileKey, Candidate],
     running: Mapping[FileKey, Harvester],
     closed: Mapping[FileKey, ClosedFile],
-    held: Iterable[FileKey],
+    blocked: Iterable[FileKey],
 ) -> Plan:
-    """`closed`: files that were closed, opened again when their size or time of change differs. `held` ones wait."""
+    """`closed`: files that were closed, opened again when their size or time of change differs. `blocked` ones wait."""
     to_open = []
     renamed = []
     for key, (spec, file) in found.items():
@@ -38,7 +38,7 @@ def plan(
                 renamed.append((running[key], file))
         elif key not in closed or closed[key].has_new_data(file):
             to_open.append((spec, file))
-    waiting = set(held)
+    waiting = set(blocked)
     to_open = [wanted for wanted in to_open if wanted[1].key not in waiting]
     to_open.sort(key=lambda wanted: wanted[1].modified)
     return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in found])

@@ -33,12 +33,12 @@ class OpenLimits:
     """Which files may be opened now: `harvester_limit` of each input, and what the system gives in descriptors. The
     others wait, and are opened as soon as one is closed."""
 
-    def __init__(self, open_files: OpenFiles, most: int, held: Sized) -> None:
-        """`held`: files that are open and wait to be known."""
+    def __init__(self, open_files: OpenFiles, most: int, suspects: Sized) -> None:
+        """`suspects`: files that are open while it is not known which they are."""
         self._limits: dict[str, int] = {}  # by input id
         self._open_files = open_files
         self._most = most
-        self._held = held
+        self._suspects = suspects
         self._waiting: dict[str, dict[FileKey, Candidate]] = defaultdict(dict)
 
     def learn(self, specs: Iterable[InputSpec]) -> None:
@@ -46,7 +46,7 @@ class OpenLimits:
         self.clear()
 
     def clear(self) -> None:
-        """A new survey tells anew who waits."""
+        """A new survey says which files wait."""
         self._waiting.clear()
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
@@ -54,7 +54,7 @@ class OpenLimits:
         for spec, found in wanted:
             self._waiting[spec.id][found.key] = spec, found
         admitted: list[Candidate] = []
-        free = self._most - len(self._open_files.running) - len(self._held)
+        free = self._most - len(self._open_files.running) - len(self._suspects)
         for input_id, files in self._waiting.items():
             limit = self._limits.get(input_id) or self._most
             places = max(min(limit - self._open_files.of_input[input_id], free - len(admitted)), 0)
@@ -63,7 +63,7 @@ class OpenLimits:
         return admitted
 
     def is_wanted(self, input_id: str) -> bool:
-        """Whether files of the input wait for a place."""
+        """True if files of the input wait for a place."""
         return bool(self._waiting.get(input_id))
 
     @property
@@ -127,7 +127,7 @@ class HarvesterStarter:
         if fresh:
             saved = self._registrar.save([each.state for each in (*fresh, *predecessors)])
             for harvester in fresh:
-                self._reading.hold(saved, harvester)
+                self._reading.await_save(saved, harvester)
         return refused
 
     def _start(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> Harvester | None:
@@ -141,11 +141,11 @@ class HarvesterStarter:
         proven = was is None or not was.proof or not must_be_proven(opened.content, was)
         rests = proven and _is_read(opened, state) and not opened.spec.config.delete.enabled
         if not self._once and skipped and not proven and was is not None:
-            self._open_files.leave(opened, was)
+            self._open_files.register_skipped(opened, was)
             return None
         if not self._once and (skipped or rests):
             self._registrar.note(state)
-            self._open_files.rest(opened, state)
+            self._open_files.register_idle(opened, state)
             return None
         if self._once and opened.size > state.position and not opened.content.compressed:
             # What is unterminated there is sent as it is; a second reading must end a message at the same place.
@@ -161,7 +161,7 @@ class HarvesterStarter:
 
 
 def _is_read(opened: OpenedFile, state: FileState) -> bool:
-    """Whether the file holds nothing that is not acknowledged; one that never held anything is opened."""
+    """True if the file holds nothing that is not acknowledged; one that never held anything is opened."""
     if opened.content.compressed:
         return state.compressed == opened.size
     return opened.size == state.position > 0

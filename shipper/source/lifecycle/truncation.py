@@ -1,4 +1,4 @@
-"""What becomes of the bytes of a file that was truncated or rewritten while it was read."""
+"""What happens to the bytes of a file that was truncated or rewritten while it was read."""
 
 import logging
 
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def last_message(harvester: Harvester, error: Truncated, copies: CopyDetector, metrics: Metrics) -> Batch | None:
-    """The message that was under way, as far as it was read, unless a copy of the file has the rest. Counts and tells
+    """The message that was pending, as far as it was read, unless a copy of the file has the rest. Counts and tells
     what is lost otherwise."""
     if copies.has_rest(harvester.state, harvester.key, harvester.offset):
         batch, rest = None, "are read from the copy that was made of it"

@@ -9,7 +9,7 @@ from shipper.source.reading.scheduler import Scheduler
 
 
 def wake_unwatched(running: Iterable[Harvester], watcher: Watcher, scheduler: Scheduler, *, all_of_them: bool) -> None:
-    """Wake those that have news: a write whose event was lost, or of which none will ever tell, because there is no
+    """Wake those that have new data: a write whose event was lost, or of which none will ever tell, because there is no
     watch, or because it is stored in memory (padding.py). `all_of_them`: watched ones too."""
     for harvester in running:
         unwatched = all_of_them or not watcher.is_watched(harvester.key)

@@ -20,9 +20,9 @@ Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messa
 
 @dataclass(frozen=True, slots=True)
 class ReadPolicy:
-    """`multiline_timeout`: seconds after its last line at which a message under way is ended; None: never.
+    """`multiline_timeout`: seconds after its last line at which a pending message is ended; None: never.
     `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read again. `most_kept`: bytes
-    that the readers keep of a line and a message under way, at most."""
+    that the readers keep of a line and a pending message, at most."""
 
     multiline_timeout: float | None = None
     once: bool = False
@@ -93,7 +93,7 @@ class Reading:
         return self._was if self._proving is not None else None
 
     def confirm(self) -> bool:
-        """Whether it is the file that its entry remembers; False: not known yet. Raises Truncated, Disproved,
+        """True if it is the file that its entry remembers; False: not known yet. Raises Truncated, Disproved,
         OSError."""
         if not self._is_confirmed:
             # Between finding out which file it is and now, its id was saved, and it may have become another.
@@ -114,7 +114,7 @@ class Reading:
 
     @property
     def is_as_read(self) -> bool:
-        """Whether what was read last is there still. Raises OSError."""
+        """True if what was read last is there still. Raises OSError."""
         return is_as_read(self.file)
 
     @property
@@ -123,12 +123,12 @@ class Reading:
         return self.file.padding if isinstance(self.file, PlainFile) else 0
 
     def cut_short(self) -> None:
-        """The next read ends the message under way, with the line that it is in; the rest is another message."""
+        """The next read ends the pending message, with the line that it is in; the rest is another message."""
         self.is_cut_short = True
         self.file.cut_here()
 
     def took_cut(self) -> bool:
-        """Whether the last read was that one."""
+        """True if the last read was that one."""
         taken, self.is_cut_short = self.is_cut_short, False
         return taken
 
@@ -147,7 +147,7 @@ class Reading:
             self._ends.append((end, tail_at(self._content, self.file, end), self._trail.proof_at(end)))
 
     def evidence_up_to(self, position: int) -> tuple[str, str] | None:
-        """Hash of the bytes before the last end up to there, and the proof of all before it; each is told once."""
+        """Hash of the bytes before the last end up to there, and the proof of all before it; each is reported once."""
         last = None
         while self._ends and self._ends[0][0] <= position:
             last = self._ends.popleft()

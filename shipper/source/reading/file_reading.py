@@ -81,9 +81,9 @@ class FileReading:
         if harvester is not None:
             self._scheduler.wake(harvester)
 
-    def hold(self, saved: Saved, harvester: Harvester) -> None:
+    def await_save(self, saved: Saved, harvester: Harvester) -> None:
         """Read nothing of it before that is on disk."""
-        self._scheduler.hold(saved, harvester)
+        self._scheduler.await_save(saved, harvester)
 
     def _wake_waiting(self) -> None:
         for harvester in self._scheduler.overdue():
@@ -100,7 +100,7 @@ class FileReading:
             return []
         first = self.rotation_links.waits_for(harvester)
         if first is not None:
-            self._scheduler.rest(harvester)
+            self._scheduler.park(harvester)
             self._scheduler.wake(first)
             return []
         was_joined, read_to = harvester.rotation_join is not None, harvester.read_to
@@ -120,7 +120,7 @@ class FileReading:
         if not harvester.at_end and not harvester.finished:
             self._scheduler.again(harvester)
             return []
-        self._scheduler.rest(harvester)
+        self._scheduler.park(harvester)
         self._hooks.reached_end(harvester)
         self.wake(self.rotation_links.at_end(harvester))
         return self._end_message(harvester) if harvester.at_end and harvester.is_overdue else []
@@ -134,12 +134,12 @@ class FileReading:
 
     def _take(self, harvester: Harvester, batch: Batch, *, was_joined: bool) -> list[Batch]:
         """Return the batch, unless it must wait until the registry is saved."""
-        is_held = harvester.must_save and harvester.policy.repeatable
-        if is_held:
+        must_wait = harvester.must_save and harvester.policy.repeatable
+        if must_wait:
             harvester.must_save = False
-            self._scheduler.hold(self._registrar.save([harvester.state]), harvester, batch)
+            self._scheduler.await_save(self._registrar.save([harvester.state]), harvester, batch)
         else:
             self._scheduler.again(harvester)
         if was_joined and harvester.rotation_join is None:
             self.wake(self.rotation_links.forget(harvester))
-        return [] if is_held else [batch]
+        return [] if must_wait else [batch]

@@ -96,21 +96,21 @@ class Harvester:
 
     @property
     def offset(self) -> int:
-        """Up to where the bytes belong to batches. Raw bytes of a message under way lie beyond it."""
+        """Up to where the bytes belong to batches. Raw bytes of a pending message lie beyond it."""
         return self.ledger.tracked
 
     @property
     def read_to(self) -> int:
-        """Up to where the file was read, a message under way included."""
+        """Up to where the file was read, a pending message included."""
         return self.reading.file.offset if self.rotation_join is None else self.rotation_join.end
 
     @property
     def pending_bytes(self) -> int:
-        """What the line and the message under way take in memory, about."""
+        """What the line and the pending message take in memory, about."""
         return min(self.reading.file.offset - self.offset, self.policy.most_kept) if self.is_proven else 0
 
     def has_new_data(self, size: int) -> bool:
-        """Whether a file of that size has more than what was read."""
+        """True if a file of that size has more than what was read."""
         return size != self.read_to + self.reading.padding
 
     @property
@@ -119,7 +119,7 @@ class Harvester:
 
     @property
     def over(self) -> bool:
-        """At its end, with nothing under way: neither batches nor a message that the timeout will end."""
+        """At its end, with nothing pending or in flight: neither batches nor a message that the timeout will end."""
         return self.at_end and self.settled and self.message_deadline is None
 
     @property
@@ -130,18 +130,18 @@ class Harvester:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it is a file that cannot grow any more, and was read to its end."""
+        """True if it is a file that cannot grow any more, and was read to its end."""
         return self.at_end and self.reading.file.complete
 
     @property
     def message_deadline(self) -> float | None:
-        """Monotonic time at which the message under way must be ended by `end_message`."""
+        """Monotonic time at which the pending message must be ended by `end_message`."""
         since, timeout = self.reading.reader.pending_since, self.policy.multiline_timeout
         return None if since is None or timeout is None else since + timeout
 
     @property
     def is_overdue(self) -> bool:
-        """A message is under way, and its time is over."""
+        """A message is pending, and its time is over."""
         return self.message_deadline is not None and self.message_deadline <= self._clock.monotonic()
 
     def read(self) -> Batch | None:
@@ -174,7 +174,7 @@ class Harvester:
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:
-        """End the message under way by time. The cut must be saved (`state` has it) before the batch is queued."""
+        """End the pending message by time. The cut must be saved (`state` has it) before the batch is queued."""
         messages = self.reading.reader.finish()
         if messages is None:
             return None
@@ -204,7 +204,7 @@ class Harvester:
         os.close(self.fd)
 
     def join(self, successor: "Harvester") -> None:
-        """The message under way may go on at the start of the successor: read on there, to the end of that message."""
+        """The pending message may go on at the start of the successor: read on there, to the end of that message."""
         file = self.reading.plain_file
         if file is not None:
             self.rotation_join = RotationJoin(file, successor)

@@ -1,7 +1,7 @@
 """Where a file ends and the one that followed it goes on: a message may lie across.
 
 When a log is rotated in the middle of a stack trace, its last lines are the first ones of the next file. So while a
-message is under way at the end of a renamed file, that file's readers read on in its successor, as if the two were
+message is pending at the end of a renamed file, that file's readers read on in its successor, as if the two were
 one file, up to the end of that message and no further. Offsets count on beyond the end of the first file. The message
 is the first file's; the successor is read by its own readers from where the message ended.
 """

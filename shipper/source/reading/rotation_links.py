@@ -1,4 +1,4 @@
-"""Which file goes on where another ended, so that a message that lies across the rotation comes out whole (seam.py).
+"""Which file resumes where another ended, so that a message that lies across the rotation comes out whole (seam.py).
 
 A renamed file's successor is the new file at its former path; of several that appeared meanwhile (two rotations
 between two scans) each is followed by the next younger one. The pair is in the registry (`continues_in`) before
@@ -82,7 +82,7 @@ class RotationLinks:
 
     @property
     def waited_for(self) -> set[Harvester]:
-        """Files for which another waits: one that was overlooked would keep that one for ever."""
+        """Files for which another waits: one that was overlooked would keep that one forever."""
         return {self._predecessor[harvester] for harvester in self._waiting}
 
     def at_end(self, harvester: Harvester) -> Harvester | None:
@@ -125,7 +125,7 @@ class RotationLinks:
 
 
 def _came_before(harvester: Harvester, successor: Harvester, previous_path: str) -> bool:
-    """Whether it was at the heir's path, `previous_path`, before that: rotated too, and no copy of it."""
+    """True if it was at the successor's path, `previous_path`, before that: rotated too, and no copy of it."""
     return (
         not harvester.content.compressed
         and is_named_after(harvester.state.path, previous_path)

@@ -2,9 +2,10 @@
 
 A harvester is in one of these places:
 - ready: it has something to read; ready ones are taken in turn, one read each, so that a big file cannot starve others;
-- hot: it was written to a moment ago; it is looked at every `POLL_INTERVAL` without asking for events;
-- quiet: nothing to do until the watcher or a scan says so;
-- held: something about it must be saved in the registry before it goes on (a new id, a message that was ended by time).
+- polled: it was written to a moment ago; it is read every `POLL_INTERVAL` without waiting for events;
+- idle: it has nothing to read until the watcher or a scan says so;
+- awaiting a save: something about it must be saved in the registry before it is read further (a new id, a message
+  that was ended by time).
 """
 
 from collections import OrderedDict
@@ -18,7 +19,7 @@ from shipper.event import Batch
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.reading.harvester import Harvester
 
-POLL_INTERVAL = 0.004  # seconds between two looks at a hot file: half of it is the mean delay that it adds
+POLL_INTERVAL = 0.004  # seconds between two reads of a polled file: half of it is the mean delay that it adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class FileWatcher(Protocol):
     def is_watched(self, key: FileKey) -> bool: ...
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
-        """Whether the file is watched now."""
+        """True if the file is watched now."""
 
     def unwatch_file(self, key: FileKey) -> None: ...
 
@@ -39,43 +40,45 @@ class FileWatcher(Protocol):
 class Scheduler:
     def __init__(self, watcher: FileWatcher, clock: Clock, *, one_by_one: bool = False) -> None:
         """`one_by_one`: a file is read to its end before the next one's turn, so that lines come in the order of their
-        age; for a replay, where nobody waits for the small ones."""
+        age; for a replay, where no one waits for the small ones."""
         self._watcher = watcher
         self._clock = clock
         self._one_by_one = one_by_one
         self._ready: OrderedDict[Harvester, None] = OrderedDict()
         self._polled: dict[Harvester, None] = {}
-        self._held: dict[Harvester, _AwaitingSave] = {}
+        self._awaiting_save: dict[Harvester, _AwaitingSave] = {}
         self._timed: dict[Harvester, None] = {}
         self._looked_at = 0.0
 
     def wake(self, harvester: Harvester) -> None:
         """The file may have something to read. Waking it twice does no harm."""
-        if harvester.is_open and harvester not in self._held:  # a descriptor that was closed may be another file's now
+        if (
+            harvester.is_open and harvester not in self._awaiting_save
+        ):  # a descriptor that was closed may be another file's now
             self._polled.pop(harvester, None)
             self._ready[harvester] = None
 
     def is_awake(self, harvester: Harvester) -> bool:
-        """Whether it will be looked at without further news."""
-        return harvester in self._ready or harvester in self._polled or harvester in self._held
+        """True if it will be read without a further hint."""
+        return harvester in self._ready or harvester in self._polled or harvester in self._awaiting_save
 
-    def hold(self, saved: Saved, harvester: Harvester, batch: Batch | None = None) -> None:
+    def await_save(self, saved: Saved, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
         self.forget(harvester)
-        self._held[harvester] = _AwaitingSave(saved, batch)
+        self._awaiting_save[harvester] = _AwaitingSave(saved, batch)
 
-    def holds(self, harvester: Harvester) -> bool:
-        """Whether the registry must be saved before it goes on; a batch of it may wait for that."""
-        return harvester in self._held
+    def awaits_save(self, harvester: Harvester) -> bool:
+        """True if the registry must be saved before it is read further; a batch of it may wait for that."""
+        return harvester in self._awaiting_save
 
     def forget(self, harvester: Harvester) -> None:
-        for place in (self._ready, self._polled, self._timed, self._held):
+        for place in (self._ready, self._polled, self._timed, self._awaiting_save):
             place.pop(harvester, None)
 
     def next_ready(self) -> Harvester | None:
-        """The harvester whose turn it is; the caller reads it once and says `again` or `rest`."""
-        if self._polled:  # also beside a backlog: hot files have no watch
-            self._look_at_hot()
+        """The harvester whose turn it is; the caller reads it once and calls `again` or `park`."""
+        if self._polled:  # also beside a backlog: polled files have no watch
+            self._read_polled()
         return self._ready.popitem(last=False)[0] if self._ready else None
 
     def again(self, harvester: Harvester) -> None:
@@ -85,8 +88,8 @@ class Scheduler:
             self._ready.move_to_end(harvester, last=False)
         self._time_message(harvester)
 
-    def rest(self, harvester: Harvester) -> None:
-        """It is at its end: look again soon while it is hot, else wait for a hint."""
+    def park(self, harvester: Harvester) -> None:
+        """It is at its end: read it again soon while it is polled, else wait for a hint."""
         self._time_message(harvester)
         if harvester.activity.is_busy:
             self._watcher.unwatch_file(harvester.key)
@@ -96,13 +99,13 @@ class Scheduler:
 
     def released(self) -> Iterator[tuple[Harvester, Batch | None]]:
         """Harvesters whose state is saved now, with the batch that waited for it."""
-        for harvester in [harvester for harvester, held in self._held.items() if held.saved.done]:
-            held = self._held.pop(harvester)
+        for harvester in [harvester for harvester, waiting in self._awaiting_save.items() if waiting.saved.done]:
+            waiting = self._awaiting_save.pop(harvester)
             self._ready[harvester] = None
-            yield harvester, held.batch
+            yield harvester, waiting.batch
 
     def overdue(self) -> list[Harvester]:
-        """Harvesters with a message under way that waited too long for its next line."""
+        """Harvesters with a pending message that waited too long for its next line."""
         if not self._timed:
             return []
         return [harvester for harvester in self._timed if harvester.is_overdue]
@@ -123,7 +126,7 @@ class Scheduler:
                 wait = min(wait, harvester.message_deadline - now)
         return max(wait, 0.0)
 
-    def _look_at_hot(self) -> None:
+    def _read_polled(self) -> None:
         now = self._clock.monotonic()
         if now - self._looked_at >= POLL_INTERVAL:
             self._looked_at = now

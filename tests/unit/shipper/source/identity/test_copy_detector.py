@@ -65,7 +65,7 @@ def test_a_file_that_looks_like_another_is_held(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n")
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.holds(copy)
-    assert list(store.copies.held) == [copy.found.key]
+    assert list(store.copies.suspects) == [copy.found.key]
     assert store.copies.original_of(copy.found.key) == key
 
 
@@ -88,7 +88,7 @@ def test_so_is_a_compressed_copy(make_room: MakeRoom) -> None:
 def test_a_name_of_its_own_is_not_held_whatever_it_holds(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
     assert not store.holds(store.meets("web.log", b"one\ntwo\n"))
-    assert not store.copies.held
+    assert not store.copies.suspects
 
 
 HEADER = b"#" * 1024
@@ -357,7 +357,7 @@ def test_a_file_that_turned_out_to_be_something_is_not_held(store: Store) -> Non
     store.holds(opened)
     store.copies.drop(opened.found.key)
     store.copies.drop(opened.found.key)
-    assert (store.copies.held, store.copies.original_of(opened.found.key)) == ({}, None)
+    assert (store.copies.suspects, store.copies.original_of(opened.found.key)) == ({}, None)
     os.fstat(opened.content.fd)
 
 
@@ -366,7 +366,7 @@ def test_held_files_are_closed_at_the_end(store: Store) -> None:
     opened = store.meets("app.log.1", b"one\n")
     store.holds(opened)
     store.copies.close()
-    assert store.copies.held == {}
+    assert store.copies.suspects == {}
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened.content.fd)
 

@@ -215,7 +215,7 @@ def test_a_copy_of_a_running_file_waits(door: Door) -> None:
     running(door, "app.log", b"one\n")
     copy = door.meet("app.log.1", b"one\n")
     assert door.identify(copy) == {}
-    assert list(door.copies.held) == [copy.found.key]
+    assert list(door.copies.suspects) == [copy.found.key]
     assert is_open(copy.content.fd)
 
 
@@ -226,7 +226,7 @@ def test_it_is_identified_when_its_original_has_ended(door: Door) -> None:
     door.room.open_files.end(original, "truncated")
     claims = door.identify(*door.copies.refreshed())
     assert claims["app.log.1"].state.id == original.state.id
-    assert door.copies.held == {}
+    assert door.copies.suspects == {}
 
 
 def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is_shipped_again(door: Door) -> None:
@@ -239,7 +239,7 @@ def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is
     door.room.open_files.end(original, "truncated")
     claim = door.identify(*door.copies.refreshed())["app.log.1"]
     assert (claim.is_new, claim.state.position, claim.state.proof) == (True, 4, proof_of(b"one\n"))
-    assert door.copies.held == {}
+    assert door.copies.suspects == {}
 
 
 def test_or_is_new_when_it_stays_as_it_is(door: Door) -> None:
@@ -295,7 +295,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)
     assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
-    assert (door.identify(again), list(door.copies.held)) == ({}, [again.key])
+    assert (door.identify(again), list(door.copies.suspects)) == ({}, [again.key])
 
 
 def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:

@@ -314,7 +314,7 @@ def test_an_open_file_that_holds_something_else_is_seen_when_it_would_be_looked_
     room.scheduler.wake(awake)
     room.scheduler.wake(as_read)
     gone.gone = RENAMED
-    room.scheduler.hold(room.books.save([held.state]), held)  # until that is on disk
+    room.scheduler.await_save(room.books.save([held.state]), held)  # until that is on disk
     assert {(state.id, state.modified) for state in room.open_files.rewritten()} == {
         (awake.state.id, 12345),
         (gone.state.id, 12345),
@@ -339,7 +339,7 @@ def test_also_while_it_is_about_to_be_read(room: Room, read: Harvester) -> None:
 def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> None:
     room.write("app.log", b"one\n")
     opened, state = room.open("app.log"), entry_of(room.path("app.log"), 4)
-    room.open_files.rest(opened, state)
+    room.open_files.register_idle(opened, state)
     assert (is_open(opened.content.fd), room.open_files.running, room.watches.files) == (False, {}, {opened.found.key})
     assert room.entries.closed_entries[opened.found.key] == state
     assert not room.open_files.closed[opened.found.key].has_new_data(opened.found)

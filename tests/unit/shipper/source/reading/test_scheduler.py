@@ -50,10 +50,10 @@ def test_a_quiet_file_is_watched_and_looked_at_once_more(
 ) -> None:
     quiet = open_harvester(b"")
     clock.advance(60)
-    scheduler.rest(quiet)
+    scheduler.park(quiet)
     assert watches.files == {quiet.key}
     assert scheduler.next_ready() is quiet
-    scheduler.rest(quiet)
+    scheduler.park(quiet)
     assert scheduler.next_ready() is None
     assert scheduler.idle_for > 60
 
@@ -64,10 +64,10 @@ def test_a_hot_file_is_looked_at_often_without_a_watch(
     hot = open_harvester(b"one\n")
     watches.files.add(hot.key)
     activity(hot)
-    scheduler.rest(hot)
+    scheduler.park(hot)
     assert not watches.files
     assert scheduler.next_ready() is hot
-    scheduler.rest(hot)
+    scheduler.park(hot)
     assert scheduler.next_ready() is None
     assert scheduler.idle_for == pytest.approx(POLL_INTERVAL)
     clock.advance(POLL_INTERVAL)
@@ -79,7 +79,7 @@ def test_a_backlog_does_not_starve_a_hot_file(
 ) -> None:
     big, hot = open_harvester(b"", name="big"), open_harvester(b"one\n", name="hot")
     activity(hot)
-    scheduler.rest(hot)
+    scheduler.park(hot)
     scheduler.wake(big)
     taken = []
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_a_backlog_does_not_starve_a_hot_file(
 def test_a_held_file_is_not_read_until_its_state_is_saved(scheduler: Scheduler, open_harvester: OpenHarvester) -> None:
     harvester, waiting, saved = open_harvester(b""), batch(["a"]), Saved()
     scheduler.wake(harvester)
-    scheduler.hold(saved, harvester, waiting)
+    scheduler.await_save(saved, harvester, waiting)
     scheduler.wake(harvester)
     assert scheduler.next_ready() is None
     assert list(scheduler.released()) == []
@@ -111,7 +111,7 @@ def test_a_message_under_way_is_overdue_after_its_timeout(
     harvester = open_harvester(b"one\n", multiline(r"^\s"))
     harvester.read()
     clock.advance(1)
-    scheduler.rest(harvester)
+    scheduler.park(harvester)
     assert scheduler.next_ready() is harvester
     assert scheduler.idle_for == pytest.approx(4)
     assert scheduler.overdue() == []

@@ -31,5 +31,5 @@ def test_a_file_that_was_shipped_to_its_end_is_not_missed(lab: Lab, caplog: pyte
     caplog.clear()
     lab.start()
     lab.step()
-    assert "is not there any more" not in caplog.text
+    assert "no longer exists" not in caplog.text
     assert lab.running.metrics.bytes_lost == 0

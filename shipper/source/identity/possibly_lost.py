@@ -12,15 +12,15 @@ logger = logging.getLogger(__name__)
 
 STOPPED = "had ended before all that was read of it was acknowledged, and then the agent was stopped"
 NOT_THERE = (
-    "is not there any more: lost if it was removed; if it was moved out of the paths, add where it is to them and the "
-    "rest is shipped"
+    "no longer exists under the paths: lost if it was deleted; if it was moved, add where it is now to the paths, and "
+    "the rest is shipped"
 )
-OF_NO_INPUT = "is of no input any more: the rest is shipped if one names it again within a day"
+OF_NO_INPUT = "belongs to no input any more: the rest is shipped if one names it again within a day"
 REWRITTEN = (
     "does not hold what was read of it before: truncated or rewritten; what is there now is read as a new file, and "
     "what was not shipped of it is lost"
 )
-INODE_USED_AGAIN = "is not there any more, and another file has its inode: what was not shipped of it is lost"
+INODE_USED_AGAIN = "no longer exists, and another file has its inode: what was not shipped of it is lost"
 
 
 class PossiblyLost:

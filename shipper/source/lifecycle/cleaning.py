@@ -70,7 +70,7 @@ class Cleaning:
         self._clocks = wall, monotonic
         if abs(step) < CLEAN_EVERY:
             return
-        logger.warning("the clock was set by %+.0f s: the entries of the registry are dated anew", step)
+        logger.warning("the clock was set by %+.0f s: the ages of the registry's entries are counted from now on", step)
         for state in [*self._without_file(), *filter(self._inactive_after, self._entries.closed_entries.values())]:
             updated = min(state.updated + max(step, 0.0), wall)
             if updated != state.updated:

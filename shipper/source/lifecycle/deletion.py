@@ -113,7 +113,7 @@ class Deletions:
             if self.read_on(fd, state):
                 logger.info("%s (file id %s): was written to meanwhile, which is read now", state.path, state.id)
                 return
-            why = "it is of no input any more"
+            why = "it belongs to no input any more"
         except OSError as error:
             why = f"it cannot be read: {error.strerror}"
         self._metrics.bytes_lost += max(size - state.position, 0)

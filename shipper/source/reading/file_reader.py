@@ -110,7 +110,7 @@ class Reading:
         state, was = self._state, self._was
         if was is not None and was.ended is not None:
             where = "it was left" if state.path == was.path else f"{was.path} was"
-            logger.info("%s goes on where %s (file id %s, offset %d)", state.path, where, state.id, state.position)
+            logger.info("%s resumes where %s (file id %s, offset %d)", state.path, where, state.id, state.position)
 
     @property
     def is_as_read(self) -> bool:

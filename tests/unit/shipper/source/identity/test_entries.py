@@ -154,7 +154,7 @@ def test_an_inode_that_was_used_again_is_another_file_whatever_it_holds(
     assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, REMOVED)
     room.entries.possibly_lost.report()
     (told,) = warnings(caplog)
-    assert f"{known.path} (file id {known.id}) is not there any more, and another file has its inode" in told
+    assert f"{known.path} (file id {known.id}) no longer exists, and another file has its inode" in told
     assert "4 bytes from offset 4 on" in told
 
 

@@ -190,4 +190,4 @@ def test_where_nobody_can_read_it_that_is_counted_and_told(bin_: Bin, caplog: py
     bin_.after(GRACE)
     bin_.save()
     assert bin_.metrics.bytes_lost == 6
-    assert "of no input any more: what lies beyond offset 8 of 14 is lost" in caplog.text
+    assert "it belongs to no input any more: what lies beyond offset 8 of 14 is lost" in caplog.text

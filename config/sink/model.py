@@ -64,7 +64,7 @@ class SinkConfig:
     )
     start_timestamp: Timestamp | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "For `start: timestamp`; a time without a zone is UTC."},
+        metadata={"since": "0.2", "doc": "The time for `start: timestamp`; without a zone it is UTC."},
     )
     start_offsets: Offsets = field(
         default_factory=dict,
@@ -75,7 +75,8 @@ class SinkConfig:
         },
     )
     start_group: str | None = field(
-        default=None, metadata={"since": "0.2", "doc": "For `start: committed`; `kafka.group_id` when absent."}
+        default=None,
+        metadata={"since": "0.2", "doc": "The consumer group for `start: committed`; `kafka.group_id` when absent."},
     )
     stop: Stop = field(
         default="never",

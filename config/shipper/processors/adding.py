@@ -57,7 +57,9 @@ class AddIdConfig(ProcessorConfig):
     target_field: str = field(
         default="@metadata._id", metadata={"check": not_blank, "doc": "The field that the id is written to."}
     )
-    type: Literal["elasticsearch"] = field(default="elasticsearch", metadata={"doc": "Twenty letters, safe in URLs."})
+    type: Literal["elasticsearch"] = field(
+        default="elasticsearch", metadata={"doc": "The form of the id: twenty characters, safe in URLs."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,14 @@ class FileState:
     then, and an entry is never forgotten while something of its file is unacknowledged. A file that exists has -1, or
     `clean_inactive`; one that vanished, or that `ended`, has a day: until then its id and position recognise a copy or
     a .gz of it. Both are written together: the code that changes `ttl` sets `updated` to the time from which it counts.
+
+    `compressed`: of a .gz file whose end was read, the size of the file itself; `position` and `size_seen` of a .gz
+    count decompressed bytes. 0 for a plain file, and for a .gz that was not yet read to its end.
+
+    `proof`: a hash of all content before the position (shipper/source/identity/prefix.py), empty where it was not read
+    by us.
+    `birth`, `modified`, `changed`: the file's times in nanoseconds, 0 where they are not known. `changed` is that of a
+    file whose bytes before the position were looked at last; while it stays the same, so do they.
     """
 
     id: str

@@ -31,10 +31,10 @@ class ConfigCommands:
     def add_tests(self, tests: "argparse._SubParsersAction[argparse.ArgumentParser]", add_common: AddCommon) -> None:
         config = tests.add_parser("config", help="check the configuration")
         config.add_argument(
-            "--explain", action="store_true", help="say what each input does, and how many files it matches now"
+            "--explain", action="store_true", help="show what each input does, and how many files it matches now"
         )
         add_common(config, self._test_config)
-        pipeline = tests.add_parser("pipeline", help="show what becomes of the lines of standard input")
+        pipeline = tests.add_parser("pipeline", help="show what happens to the lines of standard input")
         pipeline.add_argument(
             "--input", metavar="ID", help="whose readers and processors (default: by --path, or the first)"
         )

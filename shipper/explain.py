@@ -128,7 +128,7 @@ def _text(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As in YAML, where a backslash stands for itself."""
+    """As in YAML, where a backslash is just itself."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -1,6 +1,6 @@
 """JSON texts that become members of an event: what the parser `ndjson` and the processor `decode_json_fields` share.
 
-What is no JSON to orjson is looked at once more, because two things that it refuses are found in real logs: half a
+What is not JSON to orjson is parsed again, because two things that it refuses are found in real logs: half a
 surrogate pair, where a program cut a text in the middle of an emoji, and a byte order mark within a file. Whole
 numbers beyond 64 bits become floating point ones, as with Filebeat; of equal keys the last one counts.
 
@@ -95,7 +95,7 @@ def expand(fields: Doc, depth: int = 0) -> Doc:
         for part in above:
             node = node.setdefault(part, {})
             if not isinstance(node, dict):
-                raise ConflictError(f"cannot expand '{name[:_SHOWN]}': '{part[:_SHOWN]}' is no object")
+                raise ConflictError(f"cannot expand '{name[:_SHOWN]}': '{part[:_SHOWN]}' is not an object")
         inner = expand(value, depth + len(above) + 1) if isinstance(value, dict) else value
         if last not in node:
             node[last] = inner
@@ -152,7 +152,7 @@ def _time(text: str) -> str | None:
 
 
 def merge(into: Doc, values: Doc, *, overwrite: bool = True) -> None:
-    """Write the values into the object, object by object; what is no object on both sides is replaced, or kept."""
+    """Write the values into the object, object by object; what is not an object on both sides is replaced, or kept."""
     for name, value in values.items():
         here = into.get(name)
         if isinstance(here, dict) and isinstance(value, dict):
@@ -171,11 +171,11 @@ def take(fields: Doc, dotted: str) -> str | None:
 
 
 def add_error(doc: Doc, message: str) -> None:
-    """Note in an event's own document what was wrong with its JSON, after what its `error` said before."""
+    """Note in an event's own document what was wrong with its JSON, after what its `error` has already."""
     before = doc.get("error")
-    said = before.get("message") if isinstance(before, dict) else before
+    earlier = before.get("message") if isinstance(before, dict) else before
     error = dict(before) if isinstance(before, dict) else {}
-    doc["error"] = error | {"message": message if said is None else f"{said}; {message}", "type": "json"}
+    doc["error"] = error | {"message": message if earlier is None else f"{earlier}; {message}", "type": "json"}
 
 
 def copied(value: Any) -> Any:

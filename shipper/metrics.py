@@ -9,9 +9,9 @@ class Metrics:
 
     events_read: int = 0  # messages that came out of the reader chains
     events_acked: int = 0  # delivered and acknowledged by the output
-    events_dead_lettered: int = 0  # refused forever, saved in dead_letter.ndjson
+    events_dead_lettered: int = 0  # refused permanently, saved in dead_letter.ndjson
     events_filtered: int = 0  # dropped on purpose, by include_lines, exclude_lines or a processor
-    processor_failures: int = 0  # what a processor could not do with an event, which says so in its error.message
+    processor_failures: int = 0  # what a processor could not do with an event, noted in its error.message
     events_truncated: int = 0  # had their message cut to message_max_bytes
     messages_cut_short: int = 0  # ended before their end came, because of queue.mem.pending_bytes
     bytes_read: int = 0  # raw bytes that became events or were dropped on purpose

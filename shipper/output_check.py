@@ -1,4 +1,4 @@
-"""`shipper test output`: reaches for the output step by step, and says each step."""
+"""`shipper test output`: reaches for the output step by step, and prints each step."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ def _directory(path: Path) -> bool:
     there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
     return _say(
-        f"file: {path} can be written", "" if writable else f"{there} is no directory that this user may write to"
+        f"file: {path} can be written", "" if writable else f"{there} is not a directory that this user may write to"
     )
 
 
@@ -72,7 +72,7 @@ def _ask(config: KafkaOutputConfig) -> bool:
         cause = next((p for p in problems if p.code() in ADVICE), error.args[0])
         return _say(step, f"{cause.str()}: {ADVICE.get(cause.code(), 'no answer in time')}")
     if topic.error is not None:
-        return _say(step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker says no more')}")
+        return _say(step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}")
     return _say(f"{step}: {len(topic.partitions)} partitions")
 
 

@@ -36,7 +36,7 @@ from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Plain
 from shipper.source.reading.factory import Input
 
-# What is the same forevery event of the file, and says nothing about the line.
+# What is the same for every event of the file, and says nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")
 TAB = "\t"
 
@@ -52,7 +52,7 @@ class _Event:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """The input as far as one of its readers or processors; `words` say that it was this one."""
+    """The input as far as one of its readers or processors; `words` name it."""
 
     words: str
     config: InputConfig
@@ -122,7 +122,7 @@ class Preview:
             for batch in _read(source, fd, self._path, len(content)):
                 processing.put(batch)
         while not processing.empty:
-            time.sleep(0.005)  # somebody is asked over the network
+            time.sleep(0.005)  # a result comes over the network
             processing.step()
         events = (event for batch in iter(queue.get, None) for event in _events(batch))
         return sorted(events, key=lambda event: event.offset)
@@ -197,7 +197,7 @@ def _events(batch: Batch) -> Iterator[_Event]:
 
 
 def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputConfig, str]:
-    """And why, where somebody might think of another one. Raises StartError when there is none."""
+    """And why, where another one might have been expected. Raises StartError when there is none."""
     named = [each for each in config.inputs if each.id == wanted]
     enabled = [each for each in config.inputs if each.enabled]
     if wanted is not None or not enabled:

@@ -1,4 +1,4 @@
-"""Standard input, output and error that whoever started the process has closed (`2>&-`)."""
+"""Standard input, output and error that the parent process has closed (`2>&-`)."""
 
 import os
 import sys
@@ -9,8 +9,8 @@ def occupy() -> None:
     file would become descriptor 1 or 2, and a library that prints a warning would write it into that.
 
     As in glibc for privileged programs, reading and writing still fail as if they were closed: records that are written
-    to nowhere would count as delivered. Only what is said on standard error goes to nowhere, because no one asked to
-    hear it."""
+    to nowhere would count as delivered. Only what is written to standard error goes nowhere, because the parent chose
+    not to read it."""
     for descriptor, direction in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(descriptor)

@@ -1,4 +1,4 @@
-"""The line that says every 30 seconds what happened, when something did, and once more at the end."""
+"""The log line that reports every 30 seconds what happened, when something did, and once more at the end."""
 
 import logging
 from dataclasses import replace

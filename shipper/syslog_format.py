@@ -39,7 +39,7 @@ _BOM = "\ufeff"
 
 
 class SyslogError(ShipperError):
-    """Why a text is no message of syslog."""
+    """A text is not a syslog message; the text of the error says why."""
 
 
 @dataclass(frozen=True, slots=True)

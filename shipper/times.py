@@ -35,8 +35,8 @@ def rfc3339(text: str) -> str | None:
 
 
 def rfc3339_column(texts: Sequence[str]) -> list[str] | None:
-    """The same for many, which mostly share their second; None where one of them is no time."""
-    if not "".join(texts).isascii():  # a digit of another script is no digit here
+    """The same for many, which mostly share their second; None where one of them is not a time."""
+    if not "".join(texts).isascii():  # a digit of another script is not a digit here
         return None
     known, second = "", None
     column: list[str] = []

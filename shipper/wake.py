@@ -17,11 +17,11 @@ class Wake:
         self._watched: dict[int, Callable[[], None]] = {}
 
     def set(self) -> None:
-        # No flag that says it is set already: between the flag and the write, the other thread could clear.
+        # No flag for being set already: between the flag and the write, the other thread could clear.
         os.eventfd_write(self._fd, 1)
 
     def from_outside(self) -> Callable[[], None]:
-        """`set`, for a thread that no one waits for at the end: it must not write to what this descriptor is then."""
+        """`set`, for a thread that is not waited for at the end: it must not write to what this descriptor is then."""
         return _Waker(os.dup(self._fd))
 
     def clear(self) -> None:
@@ -42,8 +42,8 @@ class Wake:
     def watch(self, fd: int, ready: Callable[[], None]) -> None:
         """Call `ready`, once, from within `wait` or `clear`, when the descriptor has data, is at its end, or failed.
 
-        Once: what was said and is not read yet (the queue has no room) would otherwise end every wait at once, and
-        the end of a pipe is ready forever. Whoever has read all there is, watches again."""
+        Once: data that has arrived and is not read yet (the queue has no room) would otherwise end every wait at once,
+        and the end of a pipe is ready forever. The caller watches again when it has read all there is."""
         self._watched[fd] = ready
         self._poll.register(fd, select.POLLIN)
 

@@ -1,4 +1,4 @@
-"""Kafka through librdkafka: idempotent, acks=all, a delivery report forevery record.
+"""Kafka through librdkafka: idempotent, acks=all, a delivery report for every record.
 
 Order, repeats and refusals are the lane's affair (lane.py). Everything here runs on the one publishing thread: the
 reports come from within `poll`. librdkafka compresses and sends on threads of its own, outside the interpreter lock.

@@ -10,7 +10,7 @@ In its data path, three generations of it (elastic/beats, libbeat/statestore/bac
 
 Operations up to the checkpoint's number are in it already; one whose number is not the next, or that cannot be read,
 ends the log (Filebeat does not fsync it). Nothing that these files hold is taken on trust: what is not laid out as
-Filebeat does it is told, and is no position.
+Filebeat does it is reported, and is not a position.
 """
 
 from __future__ import annotations
@@ -185,13 +185,13 @@ def position_of(key: str, entry: Any) -> Position:
         words = f"not laid out as Filebeat does it ({type(error).__name__}: {error})"
         raise PositionRefused("damaged entry", words) from error
     if not position.source.startswith("/") or "\0" in position.source:
-        raise PositionRefused("damaged entry", "its source is no absolute path")
+        raise PositionRefused("damaged entry", "its source is not an absolute path")
     return position
 
 
 def _whole(value: Any, name: str) -> int:
     if type(value) is not int or value < 0:  # no bool, and none of JSON's other numbers
-        raise ValueError(f"{name} is no whole number from 0 on")
+        raise ValueError(f"{name} is not a whole number from 0 on")
     return value
 
 

@@ -117,7 +117,7 @@ def _status(path: str) -> os.stat_result | None:
 def _plain_entry(fd: int, path: str, position: Position) -> FileState:
     if is_gzip(fd):
         raise PositionRefused(
-            "compressed", "Filebeat read the bytes of this .gz file as they are, which is no position in its text"
+            "compressed", "Filebeat read the bytes of this .gz file as they are, which is not a position in its text"
         )
     size, offset = os.fstat(fd).st_size, position.offset
     if size < offset:

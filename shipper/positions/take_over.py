@@ -29,7 +29,7 @@ from shipper.source.identity.fingerprint import name_of_file
 
 ALL_TAKEN = 0
 NOTHING_READ = 1
-SOME_LEFT = 3  # as of `run --once`: done, but for what was told
+SOME_LEFT = 3  # as of `run --once`: done, but for what was reported
 
 AT_ONCE = 10_000  # entries in one write
 
@@ -171,7 +171,7 @@ def _filebeat_stopped(place: Path) -> Iterator[None]:
         except FileInUse as error:
             holder = "" if error.pid is None else f" (process {error.pid})"
             raise StartError(
-                f"{lock}: Filebeat runs{holder} and would go on past the positions taken here;"
+                f"{lock}: Filebeat runs{holder} and would continue past the positions taken here;"
                 " stop it (and keep it from starting again), then import"
             ) from error
         if refusal:

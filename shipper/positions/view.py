@@ -80,7 +80,7 @@ def _row(state: FileState) -> tuple[str, ...]:
 
 def size_now(state: FileState) -> int:
     """Its size now where the path is still this file, else the size that was seen last; of a .gz, the decompressed
-    bytes that were seen, because the file's own size says little of them."""
+    bytes that were seen, because the file's own size reveals little of them."""
     try:
         status = os.stat(state.path)
     except OSError:
@@ -89,7 +89,7 @@ def size_now(state: FileState) -> int:
         return state.size_seen
     if status.st_size <= state.position:
         return status.st_size
-    with opened_plain(state.path) as file:  # NULs at its end are no content: they are behind no one
+    with opened_plain(state.path) as file:  # NULs at its end are not content: nothing is behind there
         return status.st_size if file is None else max(file.size, state.position)
 
 

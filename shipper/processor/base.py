@@ -44,7 +44,7 @@ class Condition(Protocol):
 @dataclass(frozen=True, slots=True)
 class ProcessorContext:
     """What a processor may need to know beside its own options. `data`: the data path. `wake` is called, from whatever
-    thread, when there is news for a batch that waits."""
+    thread, when a batch that waits may be resumed."""
 
     agent: Agent
     data: FilePath

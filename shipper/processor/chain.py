@@ -48,7 +48,7 @@ def run(steps: Sequence[Processor], events: Events, at: Sequence[int]) -> None:
 
 class Each:
     """Lets a processor look at one event after the other; at none of them, where it concerns what they share. With
-    `ignores_failure` no one is told what it could not do."""
+    `ignores_failure` what it could not do is not reported."""
 
     def __init__(
         self, name: str, processor: EventProcessor, metrics: Metrics, *, ignores_failure: bool = False
@@ -134,7 +134,8 @@ def _families() -> ModuleType:
 
 
 def _outer(config: AnyProcessor, context: ProcessorContext) -> Outer:
-    """A step that may wait is no part of another one (config/processors checks that), so a batch can go on after it."""
+    """A step that may wait is not part of another one (config/processors checks that), so a batch can continue after
+    it."""
     asking = _families().ASYNC
     if not isinstance(config, Branch) and type(config) in asking:
         asks = asking[type(config)](config, context)

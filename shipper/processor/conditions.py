@@ -1,4 +1,4 @@
-"""The conditions of `when` and `if`, on columns: each says which events of a batch meet it.
+"""The conditions of `when` and `if`, on columns: each selects the events of a batch that meet it.
 
 A field that all events of a file share is looked at once for a batch.
 """
@@ -20,7 +20,7 @@ Texts = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`test` says whether a value, or MISSING, is what is looked for; `column` does the same for the indices of many
+    """`test` is true for a value, or MISSING, that is looked for; `column` does the same for the indices of many
     texts, none of them empty."""
 
     path: Path

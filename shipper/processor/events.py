@@ -57,8 +57,8 @@ class Events:
         return doc.get(".".join(path), MISSING) if found is MISSING and len(path) > 1 else found
 
     def put(self, index: int, path: Path, value: Any) -> None:
-        """Write a field and the objects above it. Raises FieldError where one of these is no object, or the value is
-        none for the field.
+        """Write a field and the objects above it. Raises FieldError where one of these is not an object, or the value
+        is none for the field.
 
         A container becomes the event's own: what is part of the configuration must be `copied` first. An object that
         is written to `log` is merged with what is there.
@@ -75,7 +75,7 @@ class Events:
             store(doc, path, value)
 
     def delete(self, index: int, path: Path) -> bool:
-        """True if there was such a field, which is gone now."""
+        """Remove the field; True if there was one."""
         if path[0] == "@timestamp" or is_kept(path) or self.get(index, path) is MISSING:
             return False
         name, doc = path[0], self.messages.documents()[index]
@@ -115,12 +115,12 @@ class Events:
         self.messages.flags[index] = add_flag(self.messages.flags.get(index, ()), name)
 
     def fail(self, index: int, kind: str, message: str) -> None:
-        """Note in the event what could not be done with it; `kind` is who says so."""
+        """Note in the event what could not be done with it; `kind` is the processor."""
         error = self.get(index, ("error",))
         members = copied(error) if isinstance(error, dict) else {}
         before = members.get("message") if isinstance(error, dict) else error
-        said = f"{before}; {message}" if isinstance(before, str) and before else message
-        self.messages.documents()[index]["error"] = {**members, "message": said, "type": kind}
+        text = f"{before}; {message}" if isinstance(before, str) and before else message
+        self.messages.documents()[index]["error"] = {**members, "message": text, "type": kind}
 
     def shadows(self, roots: frozenset[str]) -> bool:
         """True if an event has a member of its own of one of these names."""
@@ -168,7 +168,7 @@ class Events:
         if name == "log":
             put_log(self.messages, self.constants, index, path, value)
         elif len(path) > 1 and (name == "@timestamp" or self.texts[index]):
-            raise FieldError(f"{'.'.join(path)} cannot be written: {name} is no object")
+            raise FieldError(f"{'.'.join(path)} cannot be written: {name} is not an object")
         elif len(path) > 1:
             store(doc, path, value)
         elif name == "@timestamp":

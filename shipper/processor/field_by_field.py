@@ -42,7 +42,7 @@ class FieldByField:
 
 
 def value_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
-    """The value of a field; MISSING only where that is no error. Raises ProcessorError."""
+    """The value of a field; MISSING only where that is not an error. Raises ProcessorError."""
     value = event.get(path)
     if value is MISSING and not ignore_missing:
         raise ProcessorError(f"there is no field {dotted(path)}")

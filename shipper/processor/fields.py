@@ -16,7 +16,7 @@ ROOTS_OF_EVENTS = frozenset({"message", "@timestamp", "log", "error", "@metadata
 
 class ProcessorError(ShipperError):
     """What a processor could not do with an event, in words: they go into the event's `error.message`, and the event
-    goes on as it is by then."""
+    continues as it is by then."""
 
 
 class FieldError(ProcessorError):
@@ -32,7 +32,7 @@ def dotted(path: Path) -> str:
 
 
 def root_of(path: Path) -> str:
-    """The name by which a processor says what it touches: the first one of the path, and `log.file`."""
+    """Return the name of what a processor touches: the first one of the path, and `log.file`."""
     return "log.file" if path[:2] == ("log", "file") else path[0]
 
 
@@ -79,7 +79,7 @@ def store(node: Any, path: Path, value: Any) -> None:
             break
         node = node.setdefault(name, {})
     if type(node) is not dict:
-        raise FieldError(f"{'.'.join(path)} cannot be written: something above '{path[-1]}' is no object")
+        raise FieldError(f"{'.'.join(path)} cannot be written: something above '{path[-1]}' is not an object")
     node[path[-1]] = value
 
 

@@ -1,7 +1,7 @@
 """The member `log` of an event, which lies in three places: offset, length and flags are columns, what the files'
 readers know (`log.file`) is shared, and anything else is in the event's own document.
 
-`log.offset`, `log.length` and `log.file.id` stay, whatever a processor says: the sink tells repeats by them.
+`log.offset`, `log.length` and `log.file.id` stay, whatever a processor does: the sink recognises repeats by them.
 """
 
 from typing import Any

@@ -45,7 +45,7 @@ def _whole(value: Any) -> int:
             return int(value, 16)
     elif type(value) is int or (type(value) is float and math.isfinite(value)):
         return int(value)
-    raise ProcessorError(f"{_shown(value)} is no whole number")
+    raise ProcessorError(f"{_shown(value)} is not a whole number")
 
 
 def to_double(value: Any) -> float:
@@ -58,12 +58,12 @@ def to_double(value: Any) -> float:
     elif type(value) in (int, float) and abs(value) <= 2**1023:
         number = float(value)
     if not math.isfinite(number):
-        raise ProcessorError(f"{_shown(value)} is no number")
+        raise ProcessorError(f"{_shown(value)} is not a number")
     return number
 
 
 def to_float(value: Any) -> float:
-    """The nearest number of 32 bits, with as few digits as tell it from others: 0.1 stays 0.1."""
+    """The nearest number of 32 bits, with as few digits as distinguish it: 0.1 stays 0.1."""
     number = to_double(value)
     try:
         nearest = _single(number)
@@ -92,7 +92,7 @@ def to_text(value: Any) -> str:
 
 
 def real_text(value: float) -> str:
-    """The shortest digits that tell it, with an exponent below 1e-04 and from 1e+06 on, as strconv has it."""
+    """Return the fewest digits that identify it, with an exponent below 1e-04 and from 1e+06 on, as strconv has it."""
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     if not isinstance(exponent, int):
         return {"n": "NaN", "F": "-Inf" if sign else "+Inf"}[exponent]
@@ -121,7 +121,7 @@ def to_ip(value: Any) -> str:
             return value
     except ValueError:
         pass
-    raise ProcessorError(f"{_shown(value)} is no IP address")
+    raise ProcessorError(f"{_shown(value)} is not an IP address")
 
 
 def _shown(value: Any) -> str:

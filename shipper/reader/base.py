@@ -25,7 +25,7 @@ class RawFile(Protocol):
         """True if a message must end where the bytes read so far end; true once for each such place."""
 
     def cut_here(self) -> None:
-        """Make that so where they end now: it is told with the next bytes, if there are any by then."""
+        """Make that so where they end now; `take_cut` reports it with the next bytes, if there are any by then."""
 
 
 class Reader(Protocol):
@@ -35,14 +35,14 @@ class Reader(Protocol):
         """The next run, or None when the file has nothing more for now.
 
         Runs join: each starts where the one before ended, and covers every raw byte, dropped and cut ones included.
-        A run may be without messages: then all its bytes were dropped or belong to a message still under way, in
+        A run may be without messages: then all its bytes were dropped or belong to a message that is still pending, in
         which case `end` stays before that message.
         """
 
     def finish(self) -> Messages | None:
-        """End the message under way although its end was not read, because it took too long to come. None when
+        """End the pending message although its end was not read, because it took too long to come. None when
         there is none. A line without terminator is not a message yet, and stays."""
 
     @property
     def pending_since(self) -> float | None:
-        """Monotonic time of the last line of a message under way that a timeout may end; None without one."""
+        """Monotonic time of the last line of a pending message that a timeout may end; None without one."""

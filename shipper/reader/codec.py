@@ -3,7 +3,7 @@
 A block of lines is decoded at once where that equals decoding line by line, which costs far more. It does in UTF-8,
 where the bytes of a terminator never are part of another character, so a damaged sequence ends before them at the
 latest; where every character has the same width; and in the older encodings of several bytes a character as long as
-nothing is damaged. Raw lengths come from the lengths of the texts wherever these tell.
+nothing is damaged. Raw lengths come from the lengths of the texts wherever these suffice.
 """
 
 import codecs
@@ -19,7 +19,7 @@ from shipper.event import Messages
 
 @dataclass(frozen=True, slots=True)
 class Terminator:
-    """`raw`: as bytes; `text`: as characters. `auto`: one carriage return before it is no part of the line either.
+    """`raw`: as bytes; `text`: as characters. `auto`: one carriage return before it is not part of the line either.
     `units`: Python's codec where bytes come in pairs, which begin at even offsets of the file; else empty."""
 
     raw: bytes
@@ -47,7 +47,7 @@ class Terminator:
         return skip + len(text[:found].encode(self.units)) if found >= 0 else -1
 
     def strip(self, lines: list[str], text: str) -> list[str]:
-        """The lines of a text, without what is no part of them."""
+        """The lines of a text, without what is not part of them."""
         if self.auto and "\r" in text:
             return [line[:-1] if line[-1:] == "\r" else line for line in lines]
         return lines
@@ -60,7 +60,7 @@ def run(start: int, end: int, texts: list[str], lengths: list[int]) -> Messages:
     return Messages(start, end, texts, offsets, lengths)
 
 
-# Python's codecs in which bytes mean what escape sequences before them say: what such a sequence begins with.
+# Python's codecs in which bytes mean what escape sequences before them select: what such a sequence begins with.
 ESCAPES = {"iso2022-jp-ext": b"\x1b", "hz": b"~"}
 
 
@@ -162,7 +162,7 @@ class Utf16:
 
 class MultiByte:
     """The older encodings of several bytes a character. Their terminators are bytes that no other character has.
-    Where bytes mean what an escape sequence before them says, each line begins as if there had been none."""
+    Where bytes mean what an escape sequence before them selects, each line begins as if there had been none."""
 
     def __init__(self, terminator: Terminator, codec: str) -> None:
         self.terminator = terminator
@@ -223,6 +223,6 @@ class ByteOrder:
             return None
         codec = MARKS.get(head, self._default)
         if not codec:
-            ways = "utf-16le-bom or utf-16be-bom say which order is meant without one"
+            ways = "utf-16le-bom or utf-16be-bom give the order for a file without one"
             raise OSError(errno.EILSEQ, f"no byte order mark at its start, which encoding utf-16-bom needs; {ways}")
         return Utf16(codec, self._terminator)

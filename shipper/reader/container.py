@@ -1,6 +1,6 @@
 """Takes off what a container runtime writes around each line of output, and joins lines that it wrote in parts.
 
-Parts of stdout and stderr come interleaved, so each stream has a message of its own under way. While one is, whatever
+Parts of stdout and stderr come interleaved, so each stream has a pending message of its own. While one is, whatever
 began after it waits here: messages leave in the order in which they began, and only when none is under way. Else a
 position could be that of a line whose message was sent already, with parts of it still to come: a second reading
 would take these for a message. What waits is bounded.
@@ -23,7 +23,7 @@ from shipper.text import cut_text
 # before it was taken apart, or nothing could be read of it.
 LONGEST_LINE = 1024 * 1024
 FRAME = 1024  # more than what a runtime writes before the text
-# How many bytes of lines may wait behind the first message under way, until all that are under way end as they are.
+# How many bytes of lines may wait behind the first pending message, until all that are under way end as they are.
 # Each line counts for more than its bytes, because short ones take memory too.
 WAITING_BYTES = 4 * 1024 * 1024
 LINE_COST = 256

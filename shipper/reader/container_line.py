@@ -1,4 +1,4 @@
-"""The two ways in which container runtimes write a line of output, and what they say with it.
+"""The two ways in which container runtimes write a line of output, and what they add to it.
 
 CRI (containerd, CRI-O):    2016-10-06T00:17:09.669794202Z stdout F the text
                             P instead of F: only a part, the rest of the line comes in the next ones
@@ -92,9 +92,9 @@ def docker(text: str) -> ContainerLine:
     try:
         row = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise ContainerLineError(f"it is no JSON: {error}") from error
+        raise ContainerLineError(f"it is not JSON: {error}") from error
     if not isinstance(row, dict):
-        raise ContainerLineError("it is no JSON object")
+        raise ContainerLineError("it is not a JSON object")
     log, stream, time, attrs = row.get("log"), row.get("stream", ""), row.get("time"), row.get("attrs")
     if not (isinstance(log, str) and isinstance(stream, str) and isinstance(time, str)):
         raise ContainerLineError("log, stream and time must be texts")

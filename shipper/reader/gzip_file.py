@@ -1,9 +1,9 @@
 """The content of a gzip file, from an offset in the decompressed bytes on.
 
 A member is checked (crc, length) when its end is read, which is after its content was handed over: a stream cannot do
-otherwise. So damage is told after all that could be had before it.
+otherwise. So damage is reported after all that could be read before it.
 
-There is no way into the middle of such a file. To go on at an offset, all before it is decompressed and thrown away,
+There is no way into the middle of such a file. To resume at an offset, all before it is decompressed and thrown away,
 a slice in each call, because other files wait for the same thread.
 """
 
@@ -26,7 +26,7 @@ HEAD_WITHIN = 1024 * 1024  # compressed bytes in which the head of the content m
 REASONS = {
     "incorrect header check": "not a gzip file; compression: auto reads plain files too",
     "incorrect data check": "the content does not match its checksum (crc)",
-    "incorrect length check": "the content is not as long as the trailer says",
+    "incorrect length check": "the content is not of the length in the trailer",
 }
 
 
@@ -54,7 +54,7 @@ class GzipFile:
         self._skip = offset  # bytes of content that are still to be thrown away
         self._ahead = b""
         self._read_size = FIRST_READ
-        self._told_end = 0  # after how many members the end was told
+        self._reported_end = 0  # after how many members the end was reported
 
     @property
     def complete(self) -> bool:
@@ -92,9 +92,9 @@ class GzipFile:
         if at_cut:
             del self._cuts[0]
         # The end is met while more than the last bytes is asked for, so none are left ahead of it.
-        at_end = self._members.ended and self._told_end != self._members.count
+        at_end = self._members.ended and self._reported_end != self._members.count
         if at_end:
-            self._told_end = self._members.count
+            self._reported_end = self._members.count
         return at_cut or at_end
 
     def require_complete(self) -> None:
@@ -128,7 +128,7 @@ class _Members:
     def __init__(self, file: LogFile) -> None:
         self.count = 0  # members whose trailer was read
         self.complete = False
-        self.ended = False  # complete, or what follows is no member
+        self.ended = False  # complete, or what follows is not a member
         self._file = file
         self._raw = memoryview(b"")  # what was read and not yet decompressed
         self._member: zlib._Decompress | None = None

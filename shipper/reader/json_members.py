@@ -2,9 +2,9 @@
 
 The event's own are those that an earlier parser found and those that all records of the file share. With
 `overwrite_keys` the JSON's win, without it the event's; either way objects are merged member by member, and `tags` of
-both are kept. `log.offset`, `log.length`, `log.flags` and `log.file.id` stay ours in any case, because the sink tells
-repeats by them: what a JSON's `log` holds under these names, or a `log` that is no object, is found at `json.log`.
-"""
+both are kept. `log.offset`, `log.length`, `log.flags` and `log.file.id` stay ours in any case, because the sink
+recognises repeats by them: what a JSON's `log` holds under these names, or a `log` that is not an object, is found at
+`json.log`."""
 
 from typing import Any
 

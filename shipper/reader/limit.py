@@ -1,4 +1,4 @@
-"""Cuts messages that are longer than the limit, and says so in their flags."""
+"""Cuts messages that are longer than the limit, and flags them."""
 
 from shipper.event import TRUNCATED, Messages, add_flag
 from shipper.reader.base import Reader

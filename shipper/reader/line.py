@@ -29,7 +29,7 @@ def build(encoding: str, terminator: LineTerminator, file: RawFile, max_bytes: i
     charset = charset_of(encoding)
     if not charset.marked:
         return LineReader(file, max_bytes, codec_of(encoding, terminator))
-    # A stream cannot be refused: what was read of it is gone, and no one can read it again with another encoding.
+    # A stream cannot be refused: what was read of it is lost, and cannot be read again with another encoding.
     default = charset.codec or (LITTLE_ENDIAN if isinstance(file, Stream) else "")
     order = ByteOrder(default, terminator, partial(_head, file))
     return LineReader(file, max_bytes, Utf16(default or LITTLE_ENDIAN, terminator), order)
@@ -45,14 +45,14 @@ def _head(file: RawFile) -> bytes:
 
 class LineReader:
     """Splits at the terminator, which is taken off. Bytes that mean nothing in the encoding become U+FFFD, and a byte
-    order mark at the start of the file is no part of the first line.
+    order mark at the start of the file is not part of the first line.
 
-    Of a line that is longer than the limit no more than its first bytes are held while its end is awaited; its raw
+    Of a line that is longer than the limit no more than its first bytes are kept while its end is awaited; its raw
     length is counted in full.
     """
 
     def __init__(self, file: RawFile, max_bytes: int, codec: Codec = UTF8, order: ByteOrder | None = None) -> None:
-        """`order` gives the codec to go on with, once there are bytes to find it by."""
+        """`order` gives the codec to continue with, once there are bytes to find it by."""
         self._file = file
         self._codec = codec
         self._order = order
@@ -80,7 +80,7 @@ class LineReader:
         return None
 
     def _drop_mark(self, messages: Messages) -> None:
-        """Also that of the file in which a message goes on after a rotation."""
+        """Also that of the file in which a message continues after a rotation."""
         start = self._file.start if isinstance(self._file, LogFile) else 0
         if messages.start <= start and start in messages.offsets:
             index = messages.offsets.index(start)
@@ -148,7 +148,7 @@ class LineReader:
         self._length, self._head, self._tail = 0, b"", b""
 
     def _end_line(self, messages: Messages) -> None:
-        """End the line under way where the file was cut: it is a message of its own without a terminator."""
+        """End the pending line where the file was cut: it is a message of its own without a terminator."""
         if self._length:
             whole = self._length <= self._keep_bytes
             text = self._codec.text(self._head, messages.end, whole=whole)

@@ -1,6 +1,6 @@
 """Joins lines that belong together, a stack trace for instance, into one message.
 
-A rule says where in a run of lines messages end, so all messages that lie within the run are joined by slices of its
+A rule decides where in a run of lines messages end, so all messages that lie within the run are joined by slices of its
 columns. The lines of the last message of a run stay here until it ends: by its content, by the timeout (`finish`), or
 at a cut, where an earlier reading of the file ended it by time. Until then the run's `end` stays before them, and so
 does the position.
@@ -35,7 +35,7 @@ class MultilineReader:
         self._open = Open(limits)
         self._pending_since: float | None = None
         self._read_to = 0
-        self._held: Messages | None = None  # ended, and entangled with the message under way
+        self._deferred: Messages | None = None  # ended, and interleaved with the pending message
 
     @property
     def pending_since(self) -> float | None:
@@ -71,8 +71,8 @@ class MultilineReader:
         return joined
 
     def _join_all(self, lines: Messages) -> Messages:
-        """All messages that end in the run, and what was held back before."""
-        joined, self._held = self._held, None
+        """All messages that end in the run, and what was deferred before."""
+        joined, self._deferred = self._deferred, None
         if joined is None:
             joined = Messages(self._open.start if self._open.lines else lines.start, lines.end)
         if not lines.interleaved and not joined.interleaved:
@@ -87,7 +87,7 @@ class MultilineReader:
         return joined
 
     def _settled(self, joined: Messages, piece: Messages) -> list[tuple[int, int]]:
-        """Leave those interleaved in `joined` in which the message under way begins; the ones before are returned."""
+        """Leave those interleaved in `joined` in which the pending message begins; the ones before are returned."""
         end = self._open.start if self._open.lines else piece.end
         joined.interleaved = tuple(
             stretch for stretch in with_messages(joined) if stretch[0] < end
@@ -107,7 +107,7 @@ class MultilineReader:
         place = snap_back(joined, joined.end)
         if place == joined.end:
             return joined
-        ready, self._held = joined.pieces([place])
+        ready, self._deferred = joined.pieces([place])
         return ready
 
     def _note_pending(self, new_lines: bool) -> None:
@@ -117,7 +117,7 @@ class MultilineReader:
             self._pending_since = self._clock.monotonic()
 
     def _join(self, lines: Messages, joined: Messages) -> None:
-        """Append all messages that end in the run; the lines behind them are those of the message under way."""
+        """Append all messages that end in the run; the lines behind them are those of the pending message."""
         ends = list(self._rule(lines.texts, self._open.lines)) if lines.texts else []
         if ends:
             self._open.add(lines, 0, ends[0])

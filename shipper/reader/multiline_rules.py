@@ -1,7 +1,7 @@
 """Where messages end in a run of lines: one rule for each `type` of multiline.
 
-What a rule says must not depend on where the reads ended. So all that it may know of the lines before the run is how
-many the message under way has, and whether the last of them asked for another.
+What a rule decides must not depend on where the reads ended. So all that it may know of the lines before the run is how
+many the pending message has, and whether the last of them asked for another.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from itertools import pairwise
 from config.shipper.multiline import MultilineConfig
 from config.text.patterns import column_searcher
 
-# The texts of a run's lines, each line being shown once, and how many lines the message under way has -> the indices
+# The texts of a run's lines, each line being shown once, and how many lines the pending message has -> the indices
 # before which a message ends, ascending: 0 for the one under way, the number of lines for one that ends with the run.
 Rule = Callable[[Sequence[str], int], Iterable[int]]
 _Search = Callable[[Sequence[str]], list[bool]]
@@ -42,7 +42,7 @@ def alike(search: _Search, negate: bool) -> Rule:
 
     def ends(texts: Sequence[str], under_way: int) -> list[int]:
         row = [found != negate for found in search(texts)]
-        # A message under way is one of such lines; behind the run there may be more of them.
+        # A pending message is one of such lines; behind the run there may be more of them.
         return [index for index, both in enumerate(pairwise([True, *row, True])) if both != (True, True)]
 
     return ends

@@ -2,7 +2,7 @@
 
 A column of texts goes through one loop. An object that meets nothing becomes the event's document as it is; whatever
 asks for more (an option, a null, a name that the event has already) is worked out by `JsonMembers`, for that message
-alone. A message that is no JSON object stays the text that it is: no event is lost for its form.
+alone. A message that is not a JSON object stays the text that it is: no event is lost for its form.
 """
 
 import logging
@@ -75,7 +75,7 @@ class NdjsonReader:
         return messages
 
     def _look_again(self, messages: Messages, index: int) -> tuple[str, Doc]:
-        """Text and document of a message that is no JSON object at first sight."""
+        """Text and document of a message that is not a JSON object at first sight."""
         text = messages.texts[index]
         doc = messages.docs[index] if messages.docs else {}
         if not text:
@@ -87,7 +87,7 @@ class NdjsonReader:
         else:
             if isinstance(value, dict):
                 return self._members.of(text, value, doc)
-            why = "it is no object"
+            why = "it is not an object"
         if self._config.add_error_key:
             add_error(doc, f"Error decoding JSON: {why}")
         self._warn(messages.offsets[index], why)

@@ -1,4 +1,4 @@
-"""Drops messages by what their text says: `include_lines` and `exclude_lines` at the end of the chain, the parser
+"""Drops messages by their text: `include_lines` and `exclude_lines` at the end of the chain, the parser
 `include_message` in the middle of it."""
 
 from collections.abc import Callable, Iterable, Sequence

@@ -25,7 +25,7 @@ class Stream:
 
     @property
     def complete(self) -> bool:
-        """No more will come, and `take_cut` has told so."""
+        """No more will come, and `take_cut` has reported it."""
         return self._at_end and not self._cut
 
     def next(self) -> bytes:

@@ -1,6 +1,6 @@
-"""Takes messages of syslog apart: what they say of themselves goes to log.syslog, and their text becomes the message.
+"""Parses syslog messages: their header goes to log.syslog, and their text becomes the message.
 
-What is no message of syslog stays as it is, and says so in its `error.message`.
+What is not a syslog message stays as it is, with the reason in its `error.message`.
 """
 
 import logging

@@ -23,7 +23,7 @@ _ID_BYTES = 15  # what Elasticsearch makes ids of
 
 
 class AddFields:
-    """Objects are merged with those that are there; what is no object on both sides is replaced."""
+    """Objects are merged with those that are there; what is not an object on both sides is replaced."""
 
     def __init__(self, config: AddFieldsConfig) -> None:
         self._path = path_of(config.target) if config.target else ()
@@ -44,7 +44,8 @@ class AddLabels:
 
 
 def leaves(value: Any, above: Path = (), *, items: bool = False) -> list[tuple[Path, Any]]:
-    """What is no object, by path; an empty one is a leaf. With `items`, so is a list, and its items have numbers."""
+    """What is not an object, by path; an empty one is a leaf. With `items`, so is a list, and its items have
+    numbers."""
     below: Any = value.items() if isinstance(value, dict) else ()
     if items and isinstance(value, list):
         below = [(str(number), each) for number, each in enumerate(value)]
@@ -73,12 +74,12 @@ class AddTags:
         elif isinstance(there, list):
             event.put(self._path, [*there, *self._tags])
         else:
-            raise ProcessorError(f"{dotted(self._path)} is no list of tags")
+            raise ProcessorError(f"{dotted(self._path)} is not a list of tags")
 
 
 class AddId:
-    """Not random: an event that is sent again after a crash has the id that it had, so that whoever stores it under
-    its id has it once. The event is told by its file id and offset."""
+    """Not random: an event that is sent again after a crash has the id that it had, so that a store that
+    keeps it under its id has it once. The event is identified by its file id and offset."""
 
     def __init__(self, config: AddIdConfig) -> None:
         self._path = path_of(config.target_field)

@@ -29,7 +29,7 @@ def drop_fields(config: DropFieldsConfig) -> "DropFields | DropMatchingFields":
 
 
 class DropFields:
-    """What is not there need not be dropped, and is no error."""
+    """What is not there need not be dropped, and is not an error."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = [path for path in paths if path[0] not in _STAYING]

@@ -46,7 +46,7 @@ def extract_array(config: ExtractArrayConfig) -> FieldByField:
             if items is MISSING:
                 return
             if not isinstance(items, list):
-                raise ProcessorError(f"{config.array} is no list")
+                raise ProcessorError(f"{config.array} is not a list")
             if number >= len(items):
                 raise ProcessorError(f"{config.array} has {len(items)} items, none with the number {number}")
             if config.omit_empty and items[number] in ("", [], {}, None):

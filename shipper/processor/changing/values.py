@@ -111,7 +111,7 @@ def urldecode(config: UrldecodeConfig) -> FieldByField:
 
 def _decoded(text: str) -> str:
     if wrong := _BAD_ESCAPE.search(text):
-        raise ProcessorError(f"{wrong[0]!r} is no escape of a URL")
+        raise ProcessorError(f"{wrong[0]!r} is not an escape of a URL")
     return unquote_plus(text)
 
 
@@ -132,7 +132,7 @@ def _on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, t
 def text_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
     value = value_of(event, path, ignore_missing=ignore_missing)
     if value is not MISSING and not isinstance(value, str):
-        raise ProcessorError(f"{'.'.join(path)} is no text")
+        raise ProcessorError(f"{'.'.join(path)} is not a text")
     return value
 
 

@@ -22,7 +22,7 @@ def _step(config: DecodeCsvFieldsConfig, source: Path, target: Path) -> Step:
         if text is MISSING:
             return
         if not isinstance(text, str):
-            raise ProcessorError(f"field {dotted(source)} is no text")
+            raise ProcessorError(f"field {dotted(source)} is not a text")
         values = record(text, config.separator, trim=config.trim_leading_space)
         if values is None:
             raise ProcessorError(f"field {dotted(source)} holds no record")

@@ -68,18 +68,18 @@ def _one(
 def _from_base64(value: Any) -> str | bytes:
     """With or without padding, ends of lines left out."""
     if not isinstance(value, str):
-        raise ValueError("it is no text")
+        raise ValueError("it is not a text")
     digits = value.rstrip("=").replace("\r", "").replace("\n", "")
     try:
         return _text_where_possible(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True))
-    except ValueError as error:  # binascii.Error is one, and so is what says that there are others than ASCII
-        raise ValueError(f"it is no base64 ({error})") from error
+    except ValueError as error:  # binascii.Error is one, and so is the one for characters beyond ASCII
+        raise ValueError(f"it is not base64 ({error})") from error
 
 
 def _from_gzip(value: Any, most: int) -> str | bytes:
     """All members of it; never more than `most` bytes are kept, however much they would become."""
     if not isinstance(value, str | bytes):
-        raise ValueError("it is no text")
+        raise ValueError("it is not a text")
     packed = memoryview(value.encode("utf-8", "replace") if isinstance(value, str) else value)
     done, members, inflate = bytearray(), 1, zlib.decompressobj(_GZIP)
     for start in range(0, len(packed), _FED):
@@ -92,7 +92,7 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
             try:
                 done += inflate.decompress(rest, most + 1 - len(done))
             except zlib.error as error:
-                raise ValueError(f"it is no gzip ({error})") from error
+                raise ValueError(f"it is not gzip ({error})") from error
             if len(done) > most:
                 raise ValueError(f"it becomes more than {most} bytes; see max_bytes")
             rest = inflate.unused_data
@@ -102,7 +102,7 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
 
 
 def _text_where_possible(data: bytes | bytearray) -> str | bytes:
-    """Bytes that are no text stay bytes for the next processor; a record has them as text with U+FFFD."""
+    """Bytes that are not text stay bytes for the next processor; a record has them as text with U+FFFD."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ _HASHES: dict[str, Callable[[bytes], Any]] = {
     "sha256": hashlib.sha256,
     "sha384": hashlib.sha384,
     "sha512": hashlib.sha512,
-    # No secret depends on these: they tell equal events from others.
+    # No secret depends on these: they distinguish equal events from others.
     "sha1": lambda data: hashlib.sha1(data, usedforsecurity=False),
     "md5": lambda data: hashlib.md5(data, usedforsecurity=False),
     "xxhash": xxhash.xxh64,
@@ -58,7 +58,7 @@ def _written(name: str, path: Path, value: Any) -> bytes:
         day, _, rest = str(value).removesuffix("Z").partition("T")
         return f"{day} {rest.rstrip('0').rstrip('.') if '.' in rest else rest} +0000 UTC".encode()
     if isinstance(value, dict | list | tuple):
-        raise ProcessorError(f"field {name} is no single value")
+        raise ProcessorError(f"field {name} is not a single value")
     if isinstance(value, bool):
         return b"true" if value else b"false"
     if isinstance(value, float):

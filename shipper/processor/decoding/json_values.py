@@ -1,5 +1,5 @@
-"""`decode_json_fields`: fields that hold JSON become what the JSON says. The rules for the root of an event are shared
-with the parser `ndjson` (shipper/json_fields.py)."""
+"""`decode_json_fields`: fields that hold JSON become the values of the JSON. The rules for the root of an event are
+shared with the parser `ndjson` (shipper/json_fields.py)."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ class DecodeJsonFields:
             event.put(target, value)
             return []
         if not isinstance(value, dict):
-            return ["the JSON is no object, so it cannot be merged with the event"]
+            return ["the JSON is not an object, so it cannot be merged with the event"]
         try:
             fields = expand(value) if self._expand else value
         except ConflictError as error:
@@ -81,7 +81,7 @@ class DecodeJsonFields:
         return wrong
 
     def _merge(self, event: Event, path: Path, value: Any) -> None:
-        """Objects member by member; what is no object on both sides is replaced, or kept."""
+        """Objects member by member; what is not an object on both sides is replaced, or kept."""
         here = event.get(path)
         if isinstance(here, dict) and isinstance(value, dict):
             for name, each in value.items():

@@ -1,4 +1,4 @@
-"""`registered_domain`: which part of a host's name somebody has registered (Mozilla's public suffix list).
+"""`registered_domain`: which part of a host's name was registered (Mozilla's public suffix list).
 
 The list is the one that came with the installed package; nothing is fetched.
 """
@@ -28,7 +28,7 @@ class RegisteredDomain:
         if name is MISSING and self._ignore_missing:
             return
         if not isinstance(name, str):
-            what = "is not there" if name is MISSING else "is no text"
+            what = "is not there" if name is MISSING else "is not a text"
             raise ProcessorError(f"field {'.'.join(self._field)} {what}")
         labels = name.split(".") if len(name) <= _LONGEST else []
         registered = self._list.privatesuffix(name) if all(labels) and labels else None

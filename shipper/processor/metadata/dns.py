@@ -98,8 +98,8 @@ class PendingDnsLookups:
         return max(self._asked, self._dns.lookups.heard_at) + self._dns.lookups.patience
 
     def part(self, indices: Sequence[int]) -> PendingDnsLookups:
-        anew = {old: new for new, old in enumerate(indices)}
-        items = [(anew[index], target, lookup) for index, target, lookup in self._items if index in anew]
+        renumbered = {old: new for new, old in enumerate(indices)}
+        items = [(renumbered[index], target, lookup) for index, target, lookup in self._items if index in renumbered]
         return PendingDnsLookups(self._dns, items, self._asked)
 
     def write(self, events: Events) -> None:

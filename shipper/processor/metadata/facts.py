@@ -64,7 +64,7 @@ def _forget(constants: Constants, step: object) -> None:
 
 
 def leaves(members: Doc, above: Path = ()) -> list[tuple[Path, Any]]:
-    """What is no object, by path."""
+    """What is not an object, by path."""
     found: list[tuple[Path, Any]] = []
     for name, value in members.items():
         found += leaves(value, (*above, name)) if isinstance(value, dict) and value else [((*above, name), value)]

@@ -1,4 +1,4 @@
-"""add_host_metadata: what the operating system says about this host."""
+"""add_host_metadata: what the operating system knows about this host."""
 
 import os
 import socket
@@ -78,20 +78,22 @@ class AddHostMetadata:
 def operating_system(root: FilePath) -> Doc:
     """`host.os`, from os-release."""
     try:
-        told = _os_release(root)
+        release = _os_release(root)
     except OSError:
         return {"type": "linux"}
-    name = told.get("ID") or told.get("NAME", "").partition(" ")[0].lower()
+    name = release.get("ID") or release.get("NAME", "").partition(" ")[0].lower()
     family = next((family for family, names in FAMILIES.items() if name.lower() in names), "")
-    codename = told.get("VERSION_CODENAME") or next((told[key] for key in told if key.endswith("CODENAME")), "")
+    codename = release.get("VERSION_CODENAME") or next(
+        (release[key] for key in release if key.endswith("CODENAME")), ""
+    )
     found = {
         "type": "linux",
         "platform": name,
-        "name": told.get("NAME", ""),
-        "version": told.get("VERSION", ""),
+        "name": release.get("NAME", ""),
+        "version": release.get("VERSION", ""),
         "family": family,
         "codename": codename,
-        "build": told.get("BUILD_ID", ""),
+        "build": release.get("BUILD_ID", ""),
     }
     return {key: value for key, value in found.items() if value}
 

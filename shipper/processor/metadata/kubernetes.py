@@ -18,8 +18,8 @@ from shipper.processor.metadata.runtime_files import FULL_ID, Container, Runtime
 LOG_PATH: Path = ("log", "file", "path")
 LINK_EVERY = 5.0  # seconds between two looks at where a path leads to, while something is unknown
 MOST_REMEMBERED = 10_000
-# Names of labels and annotations by which runtimes say what we need: Docker's (of the kubelet), and containerd's.
-TOLD = {
+# Names of labels and annotations in which runtimes have what we need: Docker's (of the kubelet), and containerd's.
+KEYS = {
     "pod": ("io.kubernetes.pod.name", "io.kubernetes.cri.sandbox-name"),
     "uid": ("io.kubernetes.pod.uid", "io.kubernetes.cri.sandbox-uid"),
     "namespace": ("io.kubernetes.pod.namespace", "io.kubernetes.cri.sandbox-namespace"),
@@ -99,11 +99,11 @@ class AddKubernetesMetadata:
     def _members(self, place: PodPlace, container: Container | None) -> Doc:
         found = place
         if container is not None:
-            told = {
+            facts = {
                 name: next((container.labels[key] for key in keys if key in container.labels), "")
-                for name, keys in TOLD.items()
+                for name, keys in KEYS.items()
             }
-            found = place.with_more(PodPlace(**told))
+            found = place.with_more(PodPlace(**facts))
         if not found.pod and not found.uid:
             return {}  # a container that belongs to no pod
         kubernetes: Doc = {

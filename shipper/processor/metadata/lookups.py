@@ -1,5 +1,5 @@
-"""What was asked and what is known: one look-up for all events with the same name, while it is open and while its
-answer is remembered. Only `_find_out` runs on other threads."""
+"""Look-ups that are in flight, and results that are remembered: one look-up for all events with the same name, while it
+is open and while its answer is remembered. Only `_find_out` runs on other threads."""
 
 import logging
 from collections.abc import Callable
@@ -49,8 +49,8 @@ class Lookups:
         self._open: dict[str, Lookup] = {}
         self._known: dict[str, Lookup] = {}
         self._failed: dict[str, Lookup] = {}
-        self._news: SimpleQueue[tuple[Lookup, Answer]] = SimpleQueue()
-        self.heard_at = 0.0  # when a name server said something
+        self._arrived: SimpleQueue[tuple[Lookup, Answer]] = SimpleQueue()
+        self.heard_at = 0.0  # when a name server responded last
 
     def look_up(self, name: str) -> Lookup:
         """What is known, or what is open and was started now if it was not before."""
@@ -63,8 +63,8 @@ class Lookups:
 
     def take_in(self) -> None:
         """Settle what was answered meanwhile."""
-        while not self._news.empty():
-            lookup, answer = self._news.get()
+        while not self._arrived.empty():
+            lookup, answer = self._arrived.get()
             if answer.no_response_reason:
                 self._warn(lookup, answer.no_response_reason)
             else:
@@ -81,7 +81,7 @@ class Lookups:
     def _warn(self, lookup: Lookup, why: str) -> None:
         if self._throttle.is_due():
             logger.warning(
-                "dns: no answer for %r from the name servers (%s): %s. Events go on without it, with the tags of "
+                "dns: no answer for %r from the name servers (%s): %s. Events continue without it, with the tags of "
                 "tag_on_failure; see that the name servers can be reached",
                 lookup.name,
                 self._servers,
@@ -89,8 +89,8 @@ class Lookups:
             )
 
     def _find_out(self, lookup: Lookup) -> None:
-        if lookup.answer is None:  # else no one waits for it any more
-            self._news.put((lookup, self._resolve(lookup.name)))
+        if lookup.answer is None:  # else it was given up
+            self._arrived.put((lookup, self._resolve(lookup.name)))
             self._wake()
 
     def _settle(self, lookup: Lookup, answer: Answer) -> None:

@@ -1,11 +1,11 @@
-"""What the path of a log says of the pod and the container that write it.
+"""What the path of a log reveals of the pod and the container that write it.
 
     /var/log/containers/<pod>_<namespace>_<container>-<container id>.log
     /var/log/pods/<namespace>_<pod>_<pod uid>/<container>/<restart>.log
     /var/lib/kubelet/pods/<pod uid>/volumes/...
     /var/lib/docker/containers/<container id>/<container id>-json.log
 
-The first is a link to the second, which with Docker is a link to the last, so each may tell what another does not.
+The first is a link to the second, which with Docker is a link to the last, so each may have what another has not.
 """
 
 import glob
@@ -42,7 +42,7 @@ class PodPlace:
 
 
 def pod_of(path: str) -> PodPlace:
-    """What this path alone says."""
+    """Return what this path alone has."""
     for shape in (_CONTAINERS, _PODS, _KUBELET, _DOCKER):
         if found := shape.fullmatch(path):
             return PodPlace(**found.groupdict())
@@ -50,7 +50,7 @@ def pod_of(path: str) -> PodPlace:
 
 
 def pod_on_disk(path: str, links: str = _LINKS) -> PodPlace:
-    """What this path says, where it leads, and which link leads to it."""
+    """Return what this path has, where it leads, and which link leads to it."""
     place = pod_of(path)
     if not place.known:
         return place

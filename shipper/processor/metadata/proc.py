@@ -1,4 +1,4 @@
-"""What /proc says of a process. Read here and not by psutil, because the host's /proc may be mounted elsewhere."""
+"""What /proc has of a process. Read here and not by psutil, because the host's /proc may be mounted elsewhere."""
 
 import os
 import pwd
@@ -22,7 +22,7 @@ def describe(proc: Path, pid: int, *, environment: bool = False) -> Doc:
     """`process`, or nothing where there is no such process. What the agent may not see is left out."""
     directory = proc / str(pid)
     try:
-        # The name stands in brackets and may hold some itself; numbers follow: state, parent, ...
+        # The name is in brackets and may hold some itself; numbers follow: state, parent, ...
         stat = (directory / "stat").read_bytes()
     except OSError:
         return {}

@@ -2,7 +2,7 @@
 
 Docker keeps `config.v2.json` beside the log; containerd an OCI `config.json` while the container runs. A file is looked
 at every few seconds at most, and read when it has changed. What was known is used until the container has been quiet
-for a while: its last lines come after its files are gone.
+for a while: its last lines come after its files were deleted.
 """
 
 from __future__ import annotations
@@ -99,21 +99,21 @@ class RuntimeFiles:
 
     def _sweep(self, now: float) -> None:
         """Containers come and go for months."""
-        gone = [identity for identity, known in self._known.items() if now - known.used_at > self._cleanup]
-        for identity in gone:
+        unused = [identity for identity, known in self._known.items() if now - known.used_at > self._cleanup]
+        for identity in unused:
             del self._known[identity]
 
 
-def _docker(identity: str, told: Any) -> Container:
-    told = _object(told)
-    config = _object(told.get("Config"))
+def _docker(identity: str, document: Any) -> Container:
+    document = _object(document)
+    config = _object(document.get("Config"))
     labels = {str(name): str(value) for name, value in _object(config.get("Labels")).items()}
-    name = str(told.get("Name") or "").removeprefix("/")
-    return Container(str(told.get("ID") or identity), name, str(config.get("Image") or ""), "docker", labels)
+    name = str(document.get("Name") or "").removeprefix("/")
+    return Container(str(document.get("ID") or identity), name, str(config.get("Image") or ""), "docker", labels)
 
 
-def _containerd(identity: str, told: Any) -> Container:
-    notes = {str(name): str(value) for name, value in _object(_object(told).get("annotations")).items()}
+def _containerd(identity: str, document: Any) -> Container:
+    notes = {str(name): str(value) for name, value in _object(_object(document).get("annotations")).items()}
     name = notes.get("io.kubernetes.cri.container-name", "")
     return Container(identity, name, notes.get("io.kubernetes.cri.image-name", ""), "containerd", notes)
 
@@ -123,7 +123,7 @@ def _object(value: Any) -> Doc:
 
 
 def labelled(labels: dict[str, str], *, dedot: bool) -> Doc:
-    """Labels as an object: with underscores for dots, or nested. A label that others go on below becomes `value`."""
+    """Labels as an object: with underscores for dots, or nested. A label that others continue below becomes `value`."""
     if dedot:
         return {name.replace(".", "_"): value for name, value in labels.items()}
     nested: Doc = {}

@@ -42,7 +42,7 @@ class Grok:
 
     def _refuse(self, value: Any) -> None:
         if value is not MISSING:
-            raise ProcessorError(f"field {dotted(self._field)} is no text")
+            raise ProcessorError(f"field {dotted(self._field)} is not a text")
         if not self._ignore_missing:
             raise ProcessorError(f"field {dotted(self._field)} is not there")
 

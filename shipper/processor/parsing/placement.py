@@ -133,7 +133,7 @@ class Placement:
             self._prune(made, place)
 
     def _prune(self, made: list[Doc], number: int) -> None:
-        """Take out an object in which there is nothing, and what held it."""
+        """Take out an object in which there is nothing, and its parent."""
         while number and not made[number]:
             parent, name = self._objects[number - 1]
             made[parent].pop(name, None)

@@ -1,6 +1,6 @@
 """`redact`: masks secrets in texts.
 
-One search for all patterns together says whether a text holds anything at all, which most do not. Only then each
+One search for all patterns together finds whether a text has anything at all, which most do not. Only then each
 pattern is looked for by itself. Everything is linear in the text: see config/shipper/processors/secrets.py.
 """
 

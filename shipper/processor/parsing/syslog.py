@@ -14,7 +14,7 @@ _MESSAGE, _TIME, _SYSLOG = ("message",), ("@timestamp",), ("log", "syslog")
 
 
 class Syslog:
-    """What the message says of itself goes to log.syslog, its text to `message`, whatever the field was."""
+    """The message's header goes to log.syslog, its text to `message`, whatever the field was."""
 
     def __init__(self, config: SyslogProcessorConfig, clock: Clock) -> None:
         self._config = config
@@ -31,11 +31,11 @@ class Syslog:
             self._put(event, self._parse(value))
         except SyslogError as error:
             tag = f"{self._config.tag}: " if self._config.tag else ""
-            raise ProcessorError(f"{tag}field {self._config.source} is no message of syslog: {error}") from error
+            raise ProcessorError(f"{tag}field {self._config.source} is not a syslog message: {error}") from error
 
     def _parse(self, value: object) -> SyslogMessage:
         if not isinstance(value, str):
-            raise SyslogError("it is missing" if value is MISSING else "it is no text")
+            raise SyslogError("it is missing" if value is MISSING else "it is not a text")
         return syslog_format.parse(value, self._config.format, self._zone, self._clock.time())
 
     def _put(self, event: Event, message: SyslogMessage) -> None:

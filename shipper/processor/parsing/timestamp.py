@@ -10,7 +10,7 @@ from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, path_of, roots
 
 _TIME = ("@timestamp",)
-_SHOWN = 100  # of a value that is no time
+_SHOWN = 100  # of a value that is not a time
 
 
 class Timestamp:
@@ -33,9 +33,9 @@ class Timestamp:
             try:
                 time = times.of_datetime(self._read(value, self._clock.time()))
             except ValueError as error:
-                raise self._error(f"is no time: {str(value)[:_SHOWN]!r}: {error}") from error
+                raise self._error(f"is not a time: {str(value)[:_SHOWN]!r}: {error}") from error
             event.put(self._target, time)
 
     def _error(self, why: str) -> ProcessorError:
-        said = f"field {self._config.source} {why}"
-        return ProcessorError(f"{self._config.id}: {said}" if self._config.id else said)
+        text = f"field {self._config.source} {why}"
+        return ProcessorError(f"{self._config.id}: {text}" if self._config.id else text)

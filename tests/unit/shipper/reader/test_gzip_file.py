@@ -295,7 +295,7 @@ def damaged(at: int, value: int = 0xFF) -> bytes:
         (damaged(2), 3, "unknown compression method", 0),
         (damaged(3), 3, "unknown header flags set", 0),
         (damaged(-8), len(PACKED) - 5, "the content does not match its checksum \\(crc\\)", 3000),
-        (damaged(-4), len(PACKED) - 1, "the content is not as long as the trailer says", 3000),
+        (damaged(-4), len(PACKED) - 1, "the content is not of the length in the trailer", 3000),
         (damaged(10, 6), 10, "invalid block type", 0),
     ],
 )

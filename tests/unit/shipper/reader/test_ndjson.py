@@ -67,7 +67,7 @@ def with_file(**more: Any) -> Doc:
         ('{"a": "cut \\ud83d", "\\udead": 1}', "", {"a": "cut \ufffd", "\ufffd": 1}),
         ('\ufeff{"message": "hello"}', "hello", {}),
         ("", "", {}),
-        # What is no object stays the text that it is.
+        # What is not an object stays the text that it is.
         ("no json", "no json", {}),
         ("[1]", "[1]", {}),
         ('"text"', '"text"', {}),
@@ -166,7 +166,7 @@ def test_with_overwrite_keys_the_json_wins(line: str, doc: Doc) -> None:
     ("line", "text", "doc"),
     [
         ("x", "x", error(f"Error decoding JSON: {NOT_JSON}")),
-        ("[1]", "[1]", error("Error decoding JSON: it is no object")),
+        ("[1]", "[1]", error("Error decoding JSON: it is not an object")),
         ("", "", {}),
         ('{"msg": "hello", "a": 1}', "hello", {"msg": "hello", "a": 1}),
         ('{"msg": "hello", "message": "other"}', "hello", {"msg": "hello"}),
@@ -216,7 +216,7 @@ def test_with_a_target_an_error_stands_where_errors_are_looked_for() -> None:
         ('{"a.b": 1, "a.c": 2, "d": {"e.f": 3}}', {"a": {"b": 1, "c": 2}, "d": {"e": {"f": 3}}}),
         ('{"log.level": "x", "log.offset": 3}', {"log": {"level": "x"}, "json": {"log": {"offset": 3}}}),
         ('{"host.ip": 1}', {"host": {"name": "web-1", "ip": 1}}),
-        ('{"a": 1, "a.b": 2}', {"a": 1, "a.b": 2} | error("cannot expand 'a.b': 'a' is no object")),
+        ('{"a": 1, "a.b": 2}', {"a": 1, "a.b": 2} | error("cannot expand 'a.b': 'a' is not an object")),
         ('{"a.b": 1, "a": 2}', {"a.b": 1, "a": 2} | error("cannot expand 'a': there is a value of this name already")),
     ],
 )

@@ -24,7 +24,7 @@ from tests.processing import batch_of, chain_of, processed, records
         ("urldecode: {fields: [{from: message, to: m}]}", {"message": "a text", "m": "a text"}),
         ("convert: {fields: [{from: message, to: m, type: string}], mode: rename}", {"m": "a text"}),
         ("add_tags: {tags: [x], target: message}",
-         {"message": "a text", "error": {"message": "message is no list of tags", "type": "add_tags"}}),
+         {"message": "a text", "error": {"message": "message is not a list of tags", "type": "add_tags"}}),
         ("rename: {fields: [{from: message, to: a}, {from: none, to: b}]}",
          {"message": "a text", "error": {"message": "there is no field none", "type": "rename"}}),
         ("rename: {fields: [{from: message, to: message.text}]}", {"message": {"text": "a text"}}),

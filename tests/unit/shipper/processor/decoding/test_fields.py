@@ -44,7 +44,7 @@ def test_what_is_no_base64_stays_and_is_marked(value: Any) -> None:
     (record,) = processed("- decode_base64_field: {field: {from: a, to: b}}", {"message": "x", "a": value})
     error = record.pop("error")
     assert error["type"] == "decode_base64_field"
-    assert error["message"].startswith("field a cannot be decoded: it is no ")
+    assert error["message"].startswith("field a cannot be decoded: it is not ")
     assert len(error["message"]) < 200
     assert record == {"message": "x", "a": value}
 
@@ -108,11 +108,11 @@ def test_gzip_is_decompressed(data: bytes, result: str | bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"no gzip", "it is no gzip"),
-        ("text", "it is no gzip"),
+        (b"no gzip", "it is not gzip"),
+        ("text", "it is not gzip"),
         (b"", "its end is missing"),
         (gzip.compress(b"one", mtime=0)[:-1], "its end is missing"),
-        (gzip.compress(b"one", mtime=0) + b"rest", "it is no gzip"),
+        (gzip.compress(b"one", mtime=0) + b"rest", "it is not gzip"),
         (gzip.compress(b"x" * 101, mtime=0), "more than 100 bytes"),
         (gzip.compress(b"x" * 60, mtime=0) * 2, "more than 100 bytes"),
         (gzip.compress(b"", mtime=0) * 50 + gzip.compress(b"x" * 101, mtime=0), "more than 100 bytes"),

@@ -97,7 +97,7 @@ def test_real_numbers_are_written_as_go_writes_them(number: float, written: str)
 
 @pytest.mark.parametrize("value", [{"b": 1}, [1]])
 def test_a_field_that_is_no_single_value_is_an_error(value: Any) -> None:
-    assert fingerprint("a", {"a": value}) == {"message": "field a is no single value", "type": "fingerprint"}
+    assert fingerprint("a", {"a": value}) == {"message": "field a is not a single value", "type": "fingerprint"}
 
 
 def test_a_field_that_is_not_there_is_an_error_or_left_out() -> None:

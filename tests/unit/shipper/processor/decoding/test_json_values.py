@@ -103,7 +103,7 @@ def test_what_the_root_cannot_take_is_told_and_the_rest_is_taken(text: str) -> N
         ([], "text", "parsing input as JSON: field a: "),
         ([], '{"b":1}{"c":2}', "parsing input as JSON: field a: "),
         (["max_depth: 2"], "[1]", "it is an array"),
-        (['target: ""'], "[1]", "is no object"),
+        (['target: ""'], "[1]", "is not an object"),
         (['target: ""', "expand_keys: true"], '{"b":1,"b.c":2}', "cannot expand"),
         (["target: message.x"], "{}", "message"),
     ],

@@ -107,7 +107,7 @@ def test_tags_and_marks_of_a_failure_can_be_chosen() -> None:
     [
         ({}, "ignore_missing: false", "is not there"),
         ({}, "ignore_missing: true", None),
-        ({"x": 7}, "ignore_missing: true", "is no text"),
+        ({"x": 7}, "ignore_missing: true", "is not a text"),
     ],
 )
 def test_a_field_that_is_not_there_or_no_text(doc: Doc, option: str, words: str | None) -> None:

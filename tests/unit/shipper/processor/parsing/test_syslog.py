@@ -91,11 +91,11 @@ def test_what_is_not_of_syslog_is_told_in_the_event_which_is_otherwise_as_it_was
     record = run("field: f, tag: mine", {"f": value, "message": "x"}, metrics)
     assert (record["f"], record["message"]) == (value, "x")
     assert record["error"]["type"] == "syslog"
-    assert record["error"]["message"].startswith("mine: field f is no message of syslog: ")
+    assert record["error"]["message"].startswith("mine: field f is not a syslog message: ")
     assert metrics.processor_failures == 1
     assert "error" not in run("field: f, ignore_failure: true", {"f": value, "message": "x"})
 
 
 def test_a_missing_field_is_an_error_unless_that_is_ignored() -> None:
-    assert run("field: f", {"message": "x"})["error"]["message"] == "field f is no message of syslog: it is missing"
+    assert run("field: f", {"message": "x"})["error"]["message"] == "field f is not a syslog message: it is missing"
     assert "error" not in run("field: f, ignore_missing: true", {"message": "x"})

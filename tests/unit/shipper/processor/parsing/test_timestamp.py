@@ -52,7 +52,7 @@ def test_what_is_no_time_is_told_in_the_event_which_is_otherwise_as_it_was(value
     (record,) = run(f"field: t, id: mine, {LAYOUTS}", {"t": value, "message": "x"}, metrics=metrics)
     assert record["@timestamp"] == "1970-01-01T00:00:00.000Z"
     assert record["error"]["type"] == "timestamp"
-    assert record["error"]["message"].startswith("mine: field t is no time: ")
+    assert record["error"]["message"].startswith("mine: field t is not a time: ")
     assert len(record["error"]["message"]) < 500
     assert metrics.processor_failures == 1
 

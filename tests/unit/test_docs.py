@@ -1,6 +1,8 @@
 """The pages written by hand: their links lead somewhere, their configurations load, and the README stays short."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,16 @@ from config.yaml.load import load
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 LONGEST_README = 150
+
+# Messages of the sink that a page quotes, so that a reader finds the page by them.
+QUOTED = {
+    "cluster.md": (
+        "a jar is missing: under spark-submit name its package by --packages",
+        "Spark has no file system for this kind of path",
+    ),
+    "operating-the-sink.md": ("not answered:", "files remembered:", "the disk is full"),
+    "views.md": ("came later than its watermark allows",),
+}
 
 LINK = re.compile(r"\]\(([^)\s]*)\)")
 EXAMPLE = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -58,6 +70,22 @@ def test_an_example_of_the_sinks_configuration_loads(text: str, tmp_path: Path) 
     example = tmp_path / "sink.yml"
     example.write_text(text)
     load(example, SinkConfig)
+
+
+def literals(package: str) -> Iterator[str]:
+    for path in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def test_a_message_that_a_page_quotes_is_one_of_the_sink() -> None:
+    messages = set(literals("spark_sink"))
+    for name, quotes in QUOTED.items():
+        page = (ROOT / "docs" / name).read_text()
+        for quote in quotes:
+            assert quote in page, name
+            assert any(quote in message for message in messages), f"{name} quotes {quote!r}"
 
 
 def test_the_readme_is_read_in_one_go() -> None:

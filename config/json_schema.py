@@ -83,7 +83,7 @@ class _Writer:
                 if option.about.get("recursive"):
                     yield f"{key}.", {}
                 elif option.section and not option.many and not option.kinds:
-                    yield from ((f"{key}.{name}", each) for name, each in self._entries(option.section))
+                    yield from ((f"{key}.{name}", below) for name, below in self._entries(option.section))
                     for name in (*getattr(option.section, "ignored", {}), *getattr(option.section, "not_yet", {})):
                         yield f"{key}.{name}", {}
 

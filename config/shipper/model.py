@@ -188,15 +188,15 @@ class ShipperConfig:
         return raw
 
     def check(self) -> Iterator[Finding]:
-        if not any(each.enabled for each in self.inputs) and not self.config_inputs.reloads:
+        if not any(item.enabled for item in self.inputs) and not self.config_inputs.reloads:
             where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
             yield "inputs", f"no input is enabled; enable at least one{where}"
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
     def remarks(self) -> Iterator[Finding]:
-        lists = {f"inputs[{index}].processors": each.processors for index, each in enumerate(self.inputs)}
+        lists = {f"inputs[{index}].processors": item.processors for index, item in enumerate(self.inputs)}
         for where, processors in (lists | {"processors": self.processors}).items():
-            if any(isinstance(each, DropEventConfig) and each.when is None for each in processors):
+            if any(isinstance(item, DropEventConfig) and item.when is None for item in processors):
                 yield where, "drop_event without 'when' drops every event"
 
     def written(self) -> dict[str, str]:

@@ -101,7 +101,7 @@ def _with_items(listed: Entry, changes: Section, clash: Clash) -> ListNode | Non
     named = {key: entry for entry in map(_first_step, changes.entries) for key in [entry.key]}
     if not all(map(_is_index, named)):
         return None
-    for key, node in sorted(changes.children(clash).items(), key=lambda each: int(each[0])):
+    for key, node in sorted(changes.children(clash).items(), key=lambda indexed: int(indexed[0])):
         index = int(key)
         if index > len(items):
             return None

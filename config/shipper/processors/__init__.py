@@ -66,7 +66,7 @@ class Branch:
         if not self.then:
             yield "then", "missing; name the processors for events that meet the condition"
         for branch in ("then", "otherwise"):
-            waiting = [index for index, each in enumerate(getattr(self, branch)) if isinstance(each, dns.DnsConfig)]
+            waiting = [index for index, item in enumerate(getattr(self, branch)) if isinstance(item, dns.DnsConfig)]
             yield from ((f"{branch}[{index}]", _NO_BRANCH) for index in waiting)
 
 

@@ -123,8 +123,8 @@ class DnsConfig(ProcessorConfig):
                 yield f"fields.{source}", "must be the name of a field"
         if self.timeout <= 0:
             yield "timeout", "must be more than 0"
-        for index, each in enumerate(self.nameservers):
+        for index, address in enumerate(self.nameservers):
             try:
-                nameserver(each)
+                nameserver(address)
             except ValueError as error:
                 yield f"nameservers[{index}]", str(error)

@@ -132,8 +132,8 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
 
     def remarks(self) -> Iterator[Finding]:
-        for index, each in enumerate(self.matchers):
-            if isinstance(each, UnsupportedMatcher):
+        for index, matcher in enumerate(self.matchers):
+            if isinstance(matcher, UnsupportedMatcher):
                 yield f"matchers[{index}]", "not used: logs are matched by their path alone"
         if not self.default_matchers and not self.logs_paths:
             yield "default_matchers", "without a logs_path matcher nothing matches: no metadata is added"

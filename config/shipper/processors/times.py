@@ -42,7 +42,8 @@ class TimestampConfig(ProcessorConfig):
     id: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})
 
     def check(self) -> Iterator[Finding]:
-        yield from ((f"layouts[{index}]", _NO_LAYOUT) for index, each in enumerate(self.layouts) if not is_layout(each))
+        unusable = (index for index, layout in enumerate(self.layouts) if not is_layout(layout))
+        yield from ((f"layouts[{index}]", _NO_LAYOUT) for index in unusable)
         read = time_reader(self.layouts, zone_of(self.timezone))
         for index, text in enumerate(self.test):
             try:

@@ -1,15 +1,25 @@
 """The figures of docs/figures.md, measured again: `script/bench`.
 
-data          the input file          measure    a process: seconds, CPU, memory
-topics        how many records are readable, and when each came
-runs          one broker and one directory for all runs, a topic and a directory for each
-throughput    one big file, from start to the last readable record     follow    one file, written live
-speed         both of these for all contenders
-contenders    what is measured: the shipper, the floor, and what Debian has    table    median and spread
-chart         the picture of these
+One file:
+    data            the input file
+    measure         a process: CPU time, memory
+    topics          how many records are readable, and when each arrived
+    runs            one broker and one directory for all runs, a topic and a directory for each
+    contenders      the programs that are measured: the shipper, the floor, and those that Debian has
+    throughput      one big file, from the start to the last readable record
+    follow          one file, written while it is followed
+    speed           both of these for all contenders
+    table, chart    median and spread as text, and as a picture
+    shapes          readers and processors, `--shapes`
 
-scale         what follows, for all contenders, beside its aims: `script/bench --scale`
-crowd         very many small files          appends    how late single lines are
-positions     a registry of very many entries
-beside        a small file that is written while a big one is read
+Many files, `--scale`:
+    scale           the following for all contenders, beside its aims
+    crowd, appends  very many small files; the delay of single lines
+    positions       a registry of very many entries
+    beside          a small file that is written while a big one is read
+
+The sink, `--sink`:
+    sink            the sink and its yardsticks (sink_bare), by throughput (sink_process) and delay (sink_delay)
+    sink_records    a producer
+    sink_soak       an hour at a steady rate, `script/soak-sink`; sink_flat judges its minutes
 """

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from config.sink.model import SinkConfig
+from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.kafka import bounds, source, start, topics
 from spark_sink.kafka.admin import Admin
@@ -31,9 +32,9 @@ from spark_sink.landing.batch_handler import Batches
 from spark_sink.landing.opening import Opening
 from spark_sink.monitor.http import MonitorServer
 from spark_sink.monitor.progress import QUERY, Progress
-from spark_sink.platform.session import open_session
 from spark_sink.platform.stop_signals import StopSignals
-from spark_sink.storage.checkpoint import NONE, Checkpoint
+from spark_sink.spark_session import sink_session
+from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)
@@ -51,15 +52,11 @@ def run(config: SinkConfig) -> int:
     Raises SinkError.
     """
     stopping = threading.Event()
-    doing = "starting Spark"
+    doing = f"landing {topics.named(config.kafka)} in {config.table.path}"
     try:
-        spark = open_session(config)
-        doing = f"landing {topics.named(config.kafka)} in {config.table.path}"
-        try:
-            with StopSignals(stopping):
-                return Job(spark, config, stopping).run()
-        finally:
-            spark.stop()
+        # After the session, which takes SIGINT for itself.
+        with sink_session(config) as spark, StopSignals(stopping):
+            return Job(spark, config, stopping).run()
     except (Py4JNetworkError, ConnectionError) as error:
         if stopping.is_set():  # a signal to the whole process group, or the end of a container
             logger.info("stopped: the JVM had the signal too; a batch that was running is run again at the next start")
@@ -140,7 +137,7 @@ class Job:
 
     def _begin(self, admin: Admin, there: set[Partition], lander: Lander) -> Start:
         """Where a new checkpoint begins; Spark does not ask for it when the checkpoint is not new."""
-        if self._checkpoint.last_planned() != NONE:
+        if self._checkpoint.last_planned() != NO_BATCH:
             return Start("earliest")
         return start.resolve(self._config, admin, there, lander.marks.ends)
 

@@ -12,7 +12,8 @@ from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from demo.broker import Broker
 from demo.jars import broker_set
-from spark_sink.platform.jvm import Garbage, jvm
+from spark_sink.delta import forget_logs
+from spark_sink.platform.jvm import Garbage
 from spark_sink.platform.session import open_session
 from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER
@@ -103,7 +104,7 @@ def java_heap(request: pytest.FixtureRequest) -> Iterator[None]:
     was asked of it, some 10 MB; and Java has what Python's own garbage stands for."""
     yield
     if "spark" in request.fixturenames:
-        jvm(request.getfixturevalue("spark")).org.apache.spark.sql.delta.DeltaLog.clearCache()
+        forget_logs(request.getfixturevalue("spark"))
         Garbage().collect()
 
 

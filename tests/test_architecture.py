@@ -70,14 +70,19 @@ MAY_IMPORT_WITHIN_SINK = {
     "errors": set(),
     "logs": set(),
     "platform": {"errors"},
+    "delta": {"errors", "platform"},
+    "spark_session": {"errors", "platform", "delta"},
     "records": {"errors", "platform"},
-    "storage": {"errors", "platform", "records"},
+    "storage": {"errors", "platform", "delta", "records"},
     "kafka": {"errors", "platform"},
-    "views": {"errors", "logs", "platform", "records", "storage"},
-    "landing": {"errors", "platform", "records", "storage", "kafka"},
+    "views": {"errors", "logs", "platform", "delta", "records", "storage"},
+    "landing": {"errors", "platform", "delta", "records", "storage", "kafka"},
     "monitor": {"errors", "logs", "kafka", "landing", "views.progress"},
-    "maintenance": {"errors", "logs", "platform", "records", "storage", "kafka", "landing"},
+    "maintenance": {"errors", "logs", "delta", "spark_session", "platform", "records", "storage", "kafka", "landing"},
 }
+# The doors to Java: the session, Delta's classes, Spark's planner. No other module uses PySpark's private members.
+JAVA_MEMBERS = {"_jvm", "_jsparkSession", "_jdf", "_jsq", "_jsc"}
+JAVA_DOORS = {"spark_sink/platform/jvm.py", "spark_sink/delta.py", "spark_sink/views/catalyst.py"}
 # A command of its own that runs the whole sink, so that Java learns which classes it needs.
 SINK_PROGRAMS = {"spark_sink/platform/class_training.py"}
 
@@ -212,6 +217,23 @@ def test_nothing_to_the_right_of_source_knows_the_registry(part: str) -> None:
     files = modules(f"shipper/{part}") or [ROOT / "shipper" / f"{part}.py"]
     importing = [name_of(path) for path in files for module in imports(path) if covers("registry", module)]
     assert importing == []
+
+
+def test_private_java_has_three_doors_and_delta_has_one() -> None:
+    members = {
+        name_of(path)
+        for path in modules("spark_sink", "bench")
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Attribute) and node.attr in JAVA_MEMBERS
+    }
+    names = {
+        name_of(path)
+        for path in modules("spark_sink", "bench")
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Constant) and str(node.value).startswith(("org.apache.spark.sql.delta", "io.delta.p"))
+    }
+    assert members <= JAVA_DOORS
+    assert names - {"spark_sink/platform/session.py"} == {"spark_sink/delta.py"}, "the session names Delta's catalog"
 
 
 def test_the_product_has_no_fakes_and_imports_nothing_of_the_tests() -> None:

@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offsets import Partition
 from spark_sink.landing.guard import check_unknown, check_version
@@ -28,20 +29,20 @@ from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.marks import MARKS, REPAIRING, File, Mark, Marks, rows_of
 from spark_sink.landing.repeats import PLACE, FileSummary, Search, summarize, suspects
-from spark_sink.landing.staged import Staged, Writer, stage
+from spark_sink.landing.staged import CommitName, Staged, Unnamed, stage
 from spark_sink.platform.jvm import Garbage
 from spark_sink.records import unparsed as rest
 from spark_sink.records.local_rows import Value, local_rows
 from spark_sink.records.schema import BAD_RECORDS
 from spark_sink.records.transform import REASON, Transform
-from spark_sink.storage.tables import NEVER, Table
+from spark_sink.storage.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Landed:
     """What a batch brought. Rows that an earlier run of the same batch landed are not counted again."""
 
-    batch: int = NEVER  # the query's number for it
+    batch: int = NO_BATCH  # the query's number for it
     rows: int = 0
     bad: int = 0
     repeats: int = 0  # rows left out because they had landed
@@ -68,67 +69,68 @@ class Lander:
         self,
         records: DataFrame,
         ends: Mapping[Partition, int],
-        writer: Writer | None,
+        name: CommitName,
         lost: Callable[[], list[Lost]] = list,
     ) -> Landed:
         """`records` as Spark's Kafka source gives them; `ends`: where they end in each partition; `lost`: what Kafka
         had deleted, asked when they have been read.
 
-        Without a writer they are no batch of the query, and the commits carry no name.
+        `name`: of the batch's commits.
         """
         parsed = self.transform.parse(records)
         routed = self.lake.config.has_template
-        found = self._routed(parsed, ends, writer) if routed else self._unrouted(parsed, writer)
+        found = self._routed(parsed, ends, name) if routed else self._unrouted(parsed, name)
         missing = lost()
         if found.bad or missing:
             parsed = self.transform.parse(rest.without(records, found.good))
-            found.bad = self._bad(self.transform.bad(parsed), missing, writer)
-        self._save(found, ends, writer)
+            found.bad = self._bad(self.transform.bad(parsed), missing, name)
+        self._save(found, ends, name)
         self.leftovers.passed(ends)
         self.marks.forget(self.clock() - self.lake.config.dedupe.forget_after)
         self.garbage.collect()
         return Landed(
-            NEVER, found.rows, found.bad, found.repeats, found.suspects,
+            NO_BATCH, found.rows, found.bad, found.repeats, found.suspects,
             sum(each.count for each in missing), self.marks.count, found.tables, ends,
         )  # fmt: skip
 
-    def has_landed(self, writer: Writer) -> bool:
+    def has_landed(self, name: TxnId) -> bool:
         """Whether the batch's last write was done."""
-        return self.lake.state.last_batch(writer.query_id) >= writer.batch
+        return self.lake.state.last_batch(name.query_id) >= name.batch
 
     def begin(self) -> None:
         """Write down what a first start has found, before its first batch. Else the next start would make the marks up
         from the tables again, and take a part of a batch that was killed for the whole."""
         versions = {table.path: table.version() for table in self.lake.known(self.marks) if table.exists()}
-        self._save(_Found(versions=versions), self.marks.ends, None)
+        self._save(_Found(versions=versions), self.marks.ends, Unnamed.NOT_A_BATCH)
 
     def begin_repair(self) -> None:
         """From now on `run` is refused, whatever else is landed; until `settle`."""
-        self._save(_Found(versions={table.path: REPAIRING for table in self.lake.known(self.marks)}), {}, None)
+        versions = {table.path: REPAIRING for table in self.lake.known(self.marks)}
+        self._save(_Found(versions=versions), {}, Unnamed.NOT_A_BATCH)
 
     def settle(self, ends: Mapping[Partition, int]) -> None:
         """Note the versions of all tables as they are, and these ends: what they hold is what has landed."""
         versions = {table.path: self.lake.lines(table.path).version() for table in self.lake.known(self.marks)}
         self.marks.versions.clear()
-        self._save(_Found(versions=versions), ends, None)
+        self._save(_Found(versions=versions), ends, Unnamed.NOT_A_BATCH)
 
-    def _unrouted(self, parsed: DataFrame, writer: Writer | None) -> "_Found":
+    def _unrouted(self, parsed: DataFrame, name: CommitName) -> "_Found":
         seen = Observation("batch")
         # Observing also keeps the filter behind it from being pushed below the parsing, which would then be done twice.
         counted = parsed.observe(seen, F.count(REASON).alias("bad"))
         found = _Found()
-        self._table(self.lake.config.table.path, self.transform.good(counted), writer, found)
+        self._table(self.lake.config.table.path, self.transform.good(counted), name, found)
         found.bad = int(seen.get["bad"])
         return found
 
-    def _routed(self, parsed: DataFrame, ends: Mapping[Partition, int], writer: Writer | None) -> "_Found":
+    def _routed(self, parsed: DataFrame, ends: Mapping[Partition, int], name: CommitName) -> "_Found":
         parsed = parsed.persist()
         try:
             paths, bad = self.transform.tables(parsed, [table.path for table in self.lake.known(self.marks)])
             found = _Found(bad=bad)
             self._announce(paths, sorted({topic for topic, _ in ends}))
             for path in paths:
-                self._table(path, self.transform.good(parsed.where(F.col("table") == path)), writer, found)
+                self._table(path, self.transform.good(parsed.where(F.col("table") == path)), name, found)
             return found
         finally:
             parsed.unpersist()
@@ -140,16 +142,18 @@ class Lander:
         new = [path for path in paths if path not in self.marks.versions]
         check_unknown([Table(self.lake.spark, path) for path in new], topics, self.lake.state)
         if new:
-            self._save(_Found(versions={path: self.lake.lines(path).version() for path in new}), {}, None)
+            self._save(
+                _Found(versions={path: self.lake.lines(path).version() for path in new}), {}, Unnamed.NOT_A_BATCH
+            )
 
-    def _table(self, path: str, rows: DataFrame, writer: Writer | None, found: "_Found") -> None:
+    def _table(self, path: str, rows: DataFrame, name: CommitName, found: "_Found") -> None:
         staged = stage(self.lake.lines(path), self.leftovers.without(rows))
         if staged.empty:
             return
         self._check_unchanged(staged)
         staged, count = self._deduplicated(staged, found)
         if not staged.empty:
-            found.versions[path] = staged.commit(self._unused(staged.table, writer))
+            found.versions[path] = staged.commit(self._unused(staged.table, name))
             found.good.append(staged.rows())
         found.rows += count
         found.tables += 1
@@ -161,16 +165,16 @@ class Lander:
         if known is not None and known not in (staged.version, REPAIRING):
             check_version(staged.table, known)
 
-    def _unused(self, table: Table, writer: Writer | None) -> Writer | None:
-        """None where a killed run of the same batch landed a part in the table: with other bounds, or another
-        configuration, than this one. The name is used, and the rest follows without."""
+    def _unused(self, table: Table, name: CommitName) -> CommitName:
+        """Return the name, or that it is used: a killed run of the same batch landed a part in the table, with other
+        bounds, or another configuration, than this one."""
         if (
-            writer is not None
+            isinstance(name, TxnId)
             and table.path in self.leftovers.rows
-            and table.last_batch(writer.query_id) == writer.batch
+            and table.last_batch(name.query_id) == name.batch
         ):
-            return None
-        return writer
+            return Unnamed.NAME_IS_USED
+        return name
 
     def _deduplicated(self, staged: Staged, found: "_Found") -> tuple[Staged, int]:
         """What is to be committed, and how many rows. The files are noted with dedupe off, too: marks that stayed
@@ -197,7 +201,7 @@ class Lander:
         staged.discard()
         return fresh, left_out
 
-    def _bad(self, rows: DataFrame, missing: list[Lost], writer: Writer | None) -> int:
+    def _bad(self, rows: DataFrame, missing: list[Lost], name: CommitName) -> int:
         """One commit for both; the bad records alone are counted."""
         table, ranges = self.lake.dead_letter, 0
         rows = self.leftovers.without(rows)
@@ -206,10 +210,10 @@ class Lander:
             rows, ranges = rows.unionByName(lost), lost.count()
         staged = stage(table, rows)
         if not staged.empty:
-            staged.commit(self._unused(table, writer))
+            staged.commit(self._unused(table, name))
         return staged.count - ranges
 
-    def _save(self, found: "_Found", ends: Mapping[Partition, int], writer: Writer | None) -> None:
+    def _save(self, found: "_Found", ends: Mapping[Partition, int], name: CommitName) -> None:
         """The batch's last write: from now on it has landed."""
         for path, file, mark in found.files:
             self.marks.note_file(path, file, mark)
@@ -219,7 +223,7 @@ class Lander:
         changed = [*self.leftovers.files, *((path, file) for path, file, _ in found.files)]
         rows = rows_of(self.marks, dict.fromkeys(changed), ends, versions, self.clock())
         state = self.lake.state
-        stage(state, local_rows(self.lake.spark, MARKS, rows)).commit(writer)
+        stage(state, local_rows(self.lake.spark, MARKS, rows)).commit(name)
         self.leftovers.files.clear()
         self.marks.new_topics.clear()
         self.marks.landing += 1

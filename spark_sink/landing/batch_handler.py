@@ -8,14 +8,15 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_sink.delta import NO_BATCH, TxnId
 from spark_sink.errors import SinkError, translate
 from spark_sink.kafka import lost
 from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offsets import Offsets, Partition
 from spark_sink.landing.batch import Landed, Lander
-from spark_sink.landing.staged import Writer
-from spark_sink.storage.checkpoint import NONE, Checkpoint
+from spark_sink.landing.staged import CommitName, Unnamed
+from spark_sink.storage.checkpoint import Checkpoint
 
 
 class Stopped(Exception):
@@ -45,11 +46,11 @@ class Batches:
 
     def __post_init__(self) -> None:
         self.idle.set()
-        self._writer = self.checkpoint.query_id()
+        self._query_id = self.checkpoint.query_id()
         self._nameless: set[str] = set()  # topics of a broker that gives no ids
         planned = self.checkpoint.last_planned()
         # The one batch that an earlier run may have begun.
-        self._resumed = planned if planned > self.checkpoint.last_committed() else NONE
+        self._resumed = planned if planned > self.checkpoint.last_committed() else NO_BATCH
 
     def __call__(self, records: DataFrame, batch: int) -> None:
         self.idle.clear()
@@ -67,25 +68,25 @@ class Batches:
 
     def between(self, records: DataFrame, ends: Offsets) -> None:
         """Records that are no batch of the query's, up to these ends."""
-        self._landed(NONE, records, ends, None)
+        self._landed(NO_BATCH, records, ends, Unnamed.NOT_A_BATCH)
 
     def _land(self, records: DataFrame, batch: int) -> None:
         ends = self.checkpoint.ends(batch)
-        named = self._named(batch)
-        writer: Writer | None = named
-        if batch == self._resumed and self.lander.has_landed(named):
+        txn = self._txn(batch)
+        name: CommitName = txn
+        if batch == self._resumed and self.lander.has_landed(txn):
             # Only then the marks' ends are this batch's. Others may be ahead of it and say nothing of its rows.
             records = records.where(f"NOT ({Bounds(self.lander.marks.ends).below()})")
-            writer = None  # its name is used; what it was cut short of may follow without one
-        self._landed(batch, records, ends, writer)
+            name = Unnamed.NAME_IS_USED  # what the batch was cut short of may follow without one
+        self._landed(batch, records, ends, name)
 
-    def _landed(self, batch: int, records: DataFrame, ends: Offsets, writer: Writer | None) -> None:
+    def _landed(self, batch: int, records: DataFrame, ends: Offsets, name: CommitName) -> None:
         starts = {**self.begin, **self.lander.marks.ends}
         self._meet({topic for topic, _ in ends} - self.lander.marks.topics.keys() - self._nameless)
         if self.bounds is not None and self.bounds.passed(ends):
             records, ends = records.where(self.bounds.below()), self.bounds.cut(ends, starts)
-        landed = self.lander.land(records, ends, writer, lambda: self._lost(records, starts, ends))
-        again = writer is None and batch != NONE and not landed.rows + landed.bad
+        landed = self.lander.land(records, ends, name, lambda: self._lost(records, starts, ends))
+        again = name is Unnamed.NAME_IS_USED and not landed.rows + landed.bad
         self.landed(replace(landed, batch=batch, repeated=again))
         if self.bounds is not None and self.bounds.reached(self.lander.marks.ends):
             self.ended.set()
@@ -100,11 +101,11 @@ class Batches:
             return
         self._nameless |= topics - self.lander.marks.topics.keys()
 
-    def _named(self, batch: int) -> Writer:
-        self._writer = self._writer or self.checkpoint.query_id()
-        if self._writer is None:
+    def _txn(self, batch: int) -> TxnId:
+        self._query_id = self._query_id or self.checkpoint.query_id()
+        if self._query_id is None:
             raise translate("its file metadata is gone", f"cannot go on with the checkpoint {self.checkpoint.path}")
-        return Writer(self._writer, batch)
+        return TxnId(self._query_id, batch)
 
     def _lost(self, records: DataFrame, starts: Offsets, ends: Offsets) -> list[Lost]:
         """What Kafka deleted before this batch could read it; asked when its rows are written."""

@@ -8,10 +8,11 @@ offsets of the old one again.
 
 from collections.abc import Mapping, Sequence
 
+from spark_sink.delta import NO_BATCH
 from spark_sink.errors import Refused
 from spark_sink.kafka.offsets import Partition, words
 from spark_sink.landing.marks import REPAIRING, Marks
-from spark_sink.storage.checkpoint import NONE, Checkpoint
+from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.tables import Table
 
 # The way out that every lost or overtaken checkpoint has.
@@ -41,7 +42,7 @@ def check_checkpoint(checkpoint: Checkpoint, tables: Sequence[Table], topics: Se
 
 def _check_new(checkpoint: Checkpoint, tables: Sequence[Table], topics: Sequence[str]) -> None:
     for table in tables:
-        if table.holds(topics):
+        if table.snapshot().has_rows_of(topics):
             raise Refused(
                 f"the table {table.path} has rows of {', '.join(topics)} already, but the checkpoint {checkpoint.path} "
                 "is gone or new: starting would land them a second time. Either bring the checkpoint back (a backup, "
@@ -65,7 +66,7 @@ def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) 
     """`tables`: those that rows of the topics are about to land in for the first time, as far as the marks know. Raises
     Refused for one that has some."""
     for table in tables:
-        if topics and table.holds(topics):
+        if topics and table.snapshot().has_rows_of(topics):
             raise Refused(
                 f"the table {table.path} has rows of {', '.join(topics)}, and the marks table {marks.path} knows "
                 "nothing of it: what has landed there would land a second time. Bring the marks table back (a backup, "
@@ -79,7 +80,7 @@ def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> N
     Not in its first batch: what it begins before may be wanted, when the tables were emptied.
     """
     committed, planned = checkpoint.last_committed(), checkpoint.last_planned()
-    if committed == NONE:
+    if committed == NO_BATCH:
         return
     # A topic that was made anew ends before it began, and the marks may still say where that was.
     one, other = checkpoint.ends(committed), checkpoint.ends(planned)
@@ -118,7 +119,7 @@ def check_version(table: Table, version: int) -> None:
         what = "was being repaired, and the repair did not come to its end"
     elif (now := table.version()) < version:
         what = f"is at version {now}, and was at {version} when rows landed there last: it was made anew"
-    elif restored := table.restored_since(version):
+    elif restored := table.snapshot().restored_since(version):
         what = f"was restored to an earlier version (its version {restored} is a RESTORE)"
     else:
         return

@@ -59,7 +59,7 @@ def find(lines: Iterable[Table], dead_letter: Table, marks: Marks, topics: Itera
 
 
 def _look(found: Leftovers, table: Table, where: Column) -> bool:
-    if table.is_empty():
+    if table.snapshot().is_empty:
         return False
     rows = table.read().where(where).select(*PLACE).persist()
     last = rows.groupBy("topic", "partition").agg(F.max("kafka_offset").alias("last")).collect()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
+from spark_sink.delta import NO_BATCH
 from spark_sink.errors import Refused
 from spark_sink.kafka.offsets import Offsets, words
 from spark_sink.landing import guard, leftovers, marks
@@ -15,7 +16,7 @@ from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.marks import Marks
 from spark_sink.records.transform import Transform
-from spark_sink.storage.checkpoint import NONE, Checkpoint
+from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.tables import Table
 
 
@@ -62,7 +63,7 @@ class Opening:
         """Of a partition that was out of the configuration and is back, the checkpoint says nothing: Spark takes it for
         a new one, and reads it from its first record. So its mark goes back to there, and `leftovers` finds its rows.
         """
-        if self.checkpoint.last_committed() == NONE:
+        if self.checkpoint.last_committed() == NO_BATCH:
             return
         goes_on, planned = self.checkpoint.goes_on(), self.checkpoint.ends(self.checkpoint.last_planned())
         back = [at for at in self.first if at in found.ends and at not in goes_on]
@@ -77,13 +78,14 @@ class Opening:
     def _adopted(self, lake: Lake, lines: list[Table], found: Marks) -> list[tuple[str, marks.File]]:
         """Of tables that have rows and no marks."""
         committed = self.checkpoint.last_committed()
-        new = self.checkpoint.last_planned() == NONE
-        if self.config.has_template and (committed != NONE or (new and lake.dead_letter.holds(list(self.topics)))):
+        new = self.checkpoint.last_planned() == NO_BATCH
+        bad = lake.dead_letter.snapshot()
+        if self.config.has_template and (committed != NO_BATCH or (new and bad.has_rows_of(list(self.topics)))):
             raise Refused(
                 f"the marks table {lake.state.path} is gone or empty, and with a template in table.path only it knows "
                 "the tables. Bring it back (a backup, or state.path as it was before)"
             )
-        if committed == NONE and not (self.config.start == "table" and lake.dead_letter.exists()):
+        if committed == NO_BATCH and not (self.config.start == "table" and lake.dead_letter.exists()):
             return []  # the very first batch, or a part of it: leftovers
         ends = complete_until(self.checkpoint.ends(committed), ends_of([*lines, lake.dead_letter]))
         if not ends:

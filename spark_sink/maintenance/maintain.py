@@ -26,7 +26,7 @@ from spark_sink.maintenance.known import Known, known_tables
 from spark_sink.maintenance.sizes import readable_bytes, sizes
 from spark_sink.maintenance.steps import Steps
 from spark_sink.maintenance.streams import Stream, streams
-from spark_sink.platform.session import open_session
+from spark_sink.spark_session import sink_session
 
 logger = logging.getLogger(__name__)
 
@@ -39,14 +39,8 @@ CONFLICT = re.compile(
 
 def run(config: SinkConfig, dry_run: bool) -> int:
     """0; 1 when a step failed. Raises SinkError when Spark does not start."""
-    try:
-        spark = open_session(config)
-    except SPARK_ERRORS as error:
-        raise translate(str(error), "starting Spark") from error
-    try:
+    with sink_session(config) as spark:
         return Maintenance(spark, config, dry_run).run()
-    finally:
-        spark.stop()
 
 
 @dataclass(slots=True)

@@ -28,9 +28,10 @@ from spark_sink.landing.batch import Lander
 from spark_sink.landing.lake import Lake
 from spark_sink.landing.leftovers import Leftovers
 from spark_sink.landing.repeats import PLACE, note_rows
+from spark_sink.landing.staged import Unnamed
 from spark_sink.maintenance.ranges import pieces, readable, within
-from spark_sink.platform.session import open_session
 from spark_sink.records.transform import Transform, fenced
+from spark_sink.spark_session import sink_session
 from spark_sink.storage.tables import Table
 
 logger = logging.getLogger(__name__)
@@ -40,21 +41,16 @@ DRY = "; nothing is changed (dry run)"
 
 def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool) -> int:
     """The exit code. Raises SinkError."""
-    doing = "starting Spark"
     try:
-        spark = open_session(config)
-        doing = f"repairing {config.table.path}"
-        try:
+        with sink_session(config) as spark:
             repair = Repair.opened(spark, config, dry_run)
             if from_kafka:
                 with Admin(spark, source.client_options(config)) as admin:
                     repair.from_kafka(admin)
             else:
                 repair.dead_letter(reason or "")
-        finally:
-            spark.stop()
     except SPARK_ERRORS as error:
-        raise translate(str(error), doing) from error
+        raise translate(str(error), f"repairing {config.table.path}") from error
     return 0
 
 
@@ -109,7 +105,8 @@ class Repair:
     def _move(self, asked: DataFrame, good: DataFrame, count: int) -> None:
         """Those that an earlier run of the command landed are there already."""
         self.lander.leftovers = self._landed_before(good)
-        landed = self.lander.land(_as_records(asked.join(good.select(*PLACE), list(PLACE), "leftsemi")), {}, None)
+        lines = _as_records(asked.join(good.select(*PLACE), list(PLACE), "leftsemi"))
+        landed = self.lander.land(lines, {}, Unnamed.NOT_A_BATCH)
         self._forget(good)
         before = f", {count - landed.rows:,} were in a table already" if landed.rows < count else ""
         logger.info(
@@ -187,7 +184,7 @@ class Repair:
                 missing = missing.join(table.read().where(place).select(*PLACE), list(PLACE), "leftanti")
         if self.dry_run:
             return missing.count()
-        landed = self.lander.land(_as_records(missing), {}, None)
+        landed = self.lander.land(_as_records(missing), {}, Unnamed.NOT_A_BATCH)
         return landed.rows + landed.bad
 
     def _tables(self) -> list[Table]:

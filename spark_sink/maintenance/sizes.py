@@ -5,7 +5,7 @@ to the driver comes a row a date.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
@@ -60,17 +60,14 @@ class Sizes:
 
 def sizes(table: Table, small: int) -> Sizes | None:
     """`small`: below how many bytes a file counts as small. None when there is no table."""
-    if not table.exists():
+    snapshot = table.log.snapshot()
+    if not snapshot.exists:
         return None
-    # Of Delta's own (delta-spark 4.0.1): Snapshot's version, timestamp, metadata.partitionColumns and allFiles.
-    snapshot = table.log().unsafeVolatileSnapshot()
-    dated = bool(snapshot.metadata().partitionColumns().contains(DATE))
-    files = DataFrame(snapshot.allFiles().toDF(), table.spark)
     return Sizes(
-        version=int(snapshot.version()),
-        committed=datetime.fromtimestamp(int(snapshot.timestamp()) / 1000, UTC),
-        dated=dated,
-        parts=tuple(map(_part, _by_date(files, small).collect())),
+        version=snapshot.version,
+        committed=snapshot.committed,
+        dated=DATE in snapshot.partition_columns,
+        parts=tuple(map(_part, _by_date(snapshot.files(), small).collect())),
     )
 
 

@@ -26,7 +26,7 @@ from spark_sink.maintenance import shown
 from spark_sink.maintenance.known import Known, known_tables
 from spark_sink.maintenance.sizes import sizes
 from spark_sink.maintenance.streams import streams
-from spark_sink.platform.session import open_session
+from spark_sink.spark_session import sink_session
 from spark_sink.storage.tables import Table
 
 SMALL = 32 * 1024**2
@@ -39,14 +39,8 @@ Ends = Callable[[], Offsets]  # raises SinkError
 
 def run(config: SinkConfig, as_json: bool, out: TextIO = sys.stdout) -> int:
     """Raises SinkError when Spark does not start."""
-    try:
-        spark = open_session(config)
-    except SPARK_ERRORS as error:
-        raise translate(str(error), "starting Spark") from error
-    try:
+    with sink_session(config) as spark:
         found = look(spark, config, lambda: ends(spark, config))
-    finally:
-        spark.stop()
     document = shown.document(found)
     out.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n" if as_json else shown.text(document))
     return 1 if found.errors else 0

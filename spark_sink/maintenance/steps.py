@@ -121,7 +121,7 @@ class Steps:
     def _warn_of_retain(self, retain: float, lite: bool) -> None:
         """A new table has properties that go with it; one that is there has those of the day it was made."""
         table = self.known.table
-        kept, log = vacuum.tombstones_kept(table), vacuum.log_kept(table)
+        kept, log = table.log.removed_files_kept(), table.log.log_kept()
         if kept < retain:
             self._warn(
                 retain, f"the table remembers for {kept / DAY:g} days only which files were taken out",

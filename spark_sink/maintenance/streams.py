@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from config.sink.model import SinkConfig
-from spark_sink.platform.jvm import java_class
+from spark_sink.platform.jvm import file_system, hadoop_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ def _stream(spark: SparkSession, name: str, path: str) -> Stream:
 
 def _commits(spark: SparkSession, path: str) -> Iterator[tuple[int, datetime]]:
     # Of Hadoop's public FileSystem: exists, listStatus.
-    directory = java_class(spark, "org.apache.hadoop.fs.Path")(path, "commits")
-    files = directory.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    directory = hadoop_path(spark, path, "commits")
+    files = file_system(spark, directory)
     for status in files.listStatus(directory) if files.exists(directory) else ():
         name = str(status.getPath().getName())
         if name.isdigit():

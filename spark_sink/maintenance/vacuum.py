@@ -13,12 +13,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import SPARK_ERRORS, Refused
-from spark_sink.platform.jvm import java_class, nothing
 from spark_sink.storage.tables import Table
 
 # Delta cuts the listing of a directory, however small, into as many tasks: Spark's default is 10,000, which is minutes.
@@ -49,22 +47,11 @@ def candidates(table: Table, lite: bool, retain: float) -> int:
 def vacuum(table: Table, lite: bool, retain: float) -> Deleted:
     """Raises LogTooShort. `retain` is what the configuration allows: at least SHORTEST."""
     before = table.version()
-    reached = None if lite else _version_at(table, time.time() - _whole_hours(retain) * 3600)
+    reached = None if lite else table.log.version_at(time.time() - _whole_hours(retain) * 3600)
     _vacuum(table, lite, retain, "")
     if reached is not None:
-        _note(table, reached)
+        table.log.note_vacuumed(reached)
     return _deleted(table, before)
-
-
-def tombstones_kept(table: Table) -> float:
-    """Seconds for which the table itself remembers what was taken out (delta.deletedFileRetentionDuration)."""
-    metadata = table.log().unsafeVolatileSnapshot().metadata()
-    return float(_delta(table, "DeltaLog").tombstoneRetentionMillis(metadata)) / 1000
-
-
-def log_kept(table: Table) -> float:
-    """Seconds for which the table's log goes back, its last day not counted (delta.logRetentionDuration)."""
-    return float(table.log().deltaRetentionMillis(table.log().unsafeVolatileSnapshot().metadata())) / 1000
 
 
 def _vacuum(table: Table, lite: bool, retain: float, suffix: str) -> int:
@@ -105,26 +92,3 @@ def _deleted(table: Table, before: int) -> Deleted:
         metrics |= row["operationMetrics"] or {}
     files, size = metrics.get("numDeletedFiles"), metrics.get("sizeOfDataToDelete")
     return Deleted(None if files is None else int(files), None if size is None else int(size))
-
-
-def _version_at(table: Table, seconds: float) -> int | None:
-    """The last version of that time, None when the log does not go back so far."""
-    history, none = table.log().history(), nothing(table.spark)
-    try:
-        moment = java_class(table.spark, "java.sql.Timestamp")(int(seconds * 1000))
-        return int(history.getActiveCommitAtTime(moment, none, True, False, False).version())
-    except SPARK_ERRORS as error:
-        if "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION" in str(error) or "before the earliest" in str(error):
-            return None
-        raise
-
-
-def _note(table: Table, version: int) -> None:
-    note, some = _delta(table, "commands.LastVacuumInfo"), java_class(table.spark, "scala.Option").apply
-    note.persistLastVacuumInfo(note(some(version)), table.log())
-
-
-def _delta(table: Table, name: str) -> Any:
-    # Of Delta's own (delta-spark 4.0.1): DeltaLog.tombstoneRetentionMillis and .deltaRetentionMillis,
-    # DeltaHistoryManager.getActiveCommitAtTime, commands.LastVacuumInfo and its persistLastVacuumInfo.
-    return java_class(table.spark, f"org.apache.spark.sql.delta.{name}")

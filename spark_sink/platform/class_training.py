@@ -21,6 +21,7 @@ from config.sink.tables import TableConfig
 from spark_sink.errors import SinkError
 from spark_sink.kafka.admin import Admin
 from spark_sink.landing.opening import Opening
+from spark_sink.landing.staged import Unnamed
 from spark_sink.platform.class_sharing import class_list, class_path_file
 from spark_sink.platform.jvm import java_class
 from spark_sink.platform.session import JAVA_OPTIONS, open_session
@@ -63,7 +64,7 @@ def _land(spark: SparkSession, config: SinkConfig) -> None:
     lander = Opening(spark, config, checkpoint, {"logs": ""}, {}, time.time, lambda _: None).lander()
     for first in (0, 2):  # two of the second batch are repeats of the first
         values = [*(_line(offset) for offset in range(first, first + 4)), "no JSON"]
-        lander.land(_records(spark, values), {("logs", 0): 100 * (first + 1)}, None)
+        lander.land(_records(spark, values), {("logs", 0): 100 * (first + 1)}, Unnamed.NOT_A_BATCH)
     lander.lake.lines(config.table.path).read().count()
 
 

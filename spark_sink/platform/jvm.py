@@ -23,14 +23,24 @@ def java_class(spark: SparkSession, name: str) -> Any:
     return getattr(jvm(spark), name)
 
 
-def listed(sequence: Any) -> list[Any]:
-    """The items of a Scala Seq."""
+def scala_list(sequence: Any) -> list[Any]:
+    """Return the items of a Scala Seq."""
     return [sequence.apply(index) for index in range(sequence.size())]
 
 
-def nothing(spark: SparkSession) -> Any:
-    """Scala's None."""
+def scala_none(spark: SparkSession) -> Any:
+    """Return Scala's None."""
     return java_class(spark, "scala.Option").empty()
+
+
+def hadoop_path(spark: SparkSession, directory: str, name: str) -> Any:
+    """Return the org.apache.hadoop.fs.Path of a name in a directory."""
+    return java_class(spark, "org.apache.hadoop.fs.Path")(directory, name)
+
+
+def file_system(spark: SparkSession, path: Any) -> Any:
+    """Return Hadoop's FileSystem of a path, with the session's settings. Spark copies all of them for it."""
+    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
 
 class Garbage:

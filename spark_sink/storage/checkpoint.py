@@ -14,10 +14,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.platform.jvm import java_class
-
-NONE = -1  # below every batch number
+from spark_sink.platform.jvm import file_system, hadoop_path, java_class
 
 
 @dataclass(frozen=True)
@@ -34,16 +33,16 @@ class Checkpoint:
             return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
 
     def last_planned(self) -> int:
-        """The last batch that was begun, NONE when none was."""
+        """The last batch that was begun, NO_BATCH when none was."""
         return self._last("offsets")
 
     def last_committed(self) -> int:
-        """The last batch that was ended, NONE when none was."""
+        """The last batch that was ended, NO_BATCH when none was."""
         return self._last("commits")
 
     def ends(self, batch: int) -> dict[tuple[str, int], int]:
-        """Where a batch that was begun ends, by topic and partition; nothing for NONE."""
-        if batch == NONE:
+        """Where a batch that was begun ends, by topic and partition; nothing for NO_BATCH."""
+        if batch == NO_BATCH:
             return {}
         name = f"offsets/{batch}"
         with self._reading(name):
@@ -59,10 +58,10 @@ class Checkpoint:
     def _last(self, directory: str) -> int:
         with self._reading(directory):
             if not self._exists(directory):
-                return NONE
+                return NO_BATCH
             found = self._file_system.listStatus(self._at(directory))
         names = [str(status.getPath().getName()) for status in found]
-        return max((int(name) for name in names if name.isdigit()), default=NONE)
+        return max((int(name) for name in names if name.isdigit()), default=NO_BATCH)
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:
@@ -88,9 +87,9 @@ class Checkpoint:
         return bool(self._file_system.exists(self._at(name)))
 
     def _at(self, name: str) -> Any:
-        return java_class(self.spark, "org.apache.hadoop.fs.Path")(self.path, name)
+        return hadoop_path(self.spark, self.path, name)
 
     @cached_property
     def _file_system(self) -> Any:
-        """Asked for once: Spark copies all of Hadoop's settings for it."""
-        return self._at("metadata").getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())
+        """Created once: it is not cheap."""
+        return file_system(self.spark, self._at("metadata"))

@@ -154,8 +154,9 @@ def _extend_statistics(table: Table, layout: Layout, missing: tuple[Column, ...]
 
 
 def _notes(table: Table, layout: Layout) -> list[str]:
-    parted = table.partition_columns()
-    clustered = list(_detail(table).clusteringColumns) if table.has_feature("clustering") else []
+    snapshot = table.log.snapshot()
+    parted = snapshot.partition_columns
+    clustered = list(_detail(table).clusteringColumns) if snapshot.has_feature("clustering") else []
     wanted = [layout.partition_by] if layout.partition_by else []
     if parted == wanted and clustered == list(layout.cluster_by):
         return []

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from config.sink.model import SinkConfig
+from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
 from spark_sink.records.variants import text
-from spark_sink.storage.checkpoint import NONE, Checkpoint
+from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.layout import assignments, kept
-from spark_sink.storage.tables import NEVER, Table
+from spark_sink.storage.tables import Table
 from spark_sink.views import catalyst
 from spark_sink.views.query import Named
 
@@ -56,7 +57,7 @@ class Place:
 
         Asked before the table is made, and after: of a view that is new this is the version now.
         """
-        if self.named.view.start == "earliest" or self.checkpoint.last_planned() != NONE:
+        if self.named.view.start == "earliest" or self.checkpoint.last_planned() != NO_BATCH:
             return None
         return self._made_at(self._found()) if self.table.exists() else self.lines.version()
 
@@ -105,17 +106,18 @@ class Place:
     def _check_known(self, found: Found) -> None:
         if PROPERTY + "sql" not in found.properties:
             raise Refused(f"the path of {self._what} holds a table that no view made. Name another views.path")
-        query_id, batches = self.checkpoint.query_id(), self.table.log().unsafeVolatileSnapshot().transactions()
-        if query_id is None or not batches.contains(query_id):
-            if not batches.isEmpty():
+        query_id, written = self.checkpoint.query_id(), self.table.log.snapshot()
+        batch = NO_BATCH if query_id is None else written.last_batch(query_id)
+        if batch == NO_BATCH:
+            if written.has_batches:
                 raise Refused(
                     f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is gone or new: they would come "
                     "a second time. Bring the checkpoint back, if you can; where checkpoint.path was changed, move it "
                     f"from beside the old path to beside the new one. {self.ways_out}"
                 )
-        elif (written := self.table.last_batch(query_id)) > (planned := self.checkpoint.last_planned()):
+        elif batch > (planned := self.checkpoint.last_planned()):
             raise Refused(
-                f"{self._what} has batch {written} of its checkpoint, but {self.checkpoint.path} knows no batch after "
+                f"{self._what} has batch {batch} of its checkpoint, but {self.checkpoint.path} knows no batch after "
                 f"{planned}: it was set back, and rows would be skipped. Bring the whole checkpoint back, if you can. "
                 f"{self.ways_out}"
             )
@@ -123,7 +125,7 @@ class Place:
 
     def _check_restored(self, found: Found) -> None:
         since = max(self._made_at(found), self._read_to() - LOOK_BACK)
-        if restored := self.lines.restored_since(since):
+        if restored := self.lines.snapshot().restored_since(since):
             raise Refused(
                 f"the table {self.lines.path} was restored to an earlier version (by its version {restored}). "
                 f"{self._what} has rows of it that are gone, and would get a second time what lands again. "
@@ -133,7 +135,7 @@ class Place:
     def _read_to(self) -> int:
         """The version of the table of lines that the last batch ends at."""
         batch = self.checkpoint.last_planned()
-        if batch == NONE:
+        if batch == NO_BATCH:
             return 0
         name = f"{self.checkpoint.path}/offsets/{batch}"
         text = str(self.spark.read.text(name, wholetext=True).collect()[0][0])
@@ -205,7 +207,7 @@ class Place:
         return Found(detail.properties, tuple(detail.partitionColumns), types)
 
     def _made_at(self, found: Found) -> int:
-        return int(found.properties.get(PROPERTY + "from", NEVER))
+        return int(found.properties.get(PROPERTY + "from", NO_BATCH))
 
     @property
     def _name(self) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from config.sink.tables import TableConfig
+from spark_sink.delta import forget_logs
 from spark_sink.errors import Refused
-from spark_sink.platform.jvm import jvm
 from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 pytestmark = pytest.mark.spark
@@ -86,4 +86,4 @@ def lose(lab: LandingLab) -> None:
     """The volume that the marks and the checkpoint were on."""
     shutil.rmtree(lab.config.state_path)
     shutil.rmtree(lab.config.checkpoint.path)
-    jvm(lab.spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(lab.spark)

@@ -6,12 +6,12 @@ import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_sink.delta import NO_BATCH, TxnId, forget_logs
 from spark_sink.errors import Refused
-from spark_sink.landing.staged import Writer, stage
-from spark_sink.platform.jvm import jvm
+from spark_sink.landing.staged import stage
 from spark_sink.records.schema import Column
 from spark_sink.storage.layout import Layout, prepare
-from spark_sink.storage.tables import NEVER, Table
+from spark_sink.storage.tables import Table
 
 pytestmark = pytest.mark.spark
 
@@ -41,9 +41,9 @@ def test_a_commit_replays_no_log(table: Table) -> None:
     for batch in range(3):
         staged = stage(table, rows(table, batch))
         before = jobs(table.spark)
-        assert staged.commit(Writer("q", batch)) == batch + 1
+        assert staged.commit(TxnId("q", batch)) == batch + 1
         assert jobs(table.spark) == before
-    assert (table.last_batch("q"), table.last_batch("another")) == (2, NEVER)
+    assert (table.last_batch("q"), table.last_batch("another")) == (2, NO_BATCH)
     assert landed(table) == [0, 1, 2]
 
 
@@ -58,34 +58,34 @@ def test_nobody_sees_what_is_not_committed_and_what_is_discarded_is_gone(table: 
 
 
 def test_a_name_that_is_taken_is_refused(table: Table) -> None:
-    stage(table, rows(table, 1)).commit(Writer("q", 5))
+    stage(table, rows(table, 1)).commit(TxnId("q", 5))
     for batch in (4, 5):
         with pytest.raises(Refused, match="has batch 5 of this checkpoint already"):
-            stage(table, rows(table, 2)).commit(Writer("q", batch))
+            stage(table, rows(table, 2)).commit(TxnId("q", batch))
     assert landed(table) == [1]
 
 
 def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(table: Table) -> None:
     one, other = stage(table, rows(table, 1)), stage(table, rows(table, 2))
-    one.commit(Writer("q", 0))
+    one.commit(TxnId("q", 0))
     with pytest.raises(Py4JJavaError, match="ConcurrentTransaction"):
-        other.commit(Writer("q", 0))
+        other.commit(TxnId("q", 0))
     assert landed(table) == [1]
 
 
 def test_others_that_commit_meanwhile_disturb_nobody(table: Table) -> None:
     one, other = stage(table, rows(table, 1)), stage(table, rows(table, 2))
-    one.commit(Writer("p", 0))
-    other.commit(Writer("q", 0))
+    one.commit(TxnId("p", 0))
+    other.commit(TxnId("q", 0))
     assert landed(table) == [1, 2]
 
 
 def test_without_the_checksum_of_a_version_its_log_says_which_batch_it_has(table: Table) -> None:
     """Another program may have written the version: not all of them leave one."""
-    stage(table, rows(table, 1)).commit(Writer("q", 7))
+    stage(table, rows(table, 1)).commit(TxnId("q", 7))
     for checksum in Path(table.path, "_delta_log").glob("*.crc"):
         checksum.unlink()
-    jvm(table.spark).org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(table.spark)
     assert table.last_batch("q") == 7
     with pytest.raises(Refused):
-        stage(table, rows(table, 2)).commit(Writer("q", 7))
+        stage(table, rows(table, 2)).commit(TxnId("q", 7))

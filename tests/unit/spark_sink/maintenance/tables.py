@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_sink import delta
 from spark_sink.landing.marks import COLUMNS, MARKS
 from spark_sink.storage.layout import Layout, prepare
 from spark_sink.storage.tables import Table
@@ -93,7 +94,7 @@ def age(table: Table, days: float) -> None:
 
 def forget_logs(table: Table) -> None:
     """Delta keeps what it has read of a log."""
-    table.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    delta.forget_logs(table.spark)
 
 
 def data_files(table: Table) -> set[str]:

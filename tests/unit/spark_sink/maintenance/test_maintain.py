@@ -166,7 +166,7 @@ def test_a_stream_that_is_silent_for_a_day_is_worth_a_warning(sink: Sink) -> Non
 
 def test_vacuum_looks_through_the_directory_where_the_log_is_too_short(sink: Sink) -> None:
     age(sink.lines, 8)
-    sink.lines.log().checkpoint()
+    sink.lines.log.checkpoint()
     Path(sink.lines.path, "_delta_log", f"{0:020}.json").unlink()
     assert sink.maintain() == 0
     assert sink.heard("its log does not go back to the last VACUUM LITE")

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_sink.delta import forget_logs
 from spark_sink.errors import SinkError
 from spark_sink.kafka.offsets import Offsets
 from spark_sink.maintenance import shown
@@ -77,7 +78,7 @@ def test_a_table_that_cannot_be_read_does_not_hide_the_others(spark: SparkSessio
     (log / f"{0:020}.crc").unlink()
     for checksum in log.glob(".*.crc"):
         checksum.unlink()
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    forget_logs(spark)
     found = shown.document(look(spark, sink_config(directory), ends))
     assert found["errors"]
     assert [table["there"] for table in found["tables"]] == [True, False, True]

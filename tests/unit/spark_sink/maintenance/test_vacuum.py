@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 
 from spark_sink.errors import Refused
 from spark_sink.maintenance.optimize import join
-from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, log_kept, tombstones_kept, vacuum
+from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, vacuum
 from spark_sink.storage.layout import assignments, kept
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
@@ -28,7 +28,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 
 def cut_log(table: Table) -> None:
     """As Delta does it itself to commits older than its log is kept: a checkpoint stands for them."""
-    table.log().checkpoint()
+    table.log.checkpoint()
     for version in range(2):
         Path(table.path, "_delta_log", f"{version:020}.json").unlink()
     forget_logs(table)
@@ -84,9 +84,9 @@ def test_the_sessions_settings_are_as_they_were_afterwards(table: Table) -> None
 
 
 def test_what_a_table_itself_keeps_is_read_from_its_properties(table: Table) -> None:
-    assert (tombstones_kept(table), log_kept(table)) == (WEEK, 30 * DAY)
+    assert (table.log.removed_files_kept(), table.log.log_kept()) == (WEEK, 30 * DAY)
     table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(kept(8 * DAY))})")
-    assert (tombstones_kept(table), log_kept(table)) == (8 * DAY, 11 * DAY)
+    assert (table.log.removed_files_kept(), table.log.log_kept()) == (8 * DAY, 11 * DAY)
 
 
 def test_a_shorter_time_than_the_tables_own_is_what_was_asked_for(table: Table) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_sink.platform.jvm import Garbage, listed
+from spark_sink.platform.jvm import Garbage, scala_list
 
 
 class Cycle:
@@ -52,7 +52,7 @@ def test_what_is_kept_is_not_looked_through_again() -> None:
 def test_java_forgets_what_python_has_done_with(spark: SparkSession) -> None:
     """Else this test would be in vain: that a called object is a cycle is how Py4J is made, and may change."""
     plans = [spark.range(1)._jdf for _ in range(3)]
-    assert listed(plans[0].logicalPlan().output())
+    assert scala_list(plans[0].logicalPlan().output())
     seen = [weakref.ref(plan) for plan in plans]
     del plans
     assert [each() is None for each in seen] == [False, True, True]

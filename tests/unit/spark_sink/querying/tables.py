@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_sink.landing.staged import stage
+from spark_sink.landing.staged import Unnamed, stage
 from spark_sink.records.schema import BAD_RECORDS, LINES
 from spark_sink.records.transform import Transform, fenced
 from spark_sink.storage.layout import Layout, prepare
@@ -82,9 +82,9 @@ class Tables:
         broken = self._records(
             [(f"{DAY} 09:30:00", "no JSON"), (f"{DAY} 09:31:00", "nor this"), (f"{DAY} 09:30:00", "{}")]
         )
-        stage(lines, transform.good(fenced(transform.parse(first)))).commit(None)
-        stage(lines, transform.good(fenced(transform.parse(second)))).commit(None)
-        stage(bad, transform.bad(transform.parse(broken))).commit(None)
+        stage(lines, transform.good(fenced(transform.parse(first)))).commit(Unnamed.NOT_A_BATCH)
+        stage(lines, transform.good(fenced(transform.parse(second)))).commit(Unnamed.NOT_A_BATCH)
+        stage(bad, transform.bad(transform.parse(broken))).commit(Unnamed.NOT_A_BATCH)
 
     def here(self, text: str) -> str:
         """What the page says, of these tables."""

@@ -11,7 +11,7 @@ from config.sink.maintenance import MaintenanceConfig, VacuumConfig
 from config.sink.tables import ColumnConfig, ColumnType, TableConfig
 from config.sink.times import DAY
 from spark_sink.errors import Refused
-from spark_sink.landing.staged import stage
+from spark_sink.landing.staged import Unnamed, stage
 from spark_sink.records.schema import LINES, Column
 from spark_sink.records.transform import Transform, fenced
 from spark_sink.storage.layout import Layout, kept, of_lines, prepare
@@ -43,7 +43,8 @@ class Lab:
     def land(self, http: str) -> None:
         value = ('{"@timestamp":"2026-11-21T09:30:00Z","http":{' + http + "}}").encode()
         transform = Transform(self.config)
-        stage(self.table, transform.good(fenced(transform.parse(records(self.spark, [("", value)]))))).commit(None)
+        rows = transform.good(fenced(transform.parse(records(self.spark, [("", value)]))))
+        stage(self.table, rows).commit(Unnamed.NOT_A_BATCH)
 
     def rows(self, *columns: str) -> list[Row]:
         return sorted(self.table.read().select(*columns).collect(), key=str)

@@ -1,0 +1,28 @@
+"""The Spark session of a command, from its start to its end."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from config.sink.model import SinkConfig
+from spark_sink.delta import check_version
+from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.platform.session import open_session
+
+
+@contextmanager
+def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
+    """A session in which the sink can work; it is stopped at the end. Blocks some seconds while the JVM starts.
+
+    Raises NoJava, JarsMissing, and SinkError where Spark does not start or has another Delta than the sink needs.
+    """
+    try:
+        spark = open_session(config)
+    except SPARK_ERRORS as error:
+        raise translate(str(error), "starting Spark") from error
+    try:
+        check_version(spark)
+        yield spark
+    finally:
+        spark.stop()

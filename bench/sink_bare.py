@@ -100,7 +100,7 @@ def main() -> None:
     spark, transform, batch_log = open_session(config), Transform(config), BatchLog()
     spark.streams.addListener(batch_log)
     if shape == "variant":
-        prepare(Table(spark, config.table.path), of_lines(config, transform.columns))
+        prepare(Table(spark, config.table.path).snapshot(), of_lines(config, transform.columns))
 
     def land(records: DataFrame, _: int) -> None:
         rows = SHAPES[shape](transform, records).write.format("delta").mode("append")

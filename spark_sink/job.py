@@ -27,9 +27,9 @@ from spark_sink.kafka.group import Group
 from spark_sink.kafka.offsets import Partition
 from spark_sink.kafka.start import Start
 from spark_sink.landing import guard
-from spark_sink.landing.batch import Landed, Lander
-from spark_sink.landing.batch_handler import Batches
-from spark_sink.landing.opening import Opening
+from spark_sink.landing.batch_handler import BatchHandler
+from spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.monitor.http import MonitorServer
 from spark_sink.monitor.progress import QUERY, Progress
 from spark_sink.platform.stop_signals import StopSignals
@@ -110,49 +110,49 @@ class Job:
     def _land(self, admin: Admin) -> None:
         there = topics.present(self._config.kafka, admin)
         ids = admin.ids({topic for topic, _ in there})
-        opening = Opening(
-            self._spark, self._config, self._checkpoint, ids, admin.earliest(there), time.time, logger.info
-        )
-        lander = opening.lander()
-        begin = self._begin(admin, there, lander)
+        kafka = KafkaTopics(ids, admin.earliest(there))
+        writer = Startup(self._spark, self._config, self._checkpoint, kafka, time.time, logger.info).run()
+        begin = self._begin(admin, there, writer)
         limits = bounds.resolve(self._config, admin, there)
         for note in (*begin.notes, *(limits.notes if limits else ())):
             logger.info(note)
         failures = self._progress.metrics.group_commit_failures.inc
         group = Group(admin, self._config.kafka.group_id, logger.warning, failures)
 
-        def landed(batch: Landed) -> None:
+        def landed(batch: BatchResult) -> None:
             self._progress.landed(batch)
             group.commit(batch.ends)
 
         loses = admin if self._config.lost_offsets == "continue" else None
-        batches = Batches(self._checkpoint, lander, self._stopping, landed, begin.offsets, limits, loses, admin.ids)
+        batches = BatchHandler(
+            self._checkpoint, writer, self._stopping, landed, begin.offsets, limits, loses, admin.ids
+        )
         self._views.check()
-        self._catch_up(admin, lander, batches, limits)
-        if limits and limits.reached(lander.marks.ends, begin.offsets, admin.earliest(there)):
+        self._catch_up(admin, writer, batches, limits)
+        if limits and limits.reached(writer.marks.ends, begin.offsets, admin.earliest(there)):
             batches.ended.set()  # nothing will come, so no batch would find it
-        lander.garbage.keep()
+        writer.garbage.keep()
         self._stream(batches, begin.text)
         group.close()
 
-    def _begin(self, admin: Admin, there: set[Partition], lander: Lander) -> Start:
+    def _begin(self, admin: Admin, there: set[Partition], writer: BatchWriter) -> Start:
         """Where a new checkpoint begins; Spark does not ask for it when the checkpoint is not new."""
         if self._checkpoint.last_planned() != NO_BATCH:
             return Start("earliest")
-        return start.resolve(self._config, admin, there, lander.marks.ends)
+        return start.resolve(self._config, admin, there, writer.marks.ends)
 
-    def _catch_up(self, admin: Admin, lander: Lander, batches: Batches, limits: Bounds | None) -> None:
+    def _catch_up(self, admin: Admin, writer: BatchWriter, batches: BatchHandler, limits: Bounds | None) -> None:
         """Land what an earlier run read and did not land, because it lay beyond that run's bounds."""
         read = self._checkpoint.goes_on()
         if limits is not None:
-            read = limits.cut(read, lander.marks.ends)
-        starts, ends = bounds.between(lander.marks.ends, read)
+            read = limits.cut(read, writer.marks.ends)
+        starts, ends = bounds.between(writer.marks.ends, read)
         if ends:
             guard.check_behind(self._checkpoint.path, ends, admin.latest(list(ends)))
             logger.info("landing what the last run had read beyond its stop")
             batches.between(source.between(self._spark, self._config, starts, ends), ends)
 
-    def _stream(self, batches: Batches, begin: str) -> None:
+    def _stream(self, batches: BatchHandler, begin: str) -> None:
         self._spark.streams.addListener(self._progress)
         try:
             with self._running_views():
@@ -161,7 +161,7 @@ class Job:
         finally:
             self._spark.streams.removeListener(self._progress)
 
-    def _query(self, batches: Batches, begin: str) -> None:
+    def _query(self, batches: BatchHandler, begin: str) -> None:
         query = self._start(batches, begin)
         logger.info(f"landing {topics.named(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
@@ -182,7 +182,7 @@ class Job:
         if self._config.stop != "never" and not self._stopping.is_set():
             self._views.catch_up(self._stopping.is_set)
 
-    def _start(self, batches: Batches, begin: str) -> StreamingQuery:
+    def _start(self, batches: BatchHandler, begin: str) -> StreamingQuery:
         records = source.stream(self._spark, self._config, begin, waits=self._config.stop == "never")
         writer = records.writeStream.queryName(QUERY).foreachBatch(batches)
         writer = writer.option("checkpointLocation", self._config.checkpoint.path)
@@ -191,7 +191,7 @@ class Job:
         return writer.trigger(processingTime=f"{round(self._config.trigger.interval * 1000)} milliseconds").start()
 
 
-def ended(query: StreamingQuery, batches: Batches) -> bool:
+def ended(query: StreamingQuery, batches: BatchHandler) -> bool:
     """Whether the query ended within a moment. Raises what it failed with, unless it was told to end."""
     try:
         # Its type says whole seconds, but it is made for parts of one.

@@ -14,7 +14,7 @@ from spark_sink.kafka import lost
 from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.lost import Lost
 from spark_sink.kafka.offsets import Offsets, Partition
-from spark_sink.landing.batch import Landed, Lander
+from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.staged import CommitName, Unnamed
 from spark_sink.storage.checkpoint import Checkpoint
 
@@ -30,13 +30,13 @@ class Beginnings(Protocol):
 
 
 @dataclass
-class Batches:
+class BatchHandler:
     """Called on a thread of Spark's; the rest is for the job's. A new query has its id when its first batch comes."""
 
     checkpoint: Checkpoint
-    lander: Lander
+    writer: BatchWriter
     stopping: threading.Event
-    landed: Callable[[Landed], None]  # called after each batch
+    landed: Callable[[BatchResult], None]  # called after each batch
     begin: Offsets = field(default_factory=dict)  # where a new checkpoint begins, as far as it is known
     bounds: Bounds | None = None
     kafka: Beginnings | None = None  # asked for what was lost; None: losing something ends the query
@@ -74,21 +74,21 @@ class Batches:
         ends = self.checkpoint.ends(batch)
         txn = self._txn(batch)
         name: CommitName = txn
-        if batch == self._resumed and self.lander.has_landed(txn):
+        if batch == self._resumed and self.writer.has_landed(txn):
             # Only then the marks' ends are this batch's. Others may be ahead of it and say nothing of its rows.
-            records = records.where(f"NOT ({Bounds(self.lander.marks.ends).below()})")
+            records = records.where(f"NOT ({Bounds(self.writer.marks.ends).below()})")
             name = Unnamed.NAME_IS_USED  # what the batch was cut short of may follow without one
         self._landed(batch, records, ends, name)
 
     def _landed(self, batch: int, records: DataFrame, ends: Offsets, name: CommitName) -> None:
-        starts = {**self.begin, **self.lander.marks.ends}
-        self._meet({topic for topic, _ in ends} - self.lander.marks.topics.keys() - self._nameless)
+        starts = {**self.begin, **self.writer.marks.ends}
+        self._meet({topic for topic, _ in ends} - self.writer.marks.topics.keys() - self._nameless)
         if self.bounds is not None and self.bounds.passed(ends):
             records, ends = records.where(self.bounds.below()), self.bounds.cut(ends, starts)
-        landed = self.lander.land(records, ends, name, lambda: self._lost(records, starts, ends))
+        landed = self.writer.land(records, ends, name, lambda: self._lost(records, starts, ends))
         again = name is Unnamed.NAME_IS_USED and not landed.rows + landed.bad
         self.landed(replace(landed, batch=batch, repeated=again))
-        if self.bounds is not None and self.bounds.reached(self.lander.marks.ends):
+        if self.bounds is not None and self.bounds.reached(self.writer.marks.ends):
             self.ended.set()
 
     def _meet(self, topics: set[str]) -> None:
@@ -96,10 +96,10 @@ class Batches:
         if not topics or self.ids is None:
             return
         try:
-            self.lander.marks.note_topics(self.ids(topics))
+            self.writer.marks.note_topics(self.ids(topics))
         except SinkError:  # one of them is gone already: asked again with the next batch
             return
-        self._nameless |= topics - self.lander.marks.topics.keys()
+        self._nameless |= topics - self.writer.marks.topics.keys()
 
     def _txn(self, batch: int) -> TxnId:
         self._query_id = self._query_id or self.checkpoint.query_id()

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 from spark_sink.kafka.offsets import Partition
 from spark_sink.records.local_rows import Value
 from spark_sink.records.schema import Column
-from spark_sink.storage.tables import Table
+from spark_sink.storage.tables import TableSnapshot
 
 MARKS = (
     Column("kind", "STRING", "file, partition, topic or table: which of the other columns count"),
@@ -84,9 +84,9 @@ class Marks:
         self.new_topics |= {topic: each for topic, each in ids.items() if each and self.topics.get(topic) != each}
         self.topics |= self.new_topics
 
-    def anew(self, ids: Mapping[str, str]) -> set[str]:
-        """The topics that have another id now: Kafka has made them anew since."""
-        return {topic for topic, each in ids.items() if each and self.topics.get(topic, each) != each}
+    def recreated_topics(self, ids: Mapping[str, str]) -> set[str]:
+        """Return the topics that have another id now: they were deleted and re-created since."""
+        return {topic for topic, now in ids.items() if now and self.topics.get(topic, now) != now}
 
     def forget(self, before: float) -> int:
         """Drop the files of which nothing came since; how many there were."""
@@ -106,12 +106,13 @@ def _later(one: Mark, other: Mark) -> Mark:
     )
 
 
-def load(table: Table, since: float) -> Marks:
-    """What the marks table holds, files that were quiet since before `since` (seconds of the epoch) left out."""
+def load(snapshot: TableSnapshot, since: float) -> Marks:
+    """Return the marks of the table, without those of files that are quiet since before `since` (seconds of the
+    epoch)."""
     marks = Marks()
-    if not table.exists():
+    if not snapshot.exists:
         return marks
-    for row in fold(table.read()).select("*", F.unix_micros("at").alias("micros")).toLocalIterator():
+    for row in fold(snapshot.table.read()).select("*", F.unix_micros("at").alias("micros")).toLocalIterator():
         _take_in(marks, row, since)
     return marks
 

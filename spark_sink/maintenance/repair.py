@@ -24,10 +24,10 @@ from spark_sink.kafka import source, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.offsets import Offsets
 from spark_sink.landing import guard, marks
-from spark_sink.landing.batch import Lander
-from spark_sink.landing.lake import Lake
-from spark_sink.landing.leftovers import Leftovers
+from spark_sink.landing.batch_writer import BatchWriter
+from spark_sink.landing.orphaned_rows import OrphanedRows
 from spark_sink.landing.repeats import PLACE, note_rows
+from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.landing.staged import Unnamed
 from spark_sink.maintenance.ranges import pieces, readable, within
 from spark_sink.records.transform import Transform, fenced
@@ -59,37 +59,37 @@ class Repair:
     """One run of the command in a session."""
 
     config: SinkConfig
-    lander: Lander
+    writer: BatchWriter
     dry_run: bool
 
     @classmethod
     def opened(cls, spark: SparkSession, config: SinkConfig, dry_run: bool) -> "Repair":
         transform = Transform(config)
-        lake = Lake(spark, config, transform.columns, logger.info)
-        known = marks.load(lake.state, time.time() - config.dedupe.forget_after)
-        return cls(config, Lander(lake, transform, known, Leftovers()), dry_run)
+        tables = SinkTables(spark, config, transform.columns, logger.info)
+        known = marks.load(tables.marks.snapshot(), time.time() - config.dedupe.forget_after)
+        return cls(config, BatchWriter(tables, transform, known, OrphanedRows()), dry_run)
 
     def dead_letter(self, reason: str) -> None:
         """Records whose reason has the text, whatever its case. Raises Refused where `run` would: what lands here
         would hide that a table lacks rows."""
-        lake = self.lander.lake
-        if not lake.dead_letter.exists():
-            logger.info(f"there is no dead-letter table {lake.dead_letter.path} yet: nothing to repair")
+        tables = self.writer.tables
+        if not tables.dead_letter.exists():
+            logger.info(f"there is no dead-letter table {tables.dead_letter.path} yet: nothing to repair")
             return
-        guard.check_versions({table.path: table for table in self._tables()}, self.lander.marks.versions)
-        bad = lake.dead_letter.read().where("last_offset IS NULL")
+        guard.check_versions({table.path: table.snapshot() for table in self._tables()}, self.writer.marks.versions)
+        bad = tables.dead_letter.read().where("last_offset IS NULL")
         asked = bad.where(F.lower("reason").contains(reason.lower()))
-        parsed = fenced(self.lander.transform.parse(_as_records(asked)))
+        parsed = fenced(self.writer.transform.parse(_as_records(asked)))
         good = parsed.where("reason IS NULL").select(*PLACE, "date").persist()
         count, all_of_them = good.count(), asked.count()
         self._log(reason, count, all_of_them)
         if count and not self.dry_run:
-            lake.prepare()
+            tables.prepare()
             self._move(asked, good, count)
         good.unpersist()
 
     def _log(self, reason: str, count: int, all_of_them: int) -> None:
-        path = self.lander.lake.dead_letter.path
+        path = self.writer.tables.dead_letter.path
         if not all_of_them:
             text = (
                 f"no record in {path} has {reason!r} in its reason: `spark-sink status` shows which reasons there are"
@@ -104,9 +104,9 @@ class Repair:
 
     def _move(self, asked: DataFrame, good: DataFrame, count: int) -> None:
         """Those that an earlier run of the command landed are there already."""
-        self.lander.leftovers = self._landed_before(good)
+        self.writer.orphaned = self._landed_before(good)
         lines = _as_records(asked.join(good.select(*PLACE), list(PLACE), "leftsemi"))
-        landed = self.lander.land(lines, {}, Unnamed.NOT_A_BATCH)
+        landed = self.writer.land(lines, {}, Unnamed.NOT_A_BATCH)
         self._forget(good)
         before = f", {count - landed.rows:,} were in a table already" if landed.rows < count else ""
         logger.info(
@@ -114,41 +114,41 @@ class Repair:
             extra={"landed": landed.rows, "moved": count},
         )
 
-    def _landed_before(self, good: DataFrame) -> Leftovers:
+    def _landed_before(self, good: DataFrame) -> OrphanedRows:
         """Rows that are there; and their marks, which the command may have been killed before it wrote."""
         # As text: Python has no date after the year 9999.
         first, last = good.agg(F.min("date").cast("string"), F.max("date").cast("string")).collect()[0]
-        found = Leftovers()
-        for table in self.lander.lake.known(self.lander.marks):
+        found = OrphanedRows()
+        for table in self.writer.tables.known(self.writer.marks):
             if table.exists():
                 self._look(table, good.select(*PLACE), (first, last), found)
         return found
 
-    def _look(self, table: Table, places: DataFrame, dates: tuple[str, str], found: Leftovers) -> None:
+    def _look(self, table: Table, places: DataFrame, dates: tuple[str, str], found: OrphanedRows) -> None:
         first, last = (F.lit(text).cast("date") for text in dates)
         rows = table.read().where(F.col("date").between(first, last)).join(places, list(PLACE), "leftsemi")
         found.rows[table.path] = rows.select(*PLACE)
-        found.files += note_rows(self.lander.marks, table.path, rows, self.lander.clock())
+        found.files += note_rows(self.writer.marks, table.path, rows, self.writer.clock())
 
     def _forget(self, good: DataFrame) -> None:
         """Out of the dead letter, now that they are lines."""
-        lake = self.lander.lake
+        tables = self.writer.tables
         good.select(*PLACE).createOrReplaceTempView("repaired")
         same = " AND ".join(f"bad.{name} = repaired.{name}" for name in PLACE)
-        lake.spark.sql(
-            f"MERGE INTO {lake.dead_letter.name} AS bad USING repaired ON {same} AND bad.last_offset IS NULL "
+        tables.spark.sql(
+            f"MERGE INTO {tables.dead_letter.name} AS bad USING repaired ON {same} AND bad.last_offset IS NULL "
             "WHEN MATCHED THEN DELETE"
         )
-        lake.spark.catalog.dropTempView("repaired")
+        tables.spark.catalog.dropTempView("repaired")
 
     def from_kafka(self, admin: Admin) -> None:
         """Whatever lies between Kafka's first record and the marks' ends."""
-        if not self.lander.marks.ends:
-            logger.info(f"nothing has landed yet, as far as {self.lander.lake.state.path} knows: nothing to repair")
+        if not self.writer.marks.ends:
+            logger.info(f"nothing has landed yet, as far as {self.writer.tables.marks.path} knows: nothing to repair")
             return
         there = topics.present(self.config.kafka, admin)
         ids = admin.ids({topic for topic, _ in there})
-        again = readable(self.config, admin, there, self.lander.marks.ends, self.lander.marks.anew(ids))
+        again = readable(self.config, admin, there, self.writer.marks.ends, self.writer.marks.recreated_topics(ids))
         for note in again.notes:
             logger.warning(note)
         if not self.dry_run:
@@ -161,35 +161,35 @@ class Repair:
         if self.dry_run:
             logger.info(f"{found:,} records are in no table; what the shipper sent twice counts too{DRY}")
             return
-        self.lander.marks.note_topics(ids)
-        self.lander.settle(again.shorter)
+        self.writer.marks.note_topics(ids)
+        self.writer.settle(again.shorter)
         logger.info(f"repaired: {found:,} records were missing and have landed", extra={"landed": found})
 
     def _begin(self) -> None:
         """Makes tables anew that are gone."""
-        lake = self.lander.lake
-        self.lander.begin_repair()
-        lake.prepare()
-        for table in lake.known(self.lander.marks):
-            lake.lines(table.path)
+        tables = self.writer.tables
+        self.writer.begin_repair()
+        tables.prepare()
+        for table in tables.known(self.writer.marks):
+            tables.lines(table.path)
 
     def _piece(self, starts: Offsets, ends: Offsets) -> int:
         """Land what no table has of this range; how many records that were."""
         # What Kafka deletes while the command runs is lost either way, and must not end it.
         config, place = replace(self.config, lost_offsets="continue"), within(starts, ends)
-        records = source.between(self.lander.lake.spark, config, starts, ends)
+        records = source.between(self.writer.tables.spark, config, starts, ends)
         missing = records.withColumnsRenamed({"offset": "kafka_offset", "timestamp": "kafka_ts"})
         for table in self._tables():
             if table.exists():
                 missing = missing.join(table.read().where(place).select(*PLACE), list(PLACE), "leftanti")
         if self.dry_run:
             return missing.count()
-        landed = self.lander.land(_as_records(missing), {}, Unnamed.NOT_A_BATCH)
+        landed = self.writer.land(_as_records(missing), {}, Unnamed.NOT_A_BATCH)
         return landed.rows + landed.bad
 
     def _tables(self) -> list[Table]:
-        lake = self.lander.lake
-        return [*lake.known(self.lander.marks), lake.dead_letter]
+        tables = self.writer.tables
+        return [*tables.known(self.writer.marks), tables.dead_letter]
 
     def _dry(self) -> str:
         return DRY if self.dry_run else ""

@@ -18,7 +18,7 @@ MARK_BYTES = 350  # of the driver's memory, a file
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class LandedEnd:
     end: int  # the next offset to land
     at: datetime | None
 
@@ -29,7 +29,7 @@ class PartitionStatus:
 
     topic: str
     partition: int
-    landed: Landed | None
+    landed: LandedEnd | None
     end: int | None
 
     @property

@@ -94,13 +94,14 @@ def table_status(known: Known) -> shown.TableStatus:
     return shown.TableStatus(known, sizes(known.table, SMALL))
 
 
-def landed_of(state: Table) -> dict[Partition, shown.Landed]:
+def landed_of(state: Table) -> dict[Partition, shown.LandedEnd]:
     """A row a partition: the next offset to land, and when a batch has last said so."""
     if not state.exists():
         return {}
     rows = marks.fold(state.read().where("kind = 'partition'")).select("*", F.unix_micros("at").alias("micros"))
     return {
-        (row["topic"], row["partition"]): shown.Landed(row["end_offset"], _utc(row["micros"])) for row in rows.collect()
+        (row["topic"], row["partition"]): shown.LandedEnd(row["end_offset"], _utc(row["micros"]))
+        for row in rows.collect()
     }
 
 
@@ -119,7 +120,7 @@ def reasons(dead_letter: Table) -> list[tuple[str, int]]:
     return [(row["reason"], row["count"]) for row in counted.collect()]
 
 
-def partitions(landed: dict[Partition, shown.Landed], ends: Offsets) -> list[shown.PartitionStatus]:
+def partitions(landed: dict[Partition, shown.LandedEnd], ends: Offsets) -> list[shown.PartitionStatus]:
     """What was landed from and what Kafka has, together: a partition may be gone, or not be begun."""
     return [shown.PartitionStatus(*at, landed.get(at), ends.get(at)) for at in sorted({*landed, *ends})]
 

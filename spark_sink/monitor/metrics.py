@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.metrics_core import Metric
 
 from spark_sink.kafka.offsets import Offsets, Partition, lag
-from spark_sink.landing.batch import Landed
+from spark_sink.landing.batch_writer import BatchResult
 from spark_sink.views.progress import Figures
 
 # From an idle batch of a small local session to one that is in trouble.
@@ -73,7 +73,7 @@ class Metrics:
         self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last batch.", VIEW)
         self.view_failures = counter("view_failures", "Failures of the view's query.", VIEW)
 
-    def landed(self, landed: Landed) -> None:
+    def landed(self, landed: BatchResult) -> None:
         """A batch is in the tables."""
         self.rows_landed.inc(landed.rows)
         self.rows_bad.inc(landed.bad)

@@ -26,7 +26,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from spark_sink.kafka.offsets import Offsets, from_json, lag
-from spark_sink.landing.batch import Landed
+from spark_sink.landing.batch_writer import BatchResult
 from spark_sink.logs import status
 from spark_sink.monitor.metrics import Metrics
 
@@ -42,14 +42,14 @@ class Progress(StreamingQueryListener):
         super().__init__()
         self.metrics = metrics or Metrics()
         self._lock = threading.Lock()
-        self._waiting: dict[int, Landed] = {}
+        self._waiting: dict[int, BatchResult] = {}
         self._query: UUID | None = None
         self.ended = threading.Event()  # the query's last event has come
         self.rows = 0
         self.bad = 0
         self.repeats = 0
 
-    def landed(self, landed: Landed) -> None:
+    def landed(self, landed: BatchResult) -> None:
         """Called by the sink's thread, when a batch is in the tables."""
         with self._lock:
             self.rows += landed.rows
@@ -88,7 +88,7 @@ class Progress(StreamingQueryListener):
     def summary(self) -> str:
         return f"{self.rows:,} rows landed, {self.repeats:,} repeats dropped, {self.bad:,} bad records"
 
-    def _log(self, landed: Landed, seconds: float, done: Offsets, there: Offsets) -> None:
+    def _log(self, landed: BatchResult, seconds: float, done: Offsets, there: Offsets) -> None:
         rows_in = landed.rows + landed.repeats + landed.bad
         rate = landed.rows / seconds if seconds else 0.0
         behind = sum(lag(done, there).values())

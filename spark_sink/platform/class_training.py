@@ -20,8 +20,8 @@ from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from spark_sink.errors import SinkError
 from spark_sink.kafka.admin import Admin
-from spark_sink.landing.opening import Opening
 from spark_sink.landing.staged import Unnamed
+from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.platform.class_sharing import class_list, class_path_file
 from spark_sink.platform.jvm import java_class
 from spark_sink.platform.session import JAVA_OPTIONS, open_session
@@ -61,11 +61,11 @@ def main(directory: Path) -> None:
 
 def _land(spark: SparkSession, config: SinkConfig) -> None:
     checkpoint = Checkpoint(spark, config.checkpoint.path)
-    lander = Opening(spark, config, checkpoint, {"logs": ""}, {}, time.time, lambda _: None).lander()
+    batch_writer = Startup(spark, config, checkpoint, KafkaTopics({"logs": ""}, {}), time.time, lambda _: None).run()
     for first in (0, 2):  # two of the second batch are repeats of the first
         values = [*(_line(offset) for offset in range(first, first + 4)), "no JSON"]
-        lander.land(_records(spark, values), {("logs", 0): 100 * (first + 1)}, Unnamed.NOT_A_BATCH)
-    lander.lake.lines(config.table.path).read().count()
+        batch_writer.land(_records(spark, values), {("logs", 0): 100 * (first + 1)}, Unnamed.NOT_A_BATCH)
+    batch_writer.tables.lines(config.table.path).read().count()
 
 
 def _line(offset: int) -> str:

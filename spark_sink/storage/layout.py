@@ -1,8 +1,8 @@
-"""How a table is made, and what becomes of one that is there when the configuration has changed.
+"""How a table is created, and how an existing one follows a configuration that has changed.
 
-Columns are only ever added. One that the configuration does not name any more stays, and is NULL in new rows; old files
-lack the new ones, and Delta reads NULL there. A type is never changed: Delta could widen some
-(`delta.enableTypeWidening`), but readers that do not know of it could not open the table any more.
+Columns are only ever added. A column that the configuration no longer names stays, and is NULL in new rows; old files
+lack the new columns, and Delta reads NULL there. A type is never changed: Delta could widen some
+(`delta.enableTypeWidening`), but readers that do not support that could no longer open the table.
 """
 
 import math
@@ -18,10 +18,10 @@ from config.sink.times import DAY
 from spark_sink.errors import SPARK_ERRORS, Refused, translate
 from spark_sink.records.schema import Column
 from spark_sink.records.variants import text
-from spark_sink.storage.tables import Table
+from spark_sink.storage.tables import Table, TableSnapshot
 
-# What Delta keeps minimum and maximum of, so that a query reads few files. A message has none: nobody asks for a range
-# of messages, and every entry of the log would hold two. Own columns come behind these.
+# The columns that Delta keeps minimum and maximum of, so that a query reads few files. Not of messages: no query asks
+# for a range of messages, and every entry of the log would contain two. The user's own columns come behind these.
 _STATISTICS = (
     "ts",
     "date",
@@ -38,16 +38,16 @@ _STATISTICS = (
 _NO_STATISTICS = ("BOOLEAN", "ARRAY<STRING>")
 _STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 
-WEEK = 7 * DAY  # for which Delta itself remembers which files were taken out
-# VACUUM LITE asks the log for all that was taken out since the last one. What that one left began `retain` before it;
-# Delta cuts the log at midnight; and a `maintain` or two may not have run.
+WEEK = 7 * DAY  # for which Delta itself remembers removed files
+# VACUUM LITE asks the log for all files that were removed since the last one. What that one left began `retain` before
+# it; Delta cuts the log at midnight; and a `maintain` or two may not have run.
 LOG_BEYOND = 3 * DAY
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a new table looks like. `statistics`: the columns that Delta keeps minimum and maximum of; none says Delta's
-    own choice. One partition column at most, and none with `cluster_by`. `retain`: see `kept`."""
+    """What a new table looks like. `statistics`: the columns that Delta keeps minimum and maximum of; without any,
+    Delta chooses. One partition column at most, and none with `cluster_by`. `retain`: see `retention_properties`."""
 
     columns: tuple[Column, ...]
     comment: str
@@ -60,11 +60,11 @@ class Layout:
     @property
     def all_properties(self) -> dict[str, str]:
         chosen = {_STATISTICS_PROPERTY: ",".join(self.statistics)} if self.statistics else {}
-        return {**kept(self.retain), **chosen, **self.properties}
+        return {**retention_properties(self.retain), **chosen, **self.properties}
 
 
-def kept(retain: float) -> dict[str, str]:
-    """Properties of every table that the sink makes. `retain`: seconds for which files stay that were taken out."""
+def retention_properties(retain: float) -> dict[str, str]:
+    """Return properties of every table that the sink creates. `retain`: seconds for which removed files stay."""
     files = max(WEEK, retain)
     return {
         # Delta's own 10 are ten seconds of batches, and a checkpoint costs as many rows as the table has files.
@@ -76,16 +76,16 @@ def kept(retain: float) -> dict[str, str]:
 
 
 def days(seconds: float) -> str:
-    """As a table's property, rounded up."""
+    """Return an interval as a table's property has it, rounded up."""
     return f"interval {math.ceil(seconds / DAY)} days"
 
 
 def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
-    """Of the tables of lines. `columns`: all of them."""
+    """Return the layout of a table of lines. `columns`: all of them."""
     table = config.table
     partition_by = "" if table.partition_by == "none" else table.partition_by
-    own = {each.name for each in config.columns if each.type.upper() not in _NO_STATISTICS}
-    known = (each.name for each in columns if each.name in _STATISTICS or each.name in own)
+    own = {column.name for column in config.columns if column.type.upper() not in _NO_STATISTICS}
+    known = (column.name for column in columns if column.name in _STATISTICS or column.name in own)
     return Layout(
         columns,
         table.comment or "Lines of log files, each once",
@@ -97,19 +97,28 @@ def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
     )
 
 
-def prepare(table: Table, layout: Layout) -> list[str]:
-    """Make the table, or add the columns that it lacks. What differs from the layout and stays as it is, in words.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A table that fits its layout. `notes`: what differs from the layout and stays as it is, one sentence each."""
+
+    snapshot: TableSnapshot
+    notes: tuple[str, ...] = ()
+
+
+def prepare(found: TableSnapshot, layout: Layout) -> Prepared:
+    """Create the table, or add the columns that it lacks.
 
     Raises Refused where a column has another type, SinkError where the path will not do.
     """
+    table = found.table
     try:
-        if not table.exists():
+        if not found.exists:
             table.spark.sql(_create(table, layout))
-            return []
-        _extend(table, layout)
-        return _notes(table, layout)
+            return Prepared(table.snapshot())
+        extended = _extend(table, layout)
+        return Prepared(table.snapshot() if extended else found, tuple(_notes(found, layout)))
     except SPARK_ERRORS as error:
-        raise translate(str(error), f"cannot make the table {table.path}") from error
+        raise translate(str(error), f"cannot create the table {table.path}") from error
 
 
 def _create(table: Table, layout: Layout) -> str:
@@ -124,51 +133,53 @@ def _create(table: Table, layout: Layout) -> str:
     )
 
 
-def _extend(table: Table, layout: Layout) -> None:
-    there = {each.name.lower(): each.dataType for each in table.read().schema}
+def _extend(table: Table, layout: Layout) -> bool:
+    """Return True if the table lacked columns."""
+    existing = {field.name.lower(): field.dataType for field in table.read().schema}
     for column in layout.columns:
-        if column.name.lower() in there:
-            _check_type(table, column, there[column.name.lower()])
-    missing = tuple(each for each in layout.columns if each.name.lower() not in there)
+        if column.name.lower() in existing:
+            _check_type(table, column, existing[column.name.lower()])
+    missing = tuple(column for column in layout.columns if column.name.lower() not in existing)
     if missing:
         table.spark.sql(f"ALTER TABLE {table.name} ADD COLUMNS ({_definitions(missing)})")
         _extend_statistics(table, layout, missing)
+    return bool(missing)
 
 
-def _check_type(table: Table, column: Column, there: DataType) -> None:
-    wanted, found = column.type.lower(), there.simpleString()
-    if wanted != found:
+def _check_type(table: Table, column: Column, existing: DataType) -> None:
+    wanted, actual = column.type.lower(), existing.simpleString()
+    if wanted != actual:
         raise Refused(
-            f"the column {column.name} of the table {table.path} is {found}, and shall be {wanted}: a column keeps its "
-            "type. Give the new one another name under `columns`; the old one stays, and is NULL in new rows"
+            f"the column {column.name} of the table {table.path} is {actual}, and shall be {wanted}: a column keeps "
+            "its type. Give the new one another name under `columns`; the old one stays, and is NULL in new rows"
         )
 
 
 def _extend_statistics(table: Table, layout: Layout, missing: tuple[Column, ...]) -> None:
-    """Nothing where the statistics are not of our choice."""
-    kept = _detail(table).properties.get(_STATISTICS_PROPERTY)
-    more = [each.name for each in missing if each.name in layout.statistics]
-    if kept and more and _STATISTICS_PROPERTY not in layout.properties:
-        changed = {_STATISTICS_PROPERTY: ",".join((kept, *more))}
+    """Add the missing columns to the table's statistics; do nothing where the user chose the statistics."""
+    current = _detail(table).properties.get(_STATISTICS_PROPERTY)
+    more = [column.name for column in missing if column.name in layout.statistics]
+    if current and more and _STATISTICS_PROPERTY not in layout.properties:
+        changed = {_STATISTICS_PROPERTY: ",".join((current, *more))}
         table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(changed)})")
 
 
-def _notes(table: Table, layout: Layout) -> list[str]:
-    snapshot = table.log.snapshot()
-    parted = snapshot.partition_columns
-    clustered = list(_detail(table).clusteringColumns) if snapshot.has_feature("clustering") else []
+def _notes(found: TableSnapshot, layout: Layout) -> list[str]:
+    table = found.table
+    partitioned = found.delta.partition_columns
+    clustered = list(_detail(table).clusteringColumns) if found.delta.has_feature("clustering") else []
     wanted = [layout.partition_by] if layout.partition_by else []
-    if parted == wanted and clustered == list(layout.cluster_by):
+    if partitioned == wanted and clustered == list(layout.cluster_by):
         return []
     return [
-        f"the table {table.path} is {_shown(parted, clustered)}, and stays so: table.partition_by and table.cluster_by "
-        f"({_shown(wanted, list(layout.cluster_by))}) are for new tables"
+        f"the table {table.path} is {_shown(partitioned, clustered)}, and stays so: table.partition_by and "
+        f"table.cluster_by ({_shown(wanted, list(layout.cluster_by))}) are for new tables"
     ]
 
 
-def _shown(parted: list[str], clustered: list[str]) -> str:
-    if parted:
-        return f"partitioned by {', '.join(parted)}"
+def _shown(partitioned: list[str], clustered: list[str]) -> str:
+    if partitioned:
+        return f"partitioned by {', '.join(partitioned)}"
     return f"clustered by {', '.join(clustered)}" if clustered else "neither partitioned nor clustered"
 
 
@@ -181,5 +192,5 @@ def _definitions(columns: tuple[Column, ...]) -> str:
 
 
 def assignments(properties: Mapping[str, str]) -> str:
-    """SQL of what stands between the brackets of TBLPROPERTIES."""
+    """Return the SQL between the parentheses of TBLPROPERTIES."""
     return ", ".join(f"{text(key)} = {text(value)}" for key, value in properties.items())

@@ -22,7 +22,7 @@ from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
 from spark_sink.records.variants import text
 from spark_sink.storage.checkpoint import Checkpoint
-from spark_sink.storage.layout import assignments, kept
+from spark_sink.storage.layout import assignments, retention_properties
 from spark_sink.storage.tables import Table
 from spark_sink.views import catalyst
 from spark_sink.views.query import Named
@@ -186,7 +186,7 @@ class Place:
         partitioning = f"PARTITIONED BY ({', '.join(view.partition_by)})" if view.partition_by else ""
         made_at = f"'{PROPERTY}from' = '{self.lines.version()}'"
         # Without the optimized write each batch leaves a file for each partition of the shuffle.
-        delta = assignments({**kept(self.retain), "delta.autoOptimize.optimizeWrite": "true"})
+        delta = assignments({**retention_properties(self.retain), "delta.autoOptimize.optimizeWrite": "true"})
         self.spark.sql(
             f"CREATE TABLE {self._name} ({catalyst.columns(rows)}) USING DELTA {partitioning} "
             f"TBLPROPERTIES ({self._properties(rows)}, {made_at}, {delta})"

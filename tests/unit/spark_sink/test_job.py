@@ -6,7 +6,7 @@ import pytest
 
 from spark_sink.errors import SinkError
 from spark_sink.job import stop
-from spark_sink.landing.batch_handler import Batches, Stopped
+from spark_sink.landing.batch_handler import BatchHandler, Stopped
 
 
 @dataclass
@@ -45,10 +45,10 @@ class Query:
         self.happened.append(f"stopped with {self.looks} looks to go")
 
 
-def batches(stopping: threading.Event) -> Batches:
-    lander: Any = None
+def batches(stopping: threading.Event) -> BatchHandler:
+    writer: Any = None
     checkpoint: Any = NewCheckpoint()
-    return Batches(checkpoint, lander, stopping, lambda landed: None)
+    return BatchHandler(checkpoint, writer, stopping, lambda landed: None)
 
 
 def test_no_batch_is_begun_after_the_stop_and_none_is_taken_for_done() -> None:

@@ -15,9 +15,9 @@ from config.sink.model import SinkConfig
 from spark_sink.errors import SinkError
 from spark_sink.kafka.bounds import Bounds, between
 from spark_sink.kafka.offsets import to_json
-from spark_sink.landing.batch import Landed, Lander
-from spark_sink.landing.batch_handler import Batches
-from spark_sink.landing.opening import Opening
+from spark_sink.landing.batch_handler import BatchHandler
+from spark_sink.landing.batch_writer import BatchResult, BatchWriter
+from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.records.local_rows import local_rows
 from spark_sink.records.schema import Column
 from spark_sink.storage.checkpoint import Checkpoint
@@ -40,19 +40,19 @@ class Killed(Exception):
 
 
 @dataclass(slots=True)
-class MortalLander(Lander):
-    """A lander whose process dies before or after one of its steps: "before rows", "after bad" ..."""
+class MortalWriter(BatchWriter):
+    """A writer of batches whose process dies before or after one of its steps: "before rows", "after bad" ..."""
 
     dies: str = ""
 
-    def _table(self, *given: Any) -> None:
-        self._step("rows", lambda: Lander._table(self, *given))
+    def _table(self, *given: Any) -> Any:
+        return self._step("rows", lambda: BatchWriter._table(self, *given))
 
     def _bad(self, *given: Any) -> int:
-        return int(self._step("bad", lambda: Lander._bad(self, *given)))
+        return int(self._step("bad", lambda: BatchWriter._bad(self, *given)))
 
     def _save(self, *given: Any) -> None:
-        self._step("marks", lambda: Lander._save(self, *given))
+        self._step("marks", lambda: BatchWriter._save(self, *given))
 
     def _step(self, name: str, action: Any) -> Any:
         if self.dies == f"before {name}":
@@ -140,12 +140,12 @@ class LandingLab:
         self.checkpoint = Checkpoint(self.spark, str(path))
         ids = self.kafka.ids(set(self.topics()))
         first = self.kafka.earliest(list(self.there()))
-        opening = Opening(self.spark, self.config, self.checkpoint, ids, first, lambda: self.now, self.said.append)
-        lander = opening.lander()
-        self.lander = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, clock=lander.clock)
-        self.batches: list[Landed] = []
-        self.callback = Batches(
-            self.checkpoint, self.lander, self.stopping, self.batches.append,
+        kafka = KafkaTopics(ids, first)
+        writer = Startup(self.spark, self.config, self.checkpoint, kafka, lambda: self.now, self.said.append).run()
+        self.writer = MortalWriter(writer.tables, writer.transform, writer.marks, writer.orphaned, clock=writer.clock)
+        self.batches: list[BatchResult] = []
+        self.callback = BatchHandler(
+            self.checkpoint, self.writer, self.stopping, self.batches.append,
             bounds=self.bounds, kafka=self.kafka, ids=self.kafka.ids,
         )  # fmt: skip
 
@@ -157,10 +157,10 @@ class LandingLab:
     def topics(self) -> list[str]:
         return sorted({topic for topic, _ in self.there()}) or ["logs"]
 
-    def land(self, dies: str = "") -> Landed:
+    def land(self, dies: str = "") -> BatchResult:
         """One batch, of all that was sent and not read, up to the limits: the one that was begun before, if there is
         one."""
-        self.lander.dies = dies
+        self.writer.dies = dies
         number, committed = self.checkpoint.last_planned(), self.checkpoint.last_committed()
         path = Path(self.config.checkpoint.path)
         begins = self.checkpoint.ends(committed) if committed >= 0 else self._first_starts()
@@ -175,12 +175,12 @@ class LandingLab:
 
     def catch_up(self) -> None:
         """As the job does it before its stream begins."""
-        starts, ends = between(self.lander.marks.ends, self.checkpoint.goes_on())
+        starts, ends = between(self.writer.marks.ends, self.checkpoint.goes_on())
         if ends:
             self.callback.between(self._records(starts, ends), ends)
 
     def _first_starts(self) -> dict[tuple[str, int], int]:
-        return dict(self.lander.marks.ends) if self.config.start == "table" else {}
+        return dict(self.writer.marks.ends) if self.config.start == "table" else {}
 
     def _records(self, begins: dict[tuple[str, int], int], ends: dict[tuple[str, int], int]) -> DataFrame:
         rows = []

@@ -94,7 +94,9 @@ def test_a_topic_that_was_made_anew_is_known_however_long_it_is(lab: LandingLab)
     lab.land()
     lab.kafka.make_anew("other")
     lab.send_lines(*range(0, 50, 10), topic="other")
-    with pytest.raises(Refused, match=r"topic other was made anew.*made 0 times, and is.*made 1.*repair --from-kafka"):
+    with pytest.raises(
+        Refused, match=r"topic other was deleted and re-created.*made 0 times, and is.*made 1.*repair --from-kafka"
+    ):
         lab.start()
 
 
@@ -106,7 +108,7 @@ def test_a_topic_that_a_running_sink_has_found_is_known_when_it_is_made_anew(lab
     lab.land()
     lab.kafka.make_anew("later")
     lab.send_lines(*range(0, 50, 10), topic="later")
-    with pytest.raises(Refused, match="the topic later was made anew"):
+    with pytest.raises(Refused, match="the topic later was deleted and re-created"):
         lab.start()
 
 
@@ -252,7 +254,7 @@ def test_an_older_checkpoint_is_refused_after_another_one_went_on(lab: LandingLa
     lab.send(without_file(lab))
     lab.land()
     lab.config = old
-    with pytest.raises(Refused, match=r"topic logs, partition 0.*reads on from 1, and .* landed up to 2.*start: table"):
+    with pytest.raises(Refused, match=r"topic logs, partition 0.*resumes at 1, and .* landed up to 2.*start: table"):
         lab.start()
 
 

@@ -100,10 +100,10 @@ def test_a_second_process_with_the_same_checkpoint_is_refused_instead_of_skipped
     send_a_batch(lab, 0)
     with pytest.raises(Killed):
         lab.land("before rows")
-    first = lab.lander, lab.callback
+    first = lab.writer, lab.callback
     lab.start()
     lab.land()
-    lab.lander, lab.callback = first
+    lab.writer, lab.callback = first
     (Path(lab.config.checkpoint.path) / "commits" / "0").unlink()
     lab.send_lines(0, file="h")
     with pytest.raises(Refused, match="a second job runs with the same checkpoint"):
@@ -153,11 +153,11 @@ def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..
     lab.land()
     lab.spark.sql(f"DELETE FROM delta.`{lab.config.state_path}`")
     lab.start()
-    assert "reading which files they came from" in lab.said[-1]
+    assert "reading which files the rows came from" in lab.said[-1]
     lab.send_lines(40, 50)
     assert lab.land().repeats == 1
     lab.start()
-    assert lab.lander.marks.of(lab.config.table.path)["web-1", "g"].offset == 0
+    assert lab.writer.marks.of(lab.config.table.path)["web-1", "g"].offset == 0
 
 
 def test_marks_that_were_lost_after_a_run_with_bounds_cost_no_line(lab: LandingLab) -> None:

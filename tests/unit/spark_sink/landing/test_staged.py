@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> Table:
     table = Table(spark, str(tmp_path / "table"))
-    prepare(table, Layout((Column("n", "BIGINT", ""),), ""))
+    prepare(table.snapshot(), Layout((Column("n", "BIGINT", ""),), ""))
     return table
 
 

@@ -47,7 +47,7 @@ def _append(table: Table, rows: DataFrame) -> None:
 
 def make_marks(spark: SparkSession, path: Path) -> Table:
     table = Table(spark, str(path))
-    prepare(table, Layout(MARKS, "marks"))
+    prepare(table.snapshot(), Layout(MARKS, "marks"))
     return table
 
 

@@ -13,7 +13,7 @@ from config.sink.tables import ColumnConfig, TableConfig
 from spark_sink import logs
 from spark_sink.errors import Refused
 from spark_sink.maintenance.repair import Repair
-from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalLander
+from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter
 
 pytestmark = pytest.mark.spark
 
@@ -43,9 +43,9 @@ def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: 
     out = io.StringIO()
     logs.set_up(text=False, out=out)
     opened = Repair.opened(lab.spark, lab.config, dry_run)
-    lander = opened.lander
-    mortal = MortalLander(lander.lake, lander.transform, lander.marks, lander.leftovers, lambda: lab.now, dies=dies)
-    replace(opened, lander=mortal).dead_letter(reason)
+    writer = opened.writer
+    mortal = MortalWriter(writer.tables, writer.transform, writer.marks, writer.orphaned, lambda: lab.now, dies=dies)
+    replace(opened, writer=mortal).dead_letter(reason)
     return str(json.loads(out.getvalue().splitlines()[-1])["message"])
 
 
@@ -174,13 +174,13 @@ def test_beside_a_restored_table_it_is_refused_for_it_would_hide_what_is_missing
 
 
 def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: LandingLab) -> None:
-    lab.lander.begin_repair()
+    lab.writer.begin_repair()
     lab.send_lines(40, level=1)
     lab.land()  # a piece of it
     for _ in range(2):
         with pytest.raises(Refused, match=r"did not come to its end.*repair --from-kafka"):
             lab.start()
     again = Repair.opened(lab.spark, lab.config, dry_run=False)
-    again.lander.begin_repair()
-    again.lander.settle({})
+    again.writer.begin_repair()
+    again.writer.settle({})
     lab.start()

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_sink.maintenance.known import Known
-from spark_sink.maintenance.shown import Landed, PartitionStatus, Status, TableStatus, document, text
+from spark_sink.maintenance.shown import LandedEnd, PartitionStatus, Status, TableStatus, document, text
 from spark_sink.maintenance.sizes import Part, Sizes
 from spark_sink.maintenance.streams import Stream
 from spark_sink.storage.tables import Table
@@ -16,9 +16,9 @@ FULL = Status(
     at=AT,
     streams=(Stream("stream", "/data/checkpoint", 17, AT),),
     partitions=(
-        PartitionStatus("logs", 0, Landed(1200, AT), 1500),
+        PartitionStatus("logs", 0, LandedEnd(1200, AT), 1500),
         PartitionStatus("logs", 1, None, 7),
-        PartitionStatus("old", 0, Landed(9, None), None),
+        PartitionStatus("old", 0, LandedEnd(9, None), None),
     ),
     tables=(
         TableStatus(
@@ -99,4 +99,4 @@ def test_before_the_first_run_it_says_so() -> None:
 
 @pytest.mark.parametrize(("landed", "end", "lag"), [(5, 9, 4), (9, 9, 0), (12, 9, 0), (None, 9, None), (5, None, None)])
 def test_lag_needs_both_ends(landed: int | None, end: int | None, lag: int | None) -> None:
-    assert PartitionStatus("logs", 0, None if landed is None else Landed(landed, AT), end).lag == lag
+    assert PartitionStatus("logs", 0, None if landed is None else LandedEnd(landed, AT), end).lag == lag

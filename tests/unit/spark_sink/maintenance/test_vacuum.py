@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from spark_sink.errors import Refused
 from spark_sink.maintenance.optimize import join
 from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, vacuum
-from spark_sink.storage.layout import assignments, kept
+from spark_sink.storage.layout import assignments, retention_properties
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import age, append_files, data_files, forget_logs, make_lines, messages
 
@@ -85,10 +85,10 @@ def test_the_sessions_settings_are_as_they_were_afterwards(table: Table) -> None
 
 def test_what_a_table_itself_keeps_is_read_from_its_properties(table: Table) -> None:
     assert (table.log.removed_files_kept(), table.log.log_kept()) == (WEEK, 30 * DAY)
-    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(kept(8 * DAY))})")
+    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(retention_properties(8 * DAY))})")
     assert (table.log.removed_files_kept(), table.log.log_kept()) == (8 * DAY, 11 * DAY)
 
 
 def test_a_shorter_time_than_the_tables_own_is_what_was_asked_for(table: Table) -> None:
-    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(kept(30 * DAY))})")
+    table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(retention_properties(30 * DAY))})")
     assert vacuum(table, True, WEEK).files == 4

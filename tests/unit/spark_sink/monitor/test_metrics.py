@@ -5,7 +5,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from spark_sink.kafka.offsets import from_json
-from spark_sink.landing.batch import Landed
+from spark_sink.landing.batch_writer import BatchResult
 from spark_sink.monitor.metrics import Metrics, documentation
 from spark_sink.views.progress import Figures
 
@@ -17,7 +17,7 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(f"spark_sink_{name}", labels)
 
 
-LANDED = Landed(
+LANDED = BatchResult(
     7, rows=100, bad=2, repeats=3, suspects=5, lost=11, files=13, tables=4, ends={("logs", 0): 10, ("logs", 1): 5}
 )
 
@@ -46,7 +46,7 @@ def test_two_batches_are_counted(name: str, expected: float) -> None:
 
 def test_a_batch_that_had_landed_before_is_counted_apart() -> None:
     metrics = Metrics()
-    metrics.landed(Landed(7, rows=0, bad=0, repeated=True))
+    metrics.landed(BatchResult(7, rows=0, bad=0, repeated=True))
     assert [value(metrics, name) for name in ("batches_total", "batches_repeated_total")] == [0, 1]
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from spark_sink import logs
-from spark_sink.landing.batch import Landed
+from spark_sink.landing.batch_writer import BatchResult
 from spark_sink.monitor.progress import QUERY, Progress
 
 ROOT = Path(__file__).parents[4]
@@ -52,7 +52,7 @@ class Lab:
     def metric(self, name: str) -> float | None:
         return self.progress.metrics.registry.get_sample_value(f"spark_sink_{name}")  # type: ignore[no-any-return]
 
-    def batch(self, landed: Landed) -> str:
+    def batch(self, landed: BatchResult) -> str:
         self.progress.landed(landed)
         self.progress.onQueryProgress(Event(BatchProgress(landed.batch)))
         return self.out.getvalue()
@@ -88,21 +88,21 @@ OF_EVERY_LINE = {"ecs.version", "log.level", "log.logger", "message"}
 
 
 def test_a_batch_is_one_json_line_with_sparks_times_and_the_sinks_counts(lab: Lab) -> None:
-    lab.progress.landed(Landed(6, rows=100, bad=0))
-    line = json.loads(lab.batch(Landed(7, rows=10, bad=2, repeats=3, suspects=4, lost=1)))
+    lab.progress.landed(BatchResult(6, rows=100, bad=0))
+    line = json.loads(lab.batch(BatchResult(7, rows=10, bad=2, repeats=3, suspects=4, lost=1)))
     assert line.pop("@timestamp").endswith("Z")
     assert line == FIELDS
 
 
 def test_a_batch_is_one_line_of_text() -> None:
-    assert Lab(text=True).batch(Landed(7, rows=1000, bad=2, repeats=3)) == (
+    assert Lab(text=True).batch(BatchResult(7, rows=1000, bad=2, repeats=3)) == (
         "batch 7: 1,005 rows in, 1,000 landed, 3 repeats, 2 bad, 0.5 s, 2,000 rows/s, lag 9"
         " | 1,000 rows landed, 3 repeats dropped, 2 bad records\n"
     )
 
 
 def test_what_a_run_with_bounds_leaves_is_lag_although_spark_has_read_it(lab: Lab) -> None:
-    line = json.loads(lab.batch(Landed(7, rows=4, ends={("logs", 0): 4, ("logs", 1): 5})))
+    line = json.loads(lab.batch(BatchResult(7, rows=4, ends={("logs", 0): 4, ("logs", 1): 5})))
     assert line["lag"] == 12 - 4 + 7
 
 
@@ -112,7 +112,7 @@ def test_the_fields_of_a_line_are_documented() -> None:
 
 
 def test_a_batch_is_counted_and_timed_for_prometheus(lab: Lab) -> None:
-    lab.batch(Landed(7, rows=10, bad=2))
+    lab.batch(BatchResult(7, rows=10, bad=2))
     assert (lab.metric("rows_landed_total"), lab.metric("batch_seconds_sum")) == (10, 0.5)
 
 
@@ -122,7 +122,7 @@ def test_an_event_without_a_batch_of_its_own_says_nothing(lab: Lab) -> None:
 
 
 def test_events_of_a_views_query_are_not_taken_for_those_of_the_lines(lab: Lab) -> None:
-    lab.progress.landed(Landed(7, rows=10, bad=2))
+    lab.progress.landed(BatchResult(7, rows=10, bad=2))
     lab.progress.onQueryProgress(Event(BatchProgress(7, id=VIEW)))
     lab.progress.onQueryTerminated(Event(id=VIEW))
     assert (lab.out.getvalue(), lab.progress.ended.is_set()) == ("", False)

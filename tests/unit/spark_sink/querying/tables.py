@@ -72,8 +72,8 @@ class Tables:
         self._spark = spark
         lines = Table(spark, str(self.path))
         bad = Table(spark, f"{self.path}_dead_letter")
-        prepare(lines, Layout(LINES, "Lines", partition_by="date"))
-        prepare(bad, Layout(BAD_RECORDS, "Bad records"))
+        prepare(lines.snapshot(), Layout(LINES, "Lines", partition_by="date"))
+        prepare(bad.snapshot(), Layout(BAD_RECORDS, "Bad records"))
         transform = Transform(sink_config(directory))
         fresh = line("now", "00:00:00", 192, host="web-3", sent=str(now))
         fresh[1]["@timestamp"] = (now - timedelta(seconds=1)).isoformat() + "Z"

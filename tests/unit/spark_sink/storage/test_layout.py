@@ -14,7 +14,7 @@ from spark_sink.errors import Refused
 from spark_sink.landing.staged import Unnamed, stage
 from spark_sink.records.schema import LINES, Column
 from spark_sink.records.transform import Transform, fenced
-from spark_sink.storage.layout import Layout, kept, of_lines, prepare
+from spark_sink.storage.layout import Layout, of_lines, prepare, retention_properties
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.kafka_records import records
@@ -38,7 +38,8 @@ class Lab:
 
     def prepare(self, *columns: ColumnConfig, **table: Any) -> list[str]:
         self.config = replace(self.config, columns=columns, table=TableConfig(path=self.table.path, **table))
-        return prepare(self.table, of_lines(self.config, Transform(self.config).columns))
+        layout = of_lines(self.config, Transform(self.config).columns)
+        return list(prepare(self.table.snapshot(), layout).notes)
 
     def land(self, http: str) -> None:
         value = ('{"@timestamp":"2026-11-21T09:30:00Z","http":{' + http + "}}").encode()
@@ -72,10 +73,10 @@ def test_a_new_table_has_columns_comments_properties_and_partitions(lab: Lab) ->
 
 
 def test_a_table_can_go_back_as_long_as_its_files_stay_and_vacuum_finds_its_log_long_enough(lab: Lab) -> None:
-    assert {**kept(0), **kept(7 * DAY)} == kept(6.5 * DAY)
+    assert {**retention_properties(0), **retention_properties(7 * DAY)} == retention_properties(6.5 * DAY)
     lab.config = replace(lab.config, maintenance=MaintenanceConfig(vacuum=VacuumConfig(retain=29.5 * DAY)))
     lab.prepare()
-    assert {name: lab.detail.properties[name] for name in kept(0)} == {
+    assert {name: lab.detail.properties[name] for name in retention_properties(0)} == {
         "delta.checkpointInterval": "100",
         "delta.deletedFileRetentionDuration": "interval 30 days",
         "delta.logRetentionDuration": "interval 33 days",
@@ -150,7 +151,7 @@ def test_a_table_of_another_layout_is_used_as_it_is_and_told(lab: Lab) -> None:
 def test_a_table_without_our_choice_of_statistics_keeps_its_own(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, str(tmp_path / "old"))
     spark.sql(f"CREATE TABLE {table.name} (id BIGINT) USING DELTA")
-    prepare(table, Layout(PLAIN, "plain", statistics=("id", "text")))
+    prepare(table.snapshot(), Layout(PLAIN, "plain", statistics=("id", "text")))
     assert table.read().columns == ["id", "text"]
     properties = spark.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].properties
     assert "delta.dataSkippingStatsColumns" not in properties
@@ -159,5 +160,5 @@ def test_a_table_without_our_choice_of_statistics_keeps_its_own(spark: SparkSess
 def test_preparing_again_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, str(tmp_path / "it's `one`"))
     for _ in range(2):
-        prepare(table, Layout(PLAIN, "it's plain"))
+        prepare(table.snapshot(), Layout(PLAIN, "it's plain"))
     assert (table.version(), comments(table)) == (0, {"id": "it's the name", "text": ""})

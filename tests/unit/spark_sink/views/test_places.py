@@ -8,7 +8,7 @@ import pytest
 
 from config.sink.views import ViewConfig
 from spark_sink.errors import Refused, SinkError
-from spark_sink.storage.layout import kept
+from spark_sink.storage.layout import retention_properties
 from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = pytest.mark.spark
@@ -42,7 +42,7 @@ def test_the_table_is_made_with_the_views_columns_and_what_it_is_made_from(lab: 
     properties = {name.removeprefix("spark_sink.view."): value for name, value in detail.properties.items()}
     assert properties == {
         "sql": sql, "mode": "append", "stateful": "true", "from": "0", "delta.autoOptimize.optimizeWrite": "true",
-        **kept(lab.views().config.maintenance.vacuum.retain),
+        **retention_properties(lab.views().config.maintenance.vacuum.retain),
     }  # fmt: skip
     schema = lab.spark.read.format("delta").load(str(lab.table("v"))).schema
     assert schema.simpleString() == (

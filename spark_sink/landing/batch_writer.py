@@ -1,0 +1,269 @@
+"""Lands one batch: its rows in their tables, without what has landed before, and its bad records in the dead letter.
+
+Spark runs a batch again when the process ended before the batch's commit was written. What is on disk then:
+
+    offsets/N │ rows of each table │ bad records │ marks │ commits/N
+              1                    2             3       4
+
+1: nothing. 2, 3: rows that no mark knows; `orphaned_rows` finds them, and they are not written again. 4: the marks name
+the end of the batch; what is below it is not read again. In each table a batch has at most one commit, named by the
+query's id and the batch's number, so that a second job with the same checkpoint fails instead of writing the same rows.
+
+The first batch of a run is the only one that may have been begun before: what lies below the marks' ends is left out of
+that one alone. A topic that was deleted and re-created begins at 0 again, and its rows must not be taken for old ones.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from spark_sink.delta import NO_BATCH, TxnId
+from spark_sink.kafka.lost import Lost
+from spark_sink.kafka.offsets import Partition
+from spark_sink.landing.guard import check_unknown, check_version
+from spark_sink.landing.marks import MARKS, REPAIRING, File, Mark, Marks, rows_of
+from spark_sink.landing.orphaned_rows import OrphanedRows
+from spark_sink.landing.repeats import PLACE, FileSummary, Search, summarize, suspects
+from spark_sink.landing.sink_tables import SinkTables
+from spark_sink.landing.staged import CommitName, Staged, Unnamed, stage
+from spark_sink.platform.jvm import Garbage
+from spark_sink.records import unparsed
+from spark_sink.records.local_rows import Value, local_rows
+from spark_sink.records.schema import BAD_RECORDS
+from spark_sink.records.transform import REASON, Transform
+from spark_sink.storage.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What a batch brought. Rows that an earlier run of the same batch landed are not counted again."""
+
+    batch: int = NO_BATCH  # the query's number for it
+    rows: int = 0
+    bad: int = 0
+    repeats: int = 0  # rows left out because they had landed
+    suspects: int = 0  # files that were looked up
+    lost: int = 0  # offsets that Kafka deleted before they were read
+    files: int = 0  # that are remembered
+    tables: int = 0  # that rows went to
+    ends: Mapping[Partition, int] = field(default_factory=dict)
+    repeated: bool = False  # all of it had landed before the process was killed
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """What a batch brought to one table of lines. `good` and `version`: what was committed, None without a commit."""
+
+    path: str
+    rows: int = 0
+    repeats: int = 0
+    suspects: int = 0
+    files: tuple[tuple[str, File, Mark], ...] = ()  # by path of the table
+    good: DataFrame | None = None
+    version: int | None = None
+
+
+@dataclass(slots=True)
+class BatchWriter:
+    """`land` may be called again with the same batch: it lands once. One thread only."""
+
+    tables: SinkTables
+    transform: Transform
+    marks: Marks
+    orphaned: OrphanedRows
+    clock: Callable[[], float] = time.time
+    garbage: Garbage = field(default_factory=Garbage)
+
+    def land(
+        self,
+        records: DataFrame,
+        ends: Mapping[Partition, int],
+        name: CommitName,
+        lost: Callable[[], list[Lost]] = list,
+    ) -> BatchResult:
+        """`records` as Spark's Kafka source gives them; `ends`: where they end in each partition; `name`: of the
+        batch's commits; `lost`: what Kafka had deleted, asked when the records have been read."""
+        parsed = self.transform.parse(records)
+        landed, bad = self._routed(parsed, ends, name) if self._has_template else self._unrouted(parsed, name)
+        missing = lost()
+        if bad or missing:
+            good = [result.good for result in landed if result.good is not None]
+            bad = self._bad(self.transform.bad(self.transform.parse(unparsed.without(records, good))), missing, name)
+        self._save_landed(landed, ends, name)
+        self.orphaned.forget_passed(ends)
+        self.marks.forget(self.clock() - self.tables.config.dedupe.forget_after)
+        self.garbage.collect()
+        return BatchResult(
+            rows=sum(result.rows for result in landed),
+            bad=bad,
+            repeats=sum(result.repeats for result in landed),
+            suspects=sum(result.suspects for result in landed),
+            lost=sum(lost_range.count for lost_range in missing),
+            files=self.marks.count,
+            tables=len(landed),
+            ends=ends,
+        )
+
+    def has_landed(self, name: TxnId) -> bool:
+        """True if the batch's last write was done."""
+        return self.tables.marks.last_batch(name.query_id) >= name.batch
+
+    def save_first(self, versions: Mapping[str, int]) -> None:
+        """Save what the start has found, and the versions of the tables, before the first batch."""
+        self._save([], versions, self.marks.ends, Unnamed.NOT_A_BATCH)
+
+    def begin_repair(self) -> None:
+        """From now on `run` is refused, whatever else is landed; until `settle`."""
+        versions = {table.path: REPAIRING for table in self.tables.known(self.marks)}
+        self._save([], versions, {}, Unnamed.NOT_A_BATCH)
+
+    def settle(self, ends: Mapping[Partition, int]) -> None:
+        """Save the versions of all tables as they are, and these ends: what the tables contain is what has landed."""
+        versions = {table.path: self.tables.lines(table.path).version() for table in self.tables.known(self.marks)}
+        self.marks.versions.clear()
+        self._save([], versions, ends, Unnamed.NOT_A_BATCH)
+
+    @property
+    def _has_template(self) -> bool:
+        return self.tables.config.has_template
+
+    def _unrouted(self, parsed: DataFrame, name: CommitName) -> tuple[list[TableResult], int]:
+        """Land the rows of the one table. Returns what it got, and how many records are bad."""
+        seen = Observation("batch")
+        # Observing also keeps the filter behind it from being pushed below the parsing, which would then be done twice.
+        counted = parsed.observe(seen, F.count(REASON).alias("bad"))
+        result = self._table(self.tables.config.table.path, self.transform.good(counted), name)
+        return [result] if result else [], int(seen.get["bad"])
+
+    def _routed(
+        self, parsed: DataFrame, ends: Mapping[Partition, int], name: CommitName
+    ) -> tuple[list[TableResult], int]:
+        """Land the rows of each table of the template. Returns what each got, and how many records are bad."""
+        parsed = parsed.persist()
+        try:
+            paths, bad = self.transform.tables(parsed, [table.path for table in self.tables.known(self.marks)])
+            self._announce(paths, sorted({topic for topic, _ in ends}))
+            rows = ((path, self.transform.good(parsed.where(F.col("table") == path))) for path in paths)
+            landed = [result for path, good in rows if (result := self._table(path, good, name))]
+            return landed, bad
+        finally:
+            parsed.unpersist()
+
+    def _announce(self, paths: list[str], topics: list[str]) -> None:
+        """Let the marks name each new table before its first row: a batch that is killed here may be looked for where
+        no configuration says that there is a table. So a table that has rows of these topics, and no mark, tells that
+        the marks were lost. Raises Refused."""
+        new = [path for path in paths if path not in self.marks.versions]
+        check_unknown([Table(self.tables.spark, path) for path in new], topics, self.tables.marks)
+        if new:
+            versions = {path: self.tables.lines(path).version() for path in new}
+            self._save([], versions, {}, Unnamed.NOT_A_BATCH)
+
+    def _table(self, path: str, rows: DataFrame, name: CommitName) -> TableResult | None:
+        """None where no row is new to the table."""
+        staged = stage(self.tables.lines(path), self.orphaned.remove_from(rows))
+        if staged.empty:
+            return None
+        self._check_unchanged(staged)
+        files, count = summarize(staged.rows())
+        asked = suspects(files, self.marks.of(path)) if self.tables.config.dedupe.enabled else []
+        now = self.clock()
+        staged, repeats = self._without_repeats(staged, asked, now) if asked else (staged, 0)
+        committed = not staged.empty
+        return TableResult(
+            path,
+            rows=count - repeats,
+            repeats=repeats,
+            suspects=len(asked),
+            # With dedupe off, too: marks that stayed behind would not know these rows when it is on again.
+            files=tuple((path, file.file, file.mark(now)) for file in files),
+            version=staged.commit(self._unused(staged.table, name)) if committed else None,
+            good=staged.rows() if committed else None,
+        )
+
+    def _check_unchanged(self, staged: Staged) -> None:
+        """Raises Refused where another program has restored the table, or created it again, since our last commit: this
+        commit would become the version from which on a RESTORE is looked for. One that comes later makes it fail."""
+        known = self.marks.versions.get(staged.table.path)
+        if known is not None and known not in (staged.version, REPAIRING):
+            check_version(staged.table.snapshot(), known)
+
+    def _unused(self, table: Table, name: CommitName) -> CommitName:
+        """Return the name, or that it is used: a killed run of the same batch landed a part in the table, with other
+        bounds, or another configuration, than this one."""
+        if (
+            isinstance(name, TxnId)
+            and table.path in self.orphaned.rows
+            and table.last_batch(name.query_id) == name.batch
+        ):
+            return Unnamed.NAME_IS_USED
+        return name
+
+    def _without_repeats(self, staged: Staged, asked: list[FileSummary], now: float) -> tuple[Staged, int]:
+        """Return the rows that are new, and how many are not."""
+        day = datetime.fromtimestamp(now - self.tables.config.dedupe.forget_after, UTC) + timedelta(days=1)
+        rows = staged.rows()
+        search = Search(asked, self.marks.of(staged.table.path), day.date())
+        repeats = search.repeats(rows, staged.table.read()).localCheckpoint()
+        if not (count := repeats.count()):
+            return staged, 0
+        new = stage(staged.table, rows.join(repeats, list(PLACE), "leftanti").select(*rows.columns))
+        staged.discard()
+        return new, count
+
+    def _bad(self, rows: DataFrame, missing: list[Lost], name: CommitName) -> int:
+        """Write bad records and lost ranges by one commit. Returns the number of bad records."""
+        table, ranges = self.tables.dead_letter, 0
+        rows = self.orphaned.remove_from(rows)
+        if missing:
+            lost = self.orphaned.remove_from(_lost_rows(self.tables.spark, missing))
+            rows, ranges = rows.unionByName(lost), lost.count()
+        staged = stage(table, rows)
+        if not staged.empty:
+            staged.commit(self._unused(table, name))
+        return staged.count - ranges
+
+    def _save_landed(self, landed: list[TableResult], ends: Mapping[Partition, int], name: CommitName) -> None:
+        versions = {result.path: result.version for result in landed if result.version is not None}
+        self._save([file for result in landed for file in result.files], versions, ends, name)
+
+    def _save(
+        self,
+        files: Iterable[tuple[str, File, Mark]],
+        versions: Mapping[str, int],
+        ends: Mapping[Partition, int],
+        name: CommitName,
+    ) -> None:
+        """Write the marks. The batch's last write: from now on it has landed."""
+        changed = list(self.orphaned.files)
+        for path, file, mark in files:
+            self.marks.note_file(path, file, mark)
+            changed.append((path, file))
+        self.marks.ends.update(ends)
+        versions = {path: now for path, now in versions.items() if self.marks.versions.get(path) != REPAIRING}
+        self.marks.versions.update(versions)
+        rows = rows_of(self.marks, dict.fromkeys(changed), ends, versions, self.clock())
+        stage(self.tables.marks, local_rows(self.tables.spark, MARKS, rows)).commit(name)
+        self.orphaned.files.clear()
+        self.marks.new_topics.clear()
+        self.marks.landing += 1
+
+
+def _lost_rows(spark: SparkSession, missing: list[Lost]) -> DataFrame:
+    columns = [column for column in BAD_RECORDS if column.name != "at"]
+    rows = [tuple(_lost_row(lost).get(column.name) for column in columns) for lost in missing]
+    return local_rows(spark, columns, rows).selectExpr("*", "current_timestamp() AS at")
+
+
+def _lost_row(lost: Lost) -> dict[str, Value]:
+    return {
+        "reason": f"lost before it was read: {lost}",
+        "topic": lost.topic,
+        "partition": lost.partition,
+        "kafka_offset": lost.first,
+        "last_offset": lost.last,
+    }

@@ -1,0 +1,91 @@
+"""Rows of a batch that was begun and never completed: they are in their tables, and no mark knows them.
+
+A process that is killed between the rows of a batch and its marks orphans them. The next process finds them by their
+place in Kafka, at or behind the ends that the marks name, and does not write them again: whether the checkpoint still
+knows that batch, or a new one resumes from the marks. The same goes for the rows of a partition that is read again.
+
+Kafka's time is a part of the place: a topic that was re-created has the same offsets again, and those of the old one
+may lie behind its end.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_sink.kafka.offsets import Partition
+from spark_sink.landing.marks import File, Marks
+from spark_sink.landing.repeats import PLACE, note_rows
+from spark_sink.storage.tables import TableSnapshot
+
+
+@dataclass(slots=True)
+class OrphanedRows:
+    """The places of orphaned rows, by path of their table. `last`: the last offset of one in each partition. `files`:
+    those whose marks in memory are new because of orphaned rows, and are not saved yet."""
+
+    rows: dict[str, DataFrame] = field(default_factory=dict)
+    last: dict[Partition, int] = field(default_factory=dict)
+    files: list[tuple[str, File]] = field(default_factory=list)
+
+    def remove_from(self, rows: DataFrame) -> DataFrame:
+        """Return the rows that are in no table yet: the configuration may say by now that they belong in another
+        one."""
+        for places in self.rows.values():
+            # Under other names: both sides may come from one table. A lost range has no time.
+            others = places.toDF(*(f"orphaned_{name}" for name in places.columns))
+            same = [rows[name].eqNullSafe(others[f"orphaned_{name}"]) for name in places.columns]
+            rows = rows.join(others, same, "leftanti")
+        return rows
+
+    def forget_passed(self, ends: Mapping[Partition, int]) -> None:
+        """Forget all of them when every partition has been read beyond the last one."""
+        if self.rows and all(ends.get(partition, 0) > last for partition, last in self.last.items()):
+            for rows in self.rows.values():
+                rows.unpersist()
+            self.rows.clear()
+
+    def add(self, snapshot: TableSnapshot, where: Column) -> bool:
+        """Find the rows of a table that fit the condition. Returns True if there are any."""
+        if not snapshot.exists or snapshot.is_empty:
+            return False
+        rows = snapshot.table.read().where(where).select(*PLACE).persist()
+        ends = rows.groupBy("topic", "partition").agg(F.max("kafka_offset").alias("last")).collect()
+        if not ends:
+            rows.unpersist()
+            return False
+        self.rows[snapshot.table.path] = rows
+        for row in ends:
+            partition = (row.topic, row.partition)
+            self.last[partition] = max(self.last.get(partition, 0), row.last)
+        return True
+
+
+def find(
+    lines: Iterable[TableSnapshot], dead_letter: TableSnapshot, marks: Marks, topics: Iterable[str], seconds: float
+) -> OrphanedRows:
+    """Return the rows behind the marks' ends, and those of every partition of the topics that has no end yet. Notes
+    their files in the marks, as of `seconds` of the epoch."""
+    orphaned, where = OrphanedRows(), behind(marks.ends, topics)
+    for snapshot in lines:
+        if orphaned.add(snapshot, where):
+            table = snapshot.table
+            orphaned.files += note_rows(marks, table.path, table.read().where(where), seconds)
+    orphaned.add(dead_letter, where)
+    return orphaned
+
+
+def behind(ends: Mapping[Partition, int], topics: Iterable[str]) -> Column:
+    """A condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
+    condition = F.lit(False)
+    by_topic: dict[str, dict[int, int]] = {topic: {} for topic in topics}
+    for (topic, partition), end in ends.items():
+        by_topic.setdefault(topic, {})[partition] = end
+    for topic, partitions in by_topic.items():
+        new = ~F.col("partition").isin(list(partitions)) if partitions else F.lit(True)
+        beyond = F.lit(False)
+        for partition, end in partitions.items():
+            beyond |= (F.col("partition") == partition) & (F.col("kafka_offset") >= end)
+        condition |= (F.col("topic") == topic) & (beyond | new)
+    return condition

@@ -1,0 +1,188 @@
+"""The start of a run: what has landed is read, checked and completed, before the first batch.
+
+The order of the steps is the argument for their correctness: a check is worth something only before what could
+overwrite what it looks at. The log of each table is read once for all of them, in step 2, and again only where step 8
+changes the table.
+
+    1   read_marks        What has landed. Without it, everything would be new.
+    2   read_tables       One version of each table for every question: between two looks another program may commit.
+    3   check_topics      A topic that was re-created has the offsets of the old one again: its first records would
+                          count as landed, and would be lost. Before step 4, which may lower the ends that matter.
+    4   lower_ends        A partition that was out of the configuration and is back is read again from its first
+                          record: without its rows among the orphans of step 10, all of them would land twice.
+    5   check_checkpoint  A checkpoint that is new, lost or set back: rows would land twice, or under used names.
+    6   check_ends        A checkpoint that another one has overtaken: what that one landed would land twice. After
+                          step 4, because an end that is lowered there is not a sign of another checkpoint.
+    7   check_versions    A table that was restored, deleted or re-created: rows that count as landed are missing.
+                          Before step 8, which would create a new table in the place of a missing one.
+    8   create_tables     The first batch would create them too, but a path that will not do is reported at once.
+    9   rebuild_marks     Tables that have rows and no marks: repeats of those rows would land.
+    10  find_orphans      Rows of a batch that was killed: the same batch would land them again. After step 9, whose
+                          ends say where to look.
+    11  save_first        Killed before its first marks, the next start would rebuild them from the tables again, and
+                          take a part of a killed batch for the whole.
+
+Steps 3, 5, 6 and 7 change nothing; whatever a step changes is in memory, until 8 and 11.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from config.sink.model import SinkConfig
+from spark_sink.delta import NO_BATCH
+from spark_sink.errors import Refused
+from spark_sink.kafka.offsets import Offsets, Partition, words
+from spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
+from spark_sink.landing.batch_writer import BatchWriter
+from spark_sink.landing.marks import File, Marks
+from spark_sink.landing.orphaned_rows import OrphanedRows
+from spark_sink.landing.sink_tables import SinkTables
+from spark_sink.records.transform import Transform
+from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.tables import TableSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaTopics:
+    """What Kafka has now. `ids`: of all topics that are read, "" where the broker gives none; `earliest`: the first
+    offset of each partition that is read."""
+
+    ids: Mapping[str, str]
+    earliest: Offsets
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class StartupState:
+    """What the steps know. `snapshots`: of the tables of lines, by path."""
+
+    marks: Marks
+    snapshots: Mapping[str, TableSnapshot]
+    dead_letter: TableSnapshot
+
+    @property
+    def lines(self) -> list[TableSnapshot]:
+        return list(self.snapshots.values())
+
+    @property
+    def tables(self) -> list[TableSnapshot]:
+        return [*self.lines, self.dead_letter]
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """Leads from a configuration to the writer of its batches."""
+
+    spark: SparkSession
+    config: SinkConfig
+    checkpoint: Checkpoint
+    kafka: KafkaTopics
+    clock: Callable[[], float]
+    log: Callable[[str], None]
+
+    def run(self) -> BatchWriter:
+        """Raises Refused where going on would lose rows or land them twice, SinkError where a table will not do."""
+        transform = Transform(self.config)
+        tables = SinkTables(self.spark, self.config, transform.columns, self.log)
+        memory = tables.marks.snapshot()
+        state = self.read_tables(tables, self.read_marks(memory))
+        self.check_topics(state)
+        state = self.lower_ends(state)
+        self.check_checkpoint(state)
+        self.check_ends(state)
+        self.check_versions(state)
+        state.marks.note_topics(self.kafka.ids)
+        state = self.create_tables(tables, memory, state)
+        rebuilt = self.rebuild_marks(tables, state)
+        orphaned = self.find_orphans(state, rebuilt)
+        writer = BatchWriter(tables, transform, state.marks, orphaned, clock=self.clock)
+        self.save_first(writer, state)
+        return writer
+
+    def read_marks(self, memory: TableSnapshot) -> Marks:
+        return marks.load(memory, self.clock() - self.config.dedupe.forget_after)
+
+    def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
+        snapshots = {table.path: table.snapshot() for table in tables.known(known)}
+        return StartupState(known, snapshots, tables.dead_letter.snapshot())
+
+    def check_topics(self, state: StartupState) -> None:
+        guard.check_topics(state.marks, self.kafka.ids)
+
+    def lower_ends(self, state: StartupState) -> StartupState:
+        """Of such a partition the checkpoint says nothing: Spark takes it for a new one. So its end goes back to where
+        Kafka begins, and `find_orphans` finds the rows that it has in the tables."""
+        lowered = self._lowered(state.marks.ends)
+        if lowered:
+            self.log(
+                f"{words(list(lowered))}: the checkpoint does not name these partitions, although rows of them have "
+                "landed: they are read again from the first record, and what is in the tables is left out"
+            )
+        return replace(state, marks=replace(state.marks, ends={**state.marks.ends, **lowered}))
+
+    def check_checkpoint(self, state: StartupState) -> None:
+        guard.check_checkpoint(self.checkpoint, state.tables, self.kafka.names, self.config.start)
+
+    def check_ends(self, state: StartupState) -> None:
+        guard.check_ends(self.checkpoint, state.marks.ends)
+
+    def check_versions(self, state: StartupState) -> None:
+        guard.check_versions({snapshot.table.path: snapshot for snapshot in state.tables}, state.marks.versions)
+
+    def create_tables(self, tables: SinkTables, memory: TableSnapshot, state: StartupState) -> StartupState:
+        """Where a table lacks columns, add them."""
+        snapshots = {snapshot.table.path: snapshot for snapshot in (memory, *state.tables)}
+        now = tables.prepare(snapshots)
+        lines = {path: now.get(path, snapshot) for path, snapshot in state.snapshots.items()}
+        return replace(state, snapshots=lines, dead_letter=now[state.dead_letter.table.path])
+
+    def rebuild_marks(self, tables: SinkTables, state: StartupState) -> list[tuple[str, File]]:
+        """Return the files whose marks are new. Raises Refused where the tables are not known without the marks."""
+        if state.marks.landing:
+            return []
+        committed = self.checkpoint.last_committed()
+        if self.config.has_template and (committed != NO_BATCH or self._has_bad_records(state)):
+            raise Refused(
+                f"the marks table {tables.marks.path} is missing or empty, and with a template in table.path only it "
+                "knows the tables. Bring it back (a backup, or state.path as it was before)"
+            )
+        if committed == NO_BATCH and self.config.start != "table":
+            return []  # the very first batch, or a part of it: step 10
+        read = self.checkpoint.ends(committed)
+        ends = rebuild_marks.complete_until(read, rebuild_marks.ends_of(state.tables))
+        if not ends:
+            return []
+        self.log("the tables have rows and no marks yet: reading which files the rows came from")
+        return rebuild_marks.rebuild(state.marks, state.lines, ends, self.clock())
+
+    def find_orphans(self, state: StartupState, rebuilt: list[tuple[str, File]]) -> OrphanedRows:
+        orphaned = orphaned_rows.find(state.lines, state.dead_letter, state.marks, self.kafka.names, self.clock())
+        orphaned.files += rebuilt
+        if orphaned.rows:
+            self.log(
+                f"a batch was begun and not completed: its rows in {', '.join(orphaned.rows)} are not landed again"
+            )
+        return orphaned
+
+    def save_first(self, writer: BatchWriter, state: StartupState) -> None:
+        if state.marks.landing == 0 and self.config.start == "table":
+            writer.save_first({snapshot.table.path: snapshot.version for snapshot in state.lines if snapshot.exists})
+
+    def _lowered(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
+        if self.checkpoint.last_committed() == NO_BATCH:
+            return {}
+        read, planned = self.checkpoint.goes_on(), self.checkpoint.ends(self.checkpoint.last_planned())
+        return {
+            partition: min(ends[partition], first, planned.get(partition, ends[partition]))
+            for partition, first in self.kafka.earliest.items()
+            if partition in ends and partition not in read
+        }
+
+    def _has_bad_records(self, state: StartupState) -> bool:
+        """True if a batch has landed that this checkpoint does not know, as far as the dead letter shows."""
+        return self.checkpoint.last_planned() == NO_BATCH and state.dead_letter.has_rows_of(self.kafka.names)

@@ -79,9 +79,15 @@ def _add_repair(parsers: Parsers) -> None:
 def _add(parsers: Parsers, name: str, command: Command, words: str) -> argparse.ArgumentParser:
     parser = parsers.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
     parser.add_argument(
-        "-c", "--config", dest="files", type=Path, action="append", required=True, metavar="FILE",
+        "-c",
+        "--config",
+        dest="files",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="FILE",
         help="the configuration (YAML); of several the later ones win",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
     )

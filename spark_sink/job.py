@@ -27,7 +27,7 @@ from spark_sink.kafka.group import Group
 from spark_sink.kafka.offsets import Partition
 from spark_sink.kafka.start import Start
 from spark_sink.landing import guard
-from spark_sink.landing.batch_handler import BatchHandler
+from spark_sink.landing.batch_handler import BatchHandler, BatchRange
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.monitor.http import MonitorServer
@@ -85,7 +85,7 @@ class Job:
                     MonitorServer(self._progress.metrics, http.host, http.port, self._config.trigger.interval)
                 )
             admin = opened.enter_context(Admin(self._spark, source.client_options(self._config)))
-            if self._topics_are_there(admin):
+            if self._await_topics(admin):
                 self._land(admin)
         totals = {
             "landed_total": self._progress.rows,
@@ -95,51 +95,50 @@ class Job:
         logger.info(f"stopped: {self._progress.summary()}", extra=totals)
         return 1 if self._views.failed() else 0
 
-    def _topics_are_there(self, admin: Admin) -> bool:
+    def _await_topics(self, admin: Admin) -> bool:
+        """Return True when all topics exist, False at a stop before that."""
+
         def missing() -> list[str]:
-            found = topics.missing(self._config.kafka, admin)
-            self._progress.metrics.topics_missing.set(len(found))
-            return found
+            names = topics.missing(self._config.kafka, admin)
+            self._progress.metrics.topics_missing.set(len(names))
+            return names
 
         return topics.wait_for(missing, logger.info, self._pause)
 
     def _pause(self) -> bool:
-        self._progress.metrics.alive()  # it waits, and is not stalled
+        self._progress.metrics.alive()  # it waits; it is not stalled
         return self._stopping.wait(TOPIC_SECONDS)
 
     def _land(self, admin: Admin) -> None:
-        there = topics.present(self._config.kafka, admin)
-        ids = admin.ids({topic for topic, _ in there})
-        kafka = KafkaTopics(ids, admin.earliest(there))
+        partitions = topics.present(self._config.kafka, admin)
+        kafka = KafkaTopics(admin.ids({topic for topic, _ in partitions}), admin.earliest(partitions))
         writer = Startup(self._spark, self._config, self._checkpoint, kafka, time.time, logger.info).run()
-        begin = self._begin(admin, there, writer)
-        limits = bounds.resolve(self._config, admin, there)
+        begin = self._begin(admin, partitions, writer)
+        limits = bounds.resolve(self._config, admin, partitions)
         for note in (*begin.notes, *(limits.notes if limits else ())):
             logger.info(note)
         failures = self._progress.metrics.group_commit_failures.inc
         group = Group(admin, self._config.kafka.group_id, logger.warning, failures)
 
-        def landed(batch: BatchResult) -> None:
+        def on_landed(batch: BatchResult) -> None:
             self._progress.landed(batch)
             group.commit(batch.ends)
 
-        loses = admin if self._config.lost_offsets == "continue" else None
-        batches = BatchHandler(
-            self._checkpoint, writer, self._stopping, landed, begin.offsets, limits, loses, admin.ids
-        )
+        batch_range = BatchRange(begin.offsets, limits, may_lose=self._config.lost_offsets == "continue")
+        batches = BatchHandler(self._checkpoint, writer, self._stopping, on_landed, admin, batch_range)
         self._views.check()
         self._catch_up(admin, writer, batches, limits)
-        if limits and limits.reached(writer.marks.ends, begin.offsets, admin.earliest(there)):
+        if limits and limits.reached(writer.marks.ends, begin.offsets, admin.earliest(partitions)):
             batches.ended.set()  # nothing will come, so no batch would find it
         writer.garbage.keep()
         self._stream(batches, begin.text)
         group.close()
 
-    def _begin(self, admin: Admin, there: set[Partition], writer: BatchWriter) -> Start:
-        """Where a new checkpoint begins; Spark does not ask for it when the checkpoint is not new."""
+    def _begin(self, admin: Admin, partitions: set[Partition], writer: BatchWriter) -> Start:
+        """Return where a new checkpoint begins; Spark does not use it when the checkpoint is not new."""
         if self._checkpoint.last_planned() != NO_BATCH:
             return Start("earliest")
-        return start.resolve(self._config, admin, there, writer.marks.ends)
+        return start.resolve(self._config, admin, partitions, writer.marks.ends)
 
     def _catch_up(self, admin: Admin, writer: BatchWriter, batches: BatchHandler, limits: Bounds | None) -> None:
         """Land what an earlier run read and did not land, because it lay beyond that run's bounds."""
@@ -150,7 +149,7 @@ class Job:
         if ends:
             guard.check_behind(self._checkpoint.path, ends, admin.latest(list(ends)))
             logger.info("landing what the last run had read beyond its stop")
-            batches.between(source.between(self._spark, self._config, starts, ends), ends)
+            batches.land_between(source.between(self._spark, self._config, starts, ends), ends)
 
     def _stream(self, batches: BatchHandler, begin: str) -> None:
         self._spark.streams.addListener(self._progress)
@@ -165,14 +164,14 @@ class Job:
         query = self._start(batches, begin)
         logger.info(f"landing {topics.named(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
-            self._views.failed()  # tells what is new
+            self._views.failed()  # reports those that have failed since
             self._progress.metrics.views(self._views.figures())
         stop(query, batches.idle)
         self._progress.ended.wait(COMMIT_SECONDS)
 
     @contextmanager
     def _running_views(self) -> Iterator[None]:
-        """Beside the query; where the run has an end, behind it."""
+        """The views run beside the query; where the run has an end, after it."""
         if self._config.stop == "never":
             self._views.start()
         try:
@@ -192,7 +191,7 @@ class Job:
 
 
 def ended(query: StreamingQuery, batches: BatchHandler) -> bool:
-    """Whether the query ended within a moment. Raises what it failed with, unless it was told to end."""
+    """Return True if the query ended within a moment. Raises what it failed with, unless it is to end."""
     try:
         # Its type says whole seconds, but it is made for parts of one.
         return bool(query.awaitTermination(LOOK_SECONDS))  # type: ignore[arg-type]
@@ -203,7 +202,7 @@ def ended(query: StreamingQuery, batches: BatchHandler) -> bool:
 
 
 def stop(query: StreamingQuery, idle: threading.Event) -> None:
-    """Lets the running batch end first: Spark's own stop interrupts it."""
+    """Stop the query when its running batch has ended: Spark's own stop interrupts it."""
     idle.wait()
     deadline = time.monotonic() + COMMIT_SECONDS
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""What Spark calls for each batch: how much of it is to land, and what Kafka and the screen are told afterwards."""
+"""What Spark calls for each batch: how much of it is to land, and who is informed afterwards."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -20,34 +20,49 @@ from spark_sink.storage.checkpoint import Checkpoint
 
 
 class Stopped(Exception):
-    """Ends the query before a batch that is not wanted any more; one that returned undone would be committed."""
+    """Raised to end the query before a batch that is no longer wanted; one that returned undone would be committed."""
 
 
-class Beginnings(Protocol):
-    """What Kafka has first now. `kafka.admin.Admin` is one. May block, and raises SinkError."""
+class Broker(Protocol):
+    """What a batch asks Kafka. `kafka.admin.Admin` is one. May block, and raises SinkError."""
 
-    def earliest(self, partitions: list[Partition]) -> Mapping[Partition, int]: ...
+    def earliest(self, partitions: list[Partition]) -> Mapping[Partition, int]:
+        """Return the first offset that Kafka has now."""
+        ...
+
+    def ids(self, topics: set[str]) -> Mapping[str, str]:
+        """Return Kafka's id of each topic, "" where it has none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRange:
+    """Which offsets of the batches are to land. `starts`: where a new checkpoint begins, as far as that is known;
+    `bounds`: where the run is to end; `may_lose`: what Kafka deleted before it was read is recorded, and the query
+    continues without it."""
+
+    starts: Offsets = field(default_factory=dict)
+    bounds: Bounds | None = None
+    may_lose: bool = False
 
 
 @dataclass
 class BatchHandler:
-    """Called on a thread of Spark's; the rest is for the job's. A new query has its id when its first batch comes."""
+    """Called on a thread of Spark's; everything else is for the job's thread."""
 
     checkpoint: Checkpoint
     writer: BatchWriter
     stopping: threading.Event
-    landed: Callable[[BatchResult], None]  # called after each batch
-    begin: Offsets = field(default_factory=dict)  # where a new checkpoint begins, as far as it is known
-    bounds: Bounds | None = None
-    kafka: Beginnings | None = None  # asked for what was lost; None: losing something ends the query
-    ids: Callable[[set[str]], Mapping[str, str]] | None = None  # of topics; may block, and raises SinkError
-    idle: threading.Event = field(default_factory=threading.Event)
-    ended: threading.Event = field(default_factory=threading.Event)  # the bounds are reached
+    on_landed: Callable[[BatchResult], None]  # called after each batch
+    broker: Broker
+    range: BatchRange = BatchRange()
+    idle: threading.Event = field(default_factory=threading.Event, init=False)
+    ended: threading.Event = field(default_factory=threading.Event, init=False)  # the bounds are reached
 
     def __post_init__(self) -> None:
         self.idle.set()
-        self._query_id = self.checkpoint.query_id()
-        self._nameless: set[str] = set()  # topics of a broker that gives no ids
+        self._query_id = self.checkpoint.query_id()  # None of a new query until its first batch
+        self._topics_without_id: set[str] = set()
         planned = self.checkpoint.last_planned()
         # The one batch that an earlier run may have begun.
         self._resumed = planned if planned > self.checkpoint.last_committed() else NO_BATCH
@@ -57,20 +72,20 @@ class BatchHandler:
         try:
             if self.closing:
                 raise Stopped
-            self._land(records, batch)
+            self._land_batch(records, batch)
         finally:
             self.idle.set()
 
     @property
     def closing(self) -> bool:
-        """Whether no further batch is to land."""
+        """True if no further batch is to land."""
         return self.stopping.is_set() or self.ended.is_set()
 
-    def between(self, records: DataFrame, ends: Offsets) -> None:
-        """Records that are no batch of the query's, up to these ends."""
-        self._landed(NO_BATCH, records, ends, Unnamed.NOT_A_BATCH)
+    def land_between(self, records: DataFrame, ends: Offsets) -> None:
+        """Land records that are not a batch of the query, up to these ends."""
+        self._land(NO_BATCH, records, ends, Unnamed.NOT_A_BATCH)
 
-    def _land(self, records: DataFrame, batch: int) -> None:
+    def _land_batch(self, records: DataFrame, batch: int) -> None:
         ends = self.checkpoint.ends(batch)
         txn = self._txn(batch)
         name: CommitName = txn
@@ -78,41 +93,43 @@ class BatchHandler:
             # Only then the marks' ends are this batch's. Others may be ahead of it and say nothing of its rows.
             records = records.where(f"NOT ({Bounds(self.writer.marks.ends).below()})")
             name = Unnamed.NAME_IS_USED  # what the batch was cut short of may follow without one
-        self._landed(batch, records, ends, name)
+        self._land(batch, records, ends, name)
 
-    def _landed(self, batch: int, records: DataFrame, ends: Offsets, name: CommitName) -> None:
-        starts = {**self.begin, **self.writer.marks.ends}
-        self._meet({topic for topic, _ in ends} - self.writer.marks.topics.keys() - self._nameless)
-        if self.bounds is not None and self.bounds.passed(ends):
-            records, ends = records.where(self.bounds.below()), self.bounds.cut(ends, starts)
-        landed = self.writer.land(records, ends, name, lambda: self._lost(records, starts, ends))
-        again = name is Unnamed.NAME_IS_USED and not landed.rows + landed.bad
-        self.landed(replace(landed, batch=batch, repeated=again))
-        if self.bounds is not None and self.bounds.reached(self.writer.marks.ends):
+    def _land(self, batch: int, records: DataFrame, ends: Offsets, name: CommitName) -> None:
+        starts, bounds = {**self.range.starts, **self.writer.marks.ends}, self.range.bounds
+        self._note_new_topics({topic for topic, _ in ends})
+        if bounds is not None and bounds.passed(ends):
+            records, ends = records.where(bounds.below()), bounds.cut(ends, starts)
+        result = self.writer.land(records, ends, name, lambda: self._lost(records, starts, ends))
+        repeated = name is Unnamed.NAME_IS_USED and not result.rows + result.bad
+        self.on_landed(replace(result, batch=batch, repeated=repeated))
+        if bounds is not None and bounds.reached(self.writer.marks.ends):
             self.ended.set()
 
-    def _meet(self, topics: set[str]) -> None:
-        """Note which topics these are that were found while the query runs, so that one that is made anew is known."""
-        if not topics or self.ids is None:
+    def _note_new_topics(self, topics: set[str]) -> None:
+        """Note the ids of topics that appeared while the query runs, so that one that is re-created is recognised."""
+        unknown = topics - self.writer.marks.topics.keys() - self._topics_without_id
+        if not unknown:
             return
         try:
-            self.writer.marks.note_topics(self.ids(topics))
-        except SinkError:  # one of them is gone already: asked again with the next batch
+            self.writer.marks.note_topics(self.broker.ids(unknown))
+        except SinkError:  # one of them has been deleted already: asked again with the next batch
             return
-        self._nameless |= topics - self.writer.marks.topics.keys()
+        self._topics_without_id |= unknown - self.writer.marks.topics.keys()
 
     def _txn(self, batch: int) -> TxnId:
         self._query_id = self._query_id or self.checkpoint.query_id()
         if self._query_id is None:
-            raise translate("its file metadata is gone", f"cannot go on with the checkpoint {self.checkpoint.path}")
+            raise translate("its file metadata is missing", f"cannot resume from the checkpoint {self.checkpoint.path}")
         return TxnId(self._query_id, batch)
 
     def _lost(self, records: DataFrame, starts: Offsets, ends: Offsets) -> list[Lost]:
-        """What Kafka deleted before this batch could read it; asked when its rows are written."""
-        if self.kafka is None or not starts:
+        """Return what Kafka deleted before this batch could read it; asked when its rows are written."""
+        if not self.range.may_lose or not starts:
             return []
-        # Nothing was read of the others; and one whose topic is gone by now would make the question fail.
-        earliest = self.kafka.earliest([at for at, end in ends.items() if end != starts.get(at, 0)])
+        # Nothing was read of the others; and a topic that has been deleted since would make the question fail.
+        read = [partition for partition, end in ends.items() if end != starts.get(partition, 0)]
+        earliest = self.broker.earliest(read)
         if not lost.suspects(starts, ends, earliest):
             return []
         first = records.groupBy("topic", "partition").agg(F.min("offset").alias("first")).collect()

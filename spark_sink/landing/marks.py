@@ -131,10 +131,17 @@ def _take_in(marks: Marks, row: Row, since: float) -> None:
 
 def fold(marks: DataFrame) -> DataFrame:
     """One row a thing. Columns as in the table; DataFrame in, DataFrame out."""
-    files = marks.where("kind = 'file'").groupBy(*THING).agg(
-        F.max("landing").alias("landing"), F.max("at").alias("at"), F.max("offset").alias("offset"),
-        F.min("first_date").alias("first_date"), F.max("last_date").alias("last_date"),
-    )  # fmt: skip
+    files = (
+        marks.where("kind = 'file'")
+        .groupBy(*THING)
+        .agg(
+            F.max("landing").alias("landing"),
+            F.max("at").alias("at"),
+            F.max("offset").alias("offset"),
+            F.min("first_date").alias("first_date"),
+            F.max("last_date").alias("last_date"),
+        )
+    )
     newest = Window.partitionBy(*THING).orderBy(F.col("landing").desc())
     others = marks.where("kind <> 'file'").withColumn("rank", F.row_number().over(newest)).where("rank = 1")
     return files.unionByName(others.drop("rank"), allowMissingColumns=True).select(*COLUMNS)
@@ -151,10 +158,17 @@ def rows_of(
     found: list[dict[str, Value]] = []
     for table, (host, file_id) in files:
         mark = marks.files[table][host, file_id]
-        found.append({
-            "kind": "file", "table": table, "host": host, "file_id": file_id, "offset": mark.offset,
-            "first_date": mark.first.isoformat(), "last_date": mark.last.isoformat(),
-        })  # fmt: skip
+        found.append(
+            {
+                "kind": "file",
+                "table": table,
+                "host": host,
+                "file_id": file_id,
+                "offset": mark.offset,
+                "first_date": mark.first.isoformat(),
+                "last_date": mark.last.isoformat(),
+            }
+        )
     for (topic, partition), end in ends.items():
         found.append({"kind": "partition", "topic": topic, "partition": partition, "end_offset": end})
     found += ({"kind": "topic", "topic": topic, "topic_id": each} for topic, each in marks.new_topics.items())

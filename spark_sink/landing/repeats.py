@@ -52,11 +52,19 @@ class FileSummary:
 
 def summarize(rows: DataFrame) -> tuple[list[FileSummary], int]:
     """A summary for each file, and the count of all rows, those that belong to no file included."""
-    found = rows.groupBy("host", "file_id").agg(
-        F.count(F.lit(1)).alias("rows"), F.count("offset").alias("placed"),
-        F.count_distinct("offset").alias("distinct"), F.min("offset").alias("lowest"),
-        F.max("offset").alias("highest"), F.min("date").alias("first"), F.max("date").alias("last"),
-    ).collect()  # fmt: skip
+    found = (
+        rows.groupBy("host", "file_id")
+        .agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.count("offset").alias("placed"),
+            F.count_distinct("offset").alias("distinct"),
+            F.min("offset").alias("lowest"),
+            F.max("offset").alias("highest"),
+            F.min("date").alias("first"),
+            F.max("date").alias("last"),
+        )
+        .collect()
+    )
     files = [FileSummary((row.host, row.file_id), *row[2:]) for row in found if row.file_id is not None and row.placed]
     return files, sum(row.rows for row in found)
 

@@ -58,6 +58,8 @@ def join(table: Table, day: date | None) -> Joined:
     only = f" WHERE date = DATE'{day.isoformat()}'" if day else ""
     metrics = table.spark.sql(f"OPTIMIZE {table.name}{only}").collect()[0]["metrics"]
     return Joined(
-        metrics["numFilesRemoved"], metrics["numFilesAdded"],
-        metrics["filesRemoved"]["totalSize"] or 0, metrics["filesAdded"]["totalSize"] or 0,
-    )  # fmt: skip
+        metrics["numFilesRemoved"],
+        metrics["numFilesAdded"],
+        metrics["filesRemoved"]["totalSize"] or 0,
+        metrics["filesAdded"]["totalSize"] or 0,
+    )

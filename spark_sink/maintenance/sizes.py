@@ -76,13 +76,19 @@ def _by_date(files: DataFrame, small: int) -> DataFrame:
     directories = files.groupBy(
         F.col("partitionValues")[DATE].cast("date").alias("date"), F.to_json("partitionValues").alias("directory")
     ).agg(
-        F.count("*").alias("files"), F.count_if(F.col("size") < small).alias("small"), F.sum("size").alias("bytes"),
-        F.sum(rows).alias("rows"), F.count_if(rows.isNull()).alias("uncounted"),
-    )  # fmt: skip
+        F.count("*").alias("files"),
+        F.count_if(F.col("size") < small).alias("small"),
+        F.sum("size").alias("bytes"),
+        F.sum(rows).alias("rows"),
+        F.count_if(rows.isNull()).alias("uncounted"),
+    )
     return directories.groupBy("date").agg(
-        F.sum("files").alias("files"), F.sum("small").alias("small"), F.max("small").alias("crowd"),
-        F.sum("bytes").alias("bytes"), F.when(F.sum("uncounted") == 0, F.sum("rows")).alias("rows"),
-    )  # fmt: skip
+        F.sum("files").alias("files"),
+        F.sum("small").alias("small"),
+        F.max("small").alias("crowd"),
+        F.sum("bytes").alias("bytes"),
+        F.when(F.sum("uncounted") == 0, F.sum("rows")).alias("rows"),
+    )
 
 
 def _part(row: Row) -> Part:

@@ -74,9 +74,12 @@ class Steps:
             self._log(
                 f"joined {joined.files_before:,} files{of} into {joined.files_after:,}, "
                 f"{readable_bytes(joined.bytes_before)} into {readable_bytes(joined.bytes_after)}",
-                date=day and day.isoformat(), files_before=joined.files_before, files=joined.files_after,
-                bytes_before=joined.bytes_before, bytes=joined.bytes_after,
-            )  # fmt: skip
+                date=day and day.isoformat(),
+                files_before=joined.files_before,
+                files=joined.files_after,
+                bytes_before=joined.bytes_before,
+                bytes=joined.bytes_after,
+            )
 
     def fold(self) -> None:
         self.began = time.monotonic()
@@ -115,8 +118,9 @@ class Steps:
             return self._log("vacuumed; Delta does not tell how much on this file system")
         return self._log(
             f"deleted {gone.files:,} files that no version needs, {readable_bytes(gone.bytes or 0)}",
-            files=gone.files, bytes=gone.bytes or 0,
-        )  # fmt: skip
+            files=gone.files,
+            bytes=gone.bytes or 0,
+        )
 
     def _warn_of_retain(self, retain: float, lite: bool) -> None:
         """A new table has properties that go with it; one that is there has those of the day it was made."""
@@ -124,14 +128,18 @@ class Steps:
         kept, log = table.log.removed_files_kept(), table.log.log_kept()
         if kept < retain:
             self._warn(
-                retain, f"the table remembers for {kept / DAY:g} days only which files were taken out",
-                "delta.deletedFileRetentionDuration", retain,
-            )  # fmt: skip
+                retain,
+                f"the table remembers for {kept / DAY:g} days only which files were taken out",
+                "delta.deletedFileRetentionDuration",
+                retain,
+            )
         if lite and log < retain + LOG_NEEDED:
             self._warn(
-                retain, f"the table's log goes back {log / DAY:g} days only, which is too short for VACUUM LITE",
-                "delta.logRetentionDuration", retain + LOG_BEYOND,
-            )  # fmt: skip
+                retain,
+                f"the table's log goes back {log / DAY:g} days only, which is too short for VACUUM LITE",
+                "delta.logRetentionDuration",
+                retain + LOG_BEYOND,
+            )
 
     def _warn(self, retain: float, lacks: str, name: str, seconds: float) -> None:
         self._log(

@@ -52,9 +52,11 @@ class Metrics:
         self.batches = counter("batches", "Batches whose rows are in the tables.")
         self.batches_repeated = counter("batches_repeated", "Batches run again after a crash that had landed before.")
         self.batch_seconds = Histogram(
-            "spark_sink_batch_seconds", "Duration of a batch, Spark's own work included.",
-            buckets=SECONDS, registry=registry,
-        )  # fmt: skip
+            "spark_sink_batch_seconds",
+            "Duration of a batch, Spark's own work included.",
+            buckets=SECONDS,
+            registry=registry,
+        )
         self.batch_rows = gauge("batch_rows", "Rows that the last batch landed.")
         self.batch_tables = gauge("batch_tables", "Tables that the last batch wrote to.")
         self.last_batch = gauge("last_batch_timestamp_seconds", "When the last batch was landed, in Unix time.")

@@ -48,7 +48,8 @@ class Query:
 def batches(stopping: threading.Event) -> BatchHandler:
     writer: Any = None
     checkpoint: Any = NewCheckpoint()
-    return BatchHandler(checkpoint, writer, stopping, lambda landed: None)
+    broker: Any = None
+    return BatchHandler(checkpoint, writer, stopping, lambda landed: None, broker)
 
 
 def test_no_batch_is_begun_after_the_stop_and_none_is_taken_for_done() -> None:
@@ -64,7 +65,7 @@ def test_no_batch_is_begun_after_the_stop_and_none_is_taken_for_done() -> None:
 def test_a_batch_that_fails_leaves_the_job_idle_so_that_it_can_stop() -> None:
     each = batches(threading.Event())
     records: Any = None
-    with pytest.raises(SinkError, match="cannot go on with the checkpoint /checkpoint"):
+    with pytest.raises(SinkError, match="cannot resume from the checkpoint /checkpoint"):
         each(records, 0)
     assert each.idle.is_set()
 

@@ -15,7 +15,7 @@ from config.sink.model import SinkConfig
 from spark_sink.errors import SinkError
 from spark_sink.kafka.bounds import Bounds, between
 from spark_sink.kafka.offsets import to_json
-from spark_sink.landing.batch_handler import BatchHandler
+from spark_sink.landing.batch_handler import BatchHandler, BatchRange
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.records.local_rows import local_rows
@@ -144,10 +144,10 @@ class LandingLab:
         writer = Startup(self.spark, self.config, self.checkpoint, kafka, lambda: self.now, self.said.append).run()
         self.writer = MortalWriter(writer.tables, writer.transform, writer.marks, writer.orphaned, clock=writer.clock)
         self.batches: list[BatchResult] = []
+        batch_range = BatchRange(bounds=self.bounds, may_lose=True)
         self.callback = BatchHandler(
-            self.checkpoint, self.writer, self.stopping, self.batches.append,
-            bounds=self.bounds, kafka=self.kafka, ids=self.kafka.ids,
-        )  # fmt: skip
+            self.checkpoint, self.writer, self.stopping, self.batches.append, self.kafka, batch_range
+        )
 
     def there(self) -> dict[tuple[str, int], int]:
         """The partitions that the configuration names, and how far they are to be read."""
@@ -177,7 +177,7 @@ class LandingLab:
         """As the job does it before its stream begins."""
         starts, ends = between(self.writer.marks.ends, self.checkpoint.goes_on())
         if ends:
-            self.callback.between(self._records(starts, ends), ends)
+            self.callback.land_between(self._records(starts, ends), ends)
 
     def _first_starts(self) -> dict[tuple[str, int], int]:
         return dict(self.writer.marks.ends) if self.config.start == "table" else {}

@@ -120,13 +120,16 @@ def test_a_new_topic_that_kafka_does_not_tell_of_holds_nothing_up(lab: LandingLa
     answers: Iterator[SinkError | dict[str, str]] = iter([SinkError("gone"), known])
     asked: list[set[str]] = []
 
-    def ids(topics: set[str]) -> dict[str, str]:
-        asked.append(topics)
-        if isinstance(answer := next(answers), SinkError):
-            raise answer
-        return answer
+    class Broker:
+        earliest = lab.kafka.earliest
 
-    lab.callback.ids = ids
+        def ids(self, topics: set[str]) -> dict[str, str]:
+            asked.append(topics)
+            if isinstance(answer := next(answers), SinkError):
+                raise answer
+            return answer
+
+    lab.callback.broker = Broker()
     for offset in (0, 10, 20):
         lab.send_lines(offset, file="g", topic="later")
         assert lab.land().rows == 1

@@ -66,7 +66,7 @@ def test_without_marks_and_checkpoint_nothing_lands_again_in_the_tables_of_a_tem
     routed.land()
     lose(routed)
     routed.start()
-    with pytest.raises(Refused, match=rf"{path(routed, 'a')} has rows of a, and the marks table .* knows nothing"):
+    with pytest.raises(Refused, match=rf"{path(routed, 'a')} has rows of a, and the marks table .* does not know"):
         routed.land()
     assert routed.lines(path(routed, "a")) == [("f", 0)]
 

@@ -26,24 +26,24 @@ class Refused(SinkError):
 # What a batch refuses comes back as Spark's text, with Python's trace in it: our message is on the line of its class.
 OURS = re.compile(r"^spark_sink\.errors\.(?:SinkError|Refused): (.+)$", re.MULTILINE)
 
-# What stands in Spark's text -> what it means. The first that is found counts, so the telling ones come first.
+# What Spark's text contains -> what it means. The first match counts, so the specific ones come first.
 MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"Added partition .* starts from",
         "Kafka has deleted the first records of a topic or partition that was not read before; to begin at the first "
-        "one there is, say lost_offsets: continue",
+        "one there is, set lost_offsets: continue",
     ),
     (
         r"Partitions .* have been deleted",
-        "a topic or partition that was read is deleted in Kafka, or not named under `kafka` any more. To go on without "
-        "it, take it out of kafka.topics or kafka.partitions (a start waits for what is named), and say lost_offsets: "
+        "a topic or partition that was read is deleted in Kafka, or no longer named under `kafka`. To continue without "
+        "it, take it out of kafka.topics or kafka.partitions (a start waits for what is named), and set lost_offsets: "
         "continue until a batch has landed",
     ),
     (
         r"KAFKA_DATA_LOSS|failOnDataLoss|OffsetOutOfRange",
-        "records were deleted in Kafka before they were read (retention, or a topic made anew); to go on without them, "
-        "say lost_offsets: continue, which records the missing offsets in the dead-letter table. Lines that a table "
-        "lost while Kafka still has them come back by spark-sink repair --from-kafka",
+        "records were deleted in Kafka before they were read (retention, or a topic that was re-created); to continue "
+        "without them, set lost_offsets: continue, which records the missing offsets in the dead-letter table. Lines "
+        "that a table lost while Kafka still has them come back by spark-sink repair --from-kafka",
     ),
     (
         r"START_OFFSET_DOES_NOT_MATCH_ASSIGNED|you must specify all TopicPartitions",
@@ -51,11 +51,11 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"mechanism '\S*' not enabled in the server|UnsupportedSaslMechanism",
-        "Kafka does not take this way of proving the password: look at kafka.sasl.mechanism",
+        "Kafka does not accept this SASL mechanism: look at kafka.sasl.mechanism",
     ),
     (
         r"No (name|subject alternative \w+) .*(matching|found|present)|No subject alternative names",
-        "the broker's certificate is for another host name: name the broker as in the certificate, or say "
+        "the broker's certificate is for another host name: name the broker as in the certificate, or set "
         "kafka.ssl.verification_mode: certificate",
     ),
     (
@@ -128,13 +128,16 @@ def translate(text: str, doing: str) -> SinkError:
     """`doing` ("writing to /data/logs") what failed, Spark's text in plain words, and its first telling line; only the
     message where the text is about an error of ours."""
     if ours := OURS.findall(text):
-        said = [ours[-1]]
+        parts = [ours[-1]]
     else:
-        said = [next((words for pattern, words in MEANINGS if re.search(pattern, text, re.IGNORECASE)), ""), gist(text)]
-    return SinkError(": ".join(part for part in (doing, *said) if part))
+        parts = [
+            next((words for pattern, words in MEANINGS if re.search(pattern, text, re.IGNORECASE)), ""),
+            root_cause(text),
+        ]
+    return SinkError(": ".join(part for part in (doing, *parts) if part))
 
 
-def gist(text: str) -> str:
+def root_cause(text: str) -> str:
     """The innermost cause that a Java stack trace names, else the reason that Spark's Kafka source gives at the end of
     what it says of every loss, else the first line."""
     causes = re.findall(r"^\s*Caused by: (?:[\w.$]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)

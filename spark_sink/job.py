@@ -142,7 +142,7 @@ class Job:
 
     def _catch_up(self, admin: Admin, writer: BatchWriter, batches: BatchHandler, limits: Bounds | None) -> None:
         """Land what an earlier run read and did not land, because it lay beyond that run's bounds."""
-        read = self._checkpoint.goes_on()
+        read = self._checkpoint.resume_offsets()
         if limits is not None:
             read = limits.cut(read, writer.marks.ends)
         starts, ends = bounds.between(writer.marks.ends, read)

@@ -1,6 +1,6 @@
 """Where a run ends: `stop: offsets` and `stop: timestamp`.
 
-Spark's stream knows no end, and its batches do not fit one: each takes so much of every partition, so some partitions
+Spark's stream has no end, and its batches do not fit one: each takes so much of every partition that some partitions
 pass their bound in an earlier batch than others. So a batch is landed up to the bounds (`below`) and its marks say so
 (`cut`), while the checkpoint says that all of it was read. What lies between the two belongs to the next run without
 these bounds, which finds it (`between`) and reads it once before its stream begins. The query ends as soon as a batch
@@ -14,34 +14,40 @@ from dataclasses import dataclass
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import NO_OFFSETS, Offsets, Partition, flat, words
+from spark_sink.kafka.offsets import NO_OFFSETS, Offsets, Partition, describe_partitions, flat
 from spark_sink.kafka.start import Broker
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """By partition the first offset that is not landed."""
+    """The first offset that is not to land, by partition."""
 
     ends: Offsets
     notes: tuple[str, ...] = ()
 
     def reached(self, *read: Offsets) -> bool:
-        """Whether nothing is left below the bounds. Of several the furthest counts: how far each partition was read,
-        where it begins, what the broker has first. Without records to read there is no batch to ask after: so it is
-        asked before the first, too."""
-        return all(max((each.get(at, 0) for each in read), default=0) >= end for at, end in self.ends.items())
+        """True if nothing is left below the bounds. Of several offsets the furthest counts: how far each partition was
+        read, where it begins, what the broker has first. Asked before the first batch, too: without records to read
+        there is none."""
+        return all(
+            max((offsets.get(partition, 0) for offsets in read), default=0) >= end
+            for partition, end in self.ends.items()
+        )
 
     def passed(self, read: Offsets) -> bool:
-        """Whether a batch that was read so far holds records beyond the bounds; else it needs no `below`."""
-        return any(end > self.ends.get(at, 0) for at, end in read.items())
+        """True if a batch that was read so far has records beyond the bounds; else it needs no `below`."""
+        return any(end > self.ends.get(partition, 0) for partition, end in read.items())
 
     def cut(self, read: Offsets, landed: Offsets = NO_OFFSETS) -> dict[Partition, int]:
-        """How far is landed when so far is read. `landed`: as it was before, or where the first batch begins: what lies
-        before that was never wanted, so it counts as landed even beyond the bound."""
-        return {at: min(end, max(self.ends.get(at, 0), landed.get(at, 0))) for at, end in read.items()}
+        """Return how far is landed when so far is read. `landed`: as it was before, or where the first batch begins:
+        what lies before that was never wanted, so it counts as landed even beyond the bound."""
+        return {
+            partition: min(end, max(self.ends.get(partition, 0), landed.get(partition, 0)))
+            for partition, end in read.items()
+        }
 
     def below(self, offset: str = "offset") -> str:
-        """A SQL condition on topic, partition and the column that has the offset; never NULL.
+        """Return a SQL condition on topic, partition and the column that has the offset; never NULL.
 
         A table by number: a chain of ORs would grow with the partitions, and Spark's generated code with it.
         """
@@ -59,39 +65,43 @@ class Bounds:
 
 
 def between(landed: Offsets, read: Offsets) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """Starts and ends of what was read and not landed: empty but after a run with bounds."""
-    behind = [at for at, end in read.items() if landed.get(at, end) < end]
-    return {at: landed[at] for at in behind}, {at: read[at] for at in behind}
+    """Return starts and ends of what was read and not landed: empty except after a run with bounds."""
+    behind = [partition for partition, end in read.items() if landed.get(partition, end) < end]
+    return {partition: landed[partition] for partition in behind}, {partition: read[partition] for partition in behind}
 
 
-def resolve(config: SinkConfig, broker: Broker, there: Collection[Partition]) -> Bounds | None:
-    """None without bounds (never, available-now). Raises Refused."""
+def resolve(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Bounds | None:
+    """Return None without bounds (never, available-now). Raises Refused."""
     match config.stop:
         case "offsets":
-            return _named(config, there)
+            return _named(config, partitions)
         case "timestamp":
-            return _at(config, broker, there)
+            return _at(config, broker, partitions)
         case _:
             return None
 
 
-def _named(config: SinkConfig, there: Collection[Partition]) -> Bounds:
+def _named(config: SinkConfig, partitions: Collection[Partition]) -> Bounds:
     ends: Mapping[Partition, int] = flat(config.stop_offsets)
-    if unknown := set(ends) - set(there):
-        raise Refused(f"stop_offsets names {words(unknown)}, which is not among what is read, or Kafka does not have")
-    if without := set(there) - set(ends):
+    if unknown := set(ends) - set(partitions):
         raise Refused(
-            f"stop_offsets names no end of {words(without)}: whether nothing or all of it is meant cannot be told; "
-            "0 lands nothing of a partition"
+            f"stop_offsets names {describe_partitions(unknown)}, which is not among what is read, or which "
+            "Kafka does not have"
+        )
+    if without := set(partitions) - set(ends):
+        raise Refused(
+            f"stop_offsets names no end of {describe_partitions(without)}: it is unclear whether "
+            "nothing or all of it is meant; 0 lands nothing of a partition"
         )
     return Bounds(ends)
 
 
-def _at(config: SinkConfig, broker: Broker, there: Collection[Partition]) -> Bounds:
-    """The first record of that time or later, even if older ones follow it: the end must be the same in every batch."""
+def _at(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Bounds:
+    """Return the first record of that time or later, even if older ones follow it: the end must be the same in every
+    batch."""
     assert config.stop_timestamp is not None  # the configuration's own check
-    latest = broker.latest(there)
-    found = broker.at(there, round(config.stop_timestamp.timestamp() * 1000))
-    open_ended = set(there) - set(found)
-    note = f"{words(open_ended)} has no record of stop_timestamp or later: ends where it ends now"
-    return Bounds({**latest, **found}, (note,) if open_ended else ())
+    latest = broker.latest(partitions)
+    by_time = broker.at(partitions, round(config.stop_timestamp.timestamp() * 1000))
+    open_ended = set(partitions) - set(by_time)
+    note = f"{describe_partitions(open_ended)} has no record of stop_timestamp or later: ends where it ends now"
+    return Bounds({**latest, **by_time}, (note,) if open_ended else ())

@@ -1,7 +1,7 @@
 """Offsets for people: the group of which Kafka's ordinary tools show the lag.
 
-The sink never reads them (its checkpoint and its marks are the truth), so a commit may fail, and must not hold up a
-batch: it is begun after one batch and looked at after the next.
+The sink never reads them (its checkpoint and its marks are the truth), so a commit may fail, and must not delay a
+batch: it is begun after one batch and checked after the next.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,14 @@ Answer = TypeVar("Answer")
 
 
 class Committer(Protocol):
-    """`Admin` is one: begins, and gives a function that says whether it is done (and raises SinkError)."""
+    """`Admin` is one. Begins a commit, and returns a function that returns True when it is done (and raises
+    SinkError)."""
 
     def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]: ...
 
 
 class Group:
-    """One thread at a time. Nothing here raises for Kafka's sake; the first failure in a row is told."""
+    """Used by one thread at a time. No failure of Kafka raises here; the first one in a row is logged."""
 
     def __init__(
         self, committer: Committer, name: str, warn: Callable[[str], None], failed: Callable[[], None] = lambda: None
@@ -31,42 +32,43 @@ class Group:
         self._warn = warn
         self._count = failed
         self._failed = False
-        self._under_way: Callable[[bool], bool] | None = None
+        self._pending: Callable[[bool], bool] | None = None
         self._wanted: Offsets = {}
-        self._given: dict[Partition, int] = {}  # what Kafka was told, and has not refused
+        self._given: dict[Partition, int] = {}  # what was committed, and Kafka has not refused
 
     def commit(self, ends: Offsets) -> None:
-        """`ends` of all partitions. While the commit before is under way they are noted; without a name, nothing."""
+        """Commit the `ends` of all partitions; while the commit before is pending, only note them. Without a name of
+        the group, do nothing."""
         self._wanted = ends
         if self._name and self._settled(wait=False):
             self._begin()
 
     def close(self) -> None:
-        """Commits what is left, and waits for it as long as the committer waits for an answer."""
+        """Commit what is left, and wait for it as long as the committer waits for an answer."""
         if self._name and self._settled(wait=True):
             self._begin()
             self._settled(wait=True)
 
     def _begin(self) -> None:
-        news = {at: end for at, end in self._wanted.items() if self._given.get(at) != end}
-        if news:
-            self._under_way = self._try(lambda: self._committer.commit(self._name, news))
-            self._given |= news if self._under_way else {}
+        changed = {partition: end for partition, end in self._wanted.items() if self._given.get(partition) != end}
+        if changed:
+            self._pending = self._try(lambda: self._committer.commit(self._name, changed))
+            self._given |= changed if self._pending else {}
 
     def _settled(self, wait: bool) -> bool:
-        under_way = self._under_way
-        if under_way is None:
+        pending = self._pending
+        if pending is None:
             return True
-        outcome = self._try(lambda: under_way(wait))
+        outcome = self._try(lambda: pending(wait))
         if outcome is False:
             return False
-        self._under_way = None
+        self._pending = None
         if outcome:
             self._failed = False
         return True
 
     def _try(self, action: Callable[[], Answer]) -> Answer | None:
-        """None where it failed."""
+        """Return None where it failed."""
         try:
             return action()
         except SinkError as error:

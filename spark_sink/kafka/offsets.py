@@ -53,7 +53,7 @@ def lag(landed: Offsets, latest: Offsets, earliest: Offsets | None = None) -> di
     return {at: max(0, end - landed.get(at, begin.get(at, 0))) for at, end in latest.items()}
 
 
-def words(partitions: Collection[Partition], most: int = 5) -> str:
+def describe_partitions(partitions: Collection[Partition], most: int = 5) -> str:
     """ "logs/0, logs/1 and 7 more": for a message."""
     shown = [f"{topic}/{number}" for topic, number in sorted(partitions)]
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")

@@ -1,8 +1,9 @@
-"""Where a new checkpoint begins. One that is not new goes on where it stands, and nothing here is asked.
+"""Where a new checkpoint begins. One that is not new resumes where it is, and nothing here is used.
 
-Offsets that somebody names (`offsets`, a group's, a table's) are held against what the broker has. Below that, records
-are gone that were wanted; above it, the topic is not the one that they were taken from. Neither may pass in silence.
-With `lost_offsets: continue` the first may: Spark's source skips what is gone, and the landing records it (`lost`).
+Given offsets (`offsets`, a group's, a table's) are compared with what the broker has. Below that, records that are
+wanted have been deleted; above it, the topic is not the one that the offsets were taken from. Neither may pass in
+silence. With `lost_offsets: continue` the first may: Spark's source skips the missing records, and the landing records
+which offsets they had (`lost`).
 """
 
 from collections.abc import Collection, Mapping
@@ -11,11 +12,20 @@ from typing import Protocol
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import EARLIEST, LATEST, NO_OFFSETS, Offsets, Partition, flat, to_json, words
+from spark_sink.kafka.offsets import (
+    EARLIEST,
+    LATEST,
+    NO_OFFSETS,
+    Offsets,
+    Partition,
+    describe_partitions,
+    flat,
+    to_json,
+)
 
 
 class Broker(Protocol):
-    """What Kafka holds. `Admin` is one. Each may block, and raises SinkError."""
+    """What Kafka has. `Admin` is one. Each method may block, and raises SinkError."""
 
     def earliest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
 
@@ -30,7 +40,7 @@ class Broker(Protocol):
 class Start:
     """`text` is Spark's `startingOffsets`; `notes` are for the person who started it.
 
-    `offsets`: where partitions begin for sure, and the first batch is short of records where it begins later (`lost`).
+    `offsets`: where partitions certainly begin; a first batch that begins later lacks records (`lost`).
     """
 
     text: str
@@ -38,98 +48,101 @@ class Start:
     offsets: Offsets = field(default_factory=dict)
 
 
-def resolve(config: SinkConfig, broker: Broker, there: Collection[Partition], ends: Offsets = NO_OFFSETS) -> Start:
-    """`there`: the partitions that will be read (`topics.present`). `ends`: what the table holds, for `start: table`.
+def resolve(config: SinkConfig, broker: Broker, partitions: Collection[Partition], ends: Offsets = NO_OFFSETS) -> Start:
+    """`partitions`: those that will be read (`topics.present`). `ends`: how far the table has them, for `start: table`.
 
     Raises Refused.
     """
     match config.start:
         case "timestamp":
-            return _at(config, broker, there)
+            return _at(config, broker, partitions)
         case "offsets":
             given = flat(config.start_offsets)
-            return _named(config, broker, there, given, "start_offsets")
+            return _named(config, broker, partitions, given, "start_offsets")
         case "committed":
-            return _committed(config, broker, there)
+            return _committed(config, broker, partitions)
         case "table":
-            return _named(config, broker, there, ends, "the table")
+            return _named(config, broker, partitions, ends, "the table")
         case "latest":
-            latest = broker.latest(there)
+            latest = broker.latest(partitions)
             return Start(to_json(latest), offsets=latest)
         case _:
             return Start(config.start)
 
 
-def _at(config: SinkConfig, broker: Broker, there: Collection[Partition]) -> Start:
+def _at(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Start:
     assert config.start_timestamp is not None  # the configuration's own check
-    # First: a record that comes between the two questions is then found by the second.
-    latest = broker.latest(there)
-    found = broker.at(there, round(config.start_timestamp.timestamp() * 1000))
-    later = set(there) - set(found)
-    note = f"{words(later)} has no record of start_timestamp or later: begins at its end" if later else ""
-    starts = {**latest, **found}
+    # The ends first: a record that arrives between the two questions is then found by the second.
+    latest = broker.latest(partitions)
+    by_time = broker.at(partitions, round(config.start_timestamp.timestamp() * 1000))
+    later = set(partitions) - set(by_time)
+    note = f"{describe_partitions(later)} has no record of start_timestamp or later: begins at its end" if later else ""
+    starts = {**latest, **by_time}
     return Start(to_json(starts), (note,) if note else (), starts)
 
 
-def _committed(config: SinkConfig, broker: Broker, there: Collection[Partition]) -> Start:
+def _committed(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Start:
     group = config.start_group or config.kafka.group_id
     offsets = broker.committed(group)
-    if not set(offsets) & set(there):
+    if not set(offsets) & set(partitions):
         raise Refused(
             f"the group {group} has committed no offset of these topics, so there is nowhere to begin: "
-            "look at its name (kafka-consumer-groups --describe), or say start: earliest"
+            "check its name (kafka-consumer-groups --describe), or set start: earliest"
         )
-    return _named(config, broker, there, offsets, f"the group {group}")
+    return _named(config, broker, partitions, offsets, f"the group {group}")
 
 
-def _named(config: SinkConfig, broker: Broker, there: Collection[Partition], given: Offsets, by: str) -> Start:
-    wanted = {at: offset for at, offset in given.items() if at in there}
-    _check_unknown(config, there, given, by)
+def _named(config: SinkConfig, broker: Broker, partitions: Collection[Partition], given: Offsets, by: str) -> Start:
+    wanted = {partition: offset for partition, offset in given.items() if partition in partitions}
+    _check_unknown(config, partitions, given, by)
     _check_range(config, broker, wanted, by)
-    fresh = set(there) - set(wanted)
-    note = f"{by} names no offset of {words(fresh)}: begins at its first record" if fresh else ""
-    latest = broker.latest([at for at, offset in wanted.items() if offset == LATEST])
-    text = to_json({**dict.fromkeys(fresh, EARLIEST), **wanted, **latest})
+    unnamed = set(partitions) - set(wanted)
+    note = f"{by} names no offset of {describe_partitions(unnamed)}: begins at its first record" if unnamed else ""
+    latest = broker.latest([partition for partition, offset in wanted.items() if offset == LATEST])
+    text = to_json({**dict.fromkeys(unnamed, EARLIEST), **wanted, **latest})
     starts = {**_known(wanted), **latest}
     if config.start != "table":  # what a table does not name it should have from 0 on
-        starts = {**broker.earliest([at for at in there if at not in starts]), **starts}
+        starts = {**broker.earliest([partition for partition in partitions if partition not in starts]), **starts}
     return Start(text, (note,) if note else (), starts)
 
 
-def _check_unknown(config: SinkConfig, there: Collection[Partition], given: Offsets, by: str) -> None:
-    """Somebody's own list has to fit. A group or a table may know topics that are not read here."""
-    if config.start == "offsets" and (unknown := set(given) - set(there)):
-        raise Refused(f"{by} names {words(unknown)}, which is not among what is read, or which Kafka does not have")
+def _check_unknown(config: SinkConfig, partitions: Collection[Partition], given: Offsets, by: str) -> None:
+    """Raises Refused where a list in the configuration does not fit. A group or a table may name topics that are not
+    read here."""
+    if config.start == "offsets" and (unknown := set(given) - set(partitions)):
+        raise Refused(
+            f"{by} names {describe_partitions(unknown)}, which is not among what is read, or which Kafka does not have"
+        )
 
 
 def _check_range(config: SinkConfig, broker: Broker, wanted: Offsets, by: str) -> None:
     wanted = _known(wanted)
     earliest, latest = broker.earliest(wanted), broker.latest(wanted)
-    gone = [at for at, offset in wanted.items() if offset < earliest[at]]
-    if gone and config.lost_offsets == "fail":
+    deleted = [partition for partition, offset in wanted.items() if offset < earliest[partition]]
+    if deleted and config.lost_offsets == "fail":
         raise Refused(
-            f"{by} wants records that Kafka has deleted: {_told(gone, wanted, earliest, latest)}. "
-            "To begin at the first ones there are, say lost_offsets: continue (what is missing is then recorded in the "
-            "dead-letter table)"
+            f"{by} wants records that Kafka has deleted: {_described(deleted, wanted, earliest, latest)}. "
+            "To begin at the first ones that Kafka has, set lost_offsets: continue (the missing offsets are then "
+            "recorded in the dead-letter table)"
         )
-    if ahead := [at for at, offset in wanted.items() if offset > latest[at]]:
+    if ahead := [partition for partition, offset in wanted.items() if offset > latest[partition]]:
         raise Refused(
-            f"{by} wants to begin behind the end: {_told(ahead, wanted, earliest, latest)}. The topic was made anew, "
-            "or these are the offsets of another one; "
+            f"{by} wants to begin behind the end: {_described(ahead, wanted, earliest, latest)}. The topic was "
+            "re-created, or these are the offsets of another one; "
             + (
                 "spark-sink repair --from-kafka lands what no table has of it"
                 if config.start == "table"
-                else "to land all that is there, say start: earliest"
+                else "to land all that Kafka has, set start: earliest"
             )
         )
 
 
 def _known(offsets: Offsets) -> Offsets:
     """Without Spark's words for earliest (-2) and latest (-1)."""
-    return {at: offset for at, offset in offsets.items() if offset >= 0}
+    return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
 
-def _told(which: list[Partition], wanted: Offsets, earliest: Offsets, latest: Offsets) -> str:
+def _described(which: list[Partition], wanted: Offsets, earliest: Offsets, latest: Offsets) -> str:
     return "; ".join(
         f"topic {topic}, partition {number}: wanted {wanted[topic, number]}, "
         f"available {earliest[topic, number]} to {latest[topic, number]}"

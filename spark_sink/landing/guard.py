@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import Partition, words
+from spark_sink.kafka.offsets import Partition, describe_partitions
 from spark_sink.landing.marks import REPAIRING, Marks
 from spark_sink.storage.checkpoint import Checkpoint
 from spark_sink.storage.tables import Table, TableSnapshot
@@ -107,8 +107,8 @@ def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Parti
     for partition, end in read.items():
         if (now := latest.get(partition, end)) < end:
             raise Refused(
-                f"{words([partition])}: the checkpoint {path} resumes at {end}, and Kafka ends at {now}: the topic was "
-                f"re-created. Move that checkpoint away and {RESUME}"
+                f"{describe_partitions([partition])}: the checkpoint {path} resumes at {end}, and Kafka "
+                f"ends at {now}: the topic was re-created. Move that checkpoint away and {RESUME}"
             )
 
 

@@ -33,7 +33,7 @@ from pyspark.sql import SparkSession
 from config.sink.model import SinkConfig
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import Offsets, Partition, words
+from spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
 from spark_sink.landing.batch_writer import BatchWriter
 from spark_sink.landing.marks import File, Marks
@@ -120,8 +120,9 @@ class Startup:
         lowered = self._lowered(state.marks.ends)
         if lowered:
             self.log(
-                f"{words(list(lowered))}: the checkpoint does not name these partitions, although rows of them have "
-                "landed: they are read again from the first record, and what is in the tables is left out"
+                f"{describe_partitions(list(lowered))}: the checkpoint does not name these partitions, "
+                "although rows of them have landed: they are read again from the first record, and what is in the "
+                "tables is left out"
             )
         return replace(state, marks=replace(state.marks, ends={**state.marks.ends, **lowered}))
 
@@ -176,7 +177,7 @@ class Startup:
     def _lowered(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:
         if self.checkpoint.last_committed() == NO_BATCH:
             return {}
-        read, planned = self.checkpoint.goes_on(), self.checkpoint.ends(self.checkpoint.last_planned())
+        read, planned = self.checkpoint.resume_offsets(), self.checkpoint.ends(self.checkpoint.last_planned())
         return {
             partition: min(ends[partition], first, planned.get(partition, ends[partition]))
             for partition, first in self.kafka.earliest.items()

@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from config.sink.model import SinkConfig
-from spark_sink.kafka.offsets import LATEST, Offsets, Partition, flat, words
+from spark_sink.kafka.offsets import LATEST, Offsets, Partition, describe_partitions, flat
 
 
 class Broker(Protocol):
@@ -65,12 +65,15 @@ def _begun(config: SinkConfig, broker: Broker, same: Collection[Partition]) -> O
 def _gone(partitions: Collection[Partition]) -> list[str]:
     if not partitions:
         return []
-    return [f"{words(partitions)} is not read again: Kafka does not have it, or `kafka` in the configuration not"]
+    return [
+        f"{describe_partitions(partitions)} is not read again: Kafka does not have it, or "
+        "`kafka` in the configuration does not name it"
+    ]
 
 
 def _deleted(earliest: Offsets, begun: Offsets, landed: Offsets) -> list[str]:
     cut = [at for at, first in sorted(earliest.items()) if first > begun.get(at, 0)]
-    shown = ", ".join(f"{words([at])} before {min(earliest[at], landed[at]):,}" for at in cut[:5])
+    shown = ", ".join(f"{describe_partitions([at])} before {min(earliest[at], landed[at]):,}" for at in cut[:5])
     more = f" and of {len(cut) - 5} more" if len(cut) > 5 else ""
     return [f"Kafka has deleted {shown}{more}: what the tables lack of that stays lost"] if cut else []
 

@@ -49,7 +49,7 @@ class Checkpoint:
             offsets = json.loads(self._text(name).splitlines()[2])
         return {(topic, int(number)): end for topic, parts in offsets.items() for number, end in parts.items()}
 
-    def goes_on(self) -> dict[tuple[str, int], int]:
+    def resume_offsets(self) -> dict[tuple[str, int], int]:
         """Where the last batch that was ended ends, of the partitions that the one after it names, too, if one was
         begun. Of all others the query will read whatever Kafka has."""
         planned = self.ends(self.last_planned())

@@ -2,7 +2,7 @@
 
 import re
 
-from spark_sink.errors import SinkError, gist, translate
+from spark_sink.errors import SinkError, root_cause, translate
 
 # What stands in Spark's text -> what it means, and whether the view can only be made again.
 MEANINGS: tuple[tuple[str, str, bool], ...] = (
@@ -32,5 +32,5 @@ def translated(text: str, name: str, path: str, ways_out: str) -> SinkError:
     doing = f"the view {name} ({path}) has stopped"
     for pattern, words, again in MEANINGS:
         if re.search(pattern, text):
-            return SinkError(f"{doing}: {words}{f'. {ways_out}' if again else ''}: {gist(text)}")
+            return SinkError(f"{doing}: {words}{f'. {ways_out}' if again else ''}: {root_cause(text)}")
     return translate(text, f"{doing}, and goes on there when the sink is started again")

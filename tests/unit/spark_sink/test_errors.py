@@ -1,6 +1,6 @@
 import pytest
 
-from spark_sink.errors import gist, translate
+from spark_sink.errors import root_cause, translate
 
 TRACE = """An error occurred while calling o1.get.
 : java.util.concurrent.ExecutionException: outer
@@ -11,11 +11,14 @@ Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting fo
 
 
 def test_the_innermost_cause_is_the_gist() -> None:
-    assert gist(TRACE) == "TimeoutException: Timed out waiting for a node assignment. Call: listTopics"
+    assert root_cause(TRACE) == "TimeoutException: Timed out waiting for a node assignment. Call: listTopics"
 
 
 def test_without_a_cause_the_first_line_is_the_gist() -> None:
-    assert gist("An error occurred while calling o1.x.\n: java.io.IOException: no\n\tat a") == "java.io.IOException: no"
+    assert (
+        root_cause("An error occurred while calling o1.x.\n: java.io.IOException: no\n\tat a")
+        == "java.io.IOException: no"
+    )
 
 
 def test_a_failure_says_what_was_done_what_it_means_and_what_spark_said() -> None:
@@ -46,7 +49,7 @@ Reason: """
 
 
 def test_of_a_loss_sparks_reason_is_the_gist() -> None:
-    assert gist(LOSS + "Partitions Set(t-1) have been deleted.\n\nx") == "Partitions Set(t-1) have been deleted."
+    assert root_cause(LOSS + "Partitions Set(t-1) have been deleted.\n\nx") == "Partitions Set(t-1) have been deleted."
 
 
 # What Kafka's client 3.9 and Spark's source 4.0 say; the words after an option's name are ours.
@@ -57,7 +60,7 @@ def test_of_a_loss_sparks_reason_is_the_gist() -> None:
         (LOSS + "x", "lost_offsets: continue, which records the missing offsets"),
         ("Cannot fetch offset 4: OffsetOutOfRangeException: x", "spark-sink repair --from-kafka"),
         (LOSS + "Added partition t-1 starts from 5 instead of 0.", "deleted the first records"),
-        (LOSS + "Partitions Set(t-1) have been deleted.", "waits for what is named), and say lost_offsets: continue"),
+        (LOSS + "Partitions Set(t-1) have been deleted.", "waits for what is named), and set lost_offsets: continue"),
         ("AssertionError: If startingOffsets contains specific offsets, you must specify all TopicPartitions.",
          "came or went while the job started: start it again"),
         ("Client SASL mechanism 'SCRAM-SHA-256' not enabled in the server, enabled mechanisms are [PLAIN]",

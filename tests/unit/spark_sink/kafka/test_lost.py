@@ -1,6 +1,6 @@
 import pytest
 
-from spark_sink.kafka.lost import Lost, ranges, suspects, told
+from spark_sink.kafka.lost import Lost, describe, ranges, suspects
 
 P = ("logs", 0)
 
@@ -45,10 +45,10 @@ def test_in_an_ordinary_batch_no_partition_has_to_be_asked() -> None:
 
 def test_the_loss_is_told_by_topic_partition_and_range() -> None:
     lost = [Lost("logs", 1, 5, 5), Lost("logs", 0, 10, 1999)]
-    assert told(lost) == (
+    assert describe(lost) == (
         "1,991 offsets were deleted in Kafka before they were read: topic logs, partition 0: offsets 10 to 1999; "
         "topic logs, partition 1: offsets 5 to 5"
     )
-    assert told([Lost("logs", number, 0, 0) for number in range(7)]).endswith(
+    assert describe([Lost("logs", number, 0, 0) for number in range(7)]).endswith(
         "partition 4: offsets 0 to 0 and 2 more ranges"
     )

@@ -1,4 +1,4 @@
-from spark_sink.kafka.offsets import assigned, flat, from_json, lag, to_json, words
+from spark_sink.kafka.offsets import assigned, describe_partitions, flat, from_json, lag, to_json
 
 
 def test_offsets_are_written_as_spark_reads_them_and_read_back() -> None:
@@ -26,5 +26,5 @@ def test_a_partition_that_is_shorter_than_what_landed_of_it_has_no_lag() -> None
 
 
 def test_many_partitions_are_told_by_the_first_and_their_number() -> None:
-    assert words([("b", 1), ("a", 10), ("a", 9)]) == "a/9, a/10, b/1"
-    assert words([("a", number) for number in range(7)]) == "a/0, a/1, a/2, a/3, a/4 and 2 more"
+    assert describe_partitions([("b", 1), ("a", 10), ("a", 9)]) == "a/9, a/10, b/1"
+    assert describe_partitions([("a", number) for number in range(7)]) == "a/0, a/1, a/2, a/3, a/4 and 2 more"

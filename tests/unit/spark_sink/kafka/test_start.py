@@ -102,7 +102,7 @@ def test_offsets_behind_the_end_are_refused_whatever_may_be_lost(
     config: SinkConfig, broker: FakeBroker, lost: LostOffsets
 ) -> None:
     wrong = replace(config, start="offsets", start_offsets={"logs": {1: 51}}, lost_offsets=lost)
-    with pytest.raises(Refused, match=r"logs, partition 1: wanted 51, available 0 to 50\. The topic was made anew"):
+    with pytest.raises(Refused, match=r"logs, partition 1: wanted 51, available 0 to 50\. The topic was re-created"):
         resolve(wrong, broker, THERE)
 
 

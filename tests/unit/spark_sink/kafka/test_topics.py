@@ -64,8 +64,8 @@ def test_the_wait_is_told_once_for_each_set_of_missing_topics() -> None:
     ]  # fmt: skip
     for text in said[:2]:
         assert text.endswith(
-            ": Kafka does not have it yet, or does not show it to these credentials. Nothing is landed before it is "
-            "there; if it never will be, correct `kafka` in the configuration"
+            ": Kafka does not have it yet, or does not show it to these credentials. Nothing is landed before it "
+            "exists; if it is not to exist, correct `kafka` in the configuration"
         )
 
 

@@ -175,7 +175,7 @@ class LandingLab:
 
     def catch_up(self) -> None:
         """As the job does it before its stream begins."""
-        starts, ends = between(self.writer.marks.ends, self.checkpoint.goes_on())
+        starts, ends = between(self.writer.marks.ends, self.checkpoint.resume_offsets())
         if ends:
             self.callback.land_between(self._records(starts, ends), ends)
 

@@ -1,4 +1,4 @@
-"""Kafka's admin client, the one that Spark brings: what it says holds for Spark's source too.
+"""Kafka's admin client, the one that Spark brings: its answers are those that Spark's source gets.
 
 Java by py4j, all of it here: org.apache.kafka.clients.admin (Admin, OffsetSpec, ListOffsetsOptions), TopicPartition and
 OffsetAndMetadata of Kafka, java.util. Each object costs a call of some tenths of a millisecond: meant for what is asked
@@ -28,7 +28,7 @@ class Admin:
         self._servers = options.get("bootstrap.servers", "")
 
     def __repr__(self) -> str:
-        return f"<Admin {self._servers}>"  # the options may hold secrets
+        return f"<Admin {self._servers}>"  # the options may contain secrets
 
     def __enter__(self) -> Self:
         properties = self._java("java.util.Properties")()
@@ -39,7 +39,7 @@ class Admin:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # What is under way would be awaited for the whole patience otherwise.
+        # Otherwise it would wait for pending requests for the whole `patience`.
         self._client.close(self._java("java.time.Duration").ofSeconds(1))
 
     def names(self) -> set[str]:
@@ -99,8 +99,8 @@ class Admin:
         return self._ask(read)
 
     def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]:
-        """Begins to commit, and does not wait. The function that comes back says whether that is done, after waiting
-        for it (at most `patience`) when it is told to; it raises SinkError when Kafka refused."""
+        """Begin to commit, and do not wait. The returned function returns True when that is done; called with True it
+        waits for it, at most `patience`. It raises SinkError when Kafka refused."""
 
         def begin() -> Any:
             given = self._java("java.util.HashMap")()

@@ -1,4 +1,4 @@
-"""Positions in partitions, as we hold them and as Spark writes them: {"logs": {"0": 123, "1": 45}}.
+"""Positions in partitions, as the sink has them and as Spark writes them: {"logs": {"0": 123, "1": 45}}.
 
 An end is exclusive everywhere: the first offset that is not meant.
 """

@@ -8,13 +8,13 @@ from config.sink.parts import texts
 from spark_sink.kafka.offsets import Offsets, assigned, to_json
 from spark_sink.kafka.security import client_security
 
-# What a bounded read must not be told.
+# Options that a bounded read must not have.
 OF_STREAMS = {"subscribe", "subscribepattern", "assign", "startingoffsets", "startingtimestamp"}
 OF_STREAMS |= {"maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"}
 
 
 def options(config: SinkConfig, begin: str = "earliest", waits: bool = True) -> dict[str, str]:
-    """`begin` is where a new checkpoint begins (`start.Start.text`); one that is not new goes on where it stands.
+    """`begin` is where a new checkpoint begins (`start.Start.text`); one that is not new resumes where it is.
 
     Without `waits`, batches are as large as they come: the end of a bounded run need not have min_offsets_per_trigger.
     Spark would take the rest that is smaller for nothing at all, and end an available-now run before it.
@@ -35,7 +35,7 @@ def options(config: SinkConfig, begin: str = "earliest", waits: bool = True) -> 
 
 
 def client_options(config: SinkConfig) -> dict[str, str]:
-    """What Kafka's own client is told: the options that begin with `kafka.`. Raises SinkError."""
+    """Return the options of Kafka's own client, those that begin with `kafka.`. Raises SinkError."""
     return {key.removeprefix("kafka."): value for key, value in options(config).items() if key.startswith("kafka.")}
 
 
@@ -49,9 +49,9 @@ def between(spark: SparkSession, config: SinkConfig, starts: Offsets, ends: Offs
 
     Both name the same partitions. An end must be there already: Spark would wait minutes for a record, then fail.
     """
-    told = {key: value for key, value in options(config).items() if key.lower() not in OF_STREAMS}
-    told |= {"assign": assigned(ends), "startingOffsets": to_json(starts), "endingOffsets": to_json(ends)}
-    return spark.read.format("kafka").options(**told).load()
+    bounded = {key: value for key, value in options(config).items() if key.lower() not in OF_STREAMS}
+    bounded |= {"assign": assigned(ends), "startingOffsets": to_json(starts), "endingOffsets": to_json(ends)}
+    return spark.read.format("kafka").options(**bounded).load()
 
 
 def whole_name(pattern: str) -> str:
@@ -80,7 +80,7 @@ def _client(config: SinkConfig) -> dict[str, str]:
 
 
 def _over(ours: dict[str, str], raw: Raw) -> dict[str, str]:
-    """Spark's options are case-insensitive (those that begin with `kafka.` are not, but nobody has two of a kind)."""
+    """Spark's options are case-insensitive (those that begin with `kafka.` are not, but no one has two of a kind)."""
     given = {key.lower() for key in raw}
     if given & {"subscribe", "subscribepattern", "assign"}:  # one of the three, so theirs takes the place of ours
         given |= {"subscribe", "subscribepattern", "assign"}

@@ -1,4 +1,5 @@
-"""What has landed, a row a file, a partition, a topic and a table, so that the next batch can tell news from repeats.
+"""What has landed, a row a file, a partition, a topic and a table, so that the next batch can tell new rows from
+repeats.
 
 Every batch appends to the marks table, as its last write: the highest offset landed of each of its files, the end of
 what it read of each partition, and the version of each table. Nothing is ever merged there: the highest counts, and
@@ -44,7 +45,7 @@ MARKS = (
     Column("topic_id", "STRING", "topic: Kafka's id of it; one that was made anew has another"),
 )
 COLUMNS = [column.name for column in MARKS]
-# As the version of a table: `repair --from-kafka` has begun, and until it has ended nobody knows what is missing.
+# As the version of a table: `repair --from-kafka` has begun, and until it has ended it is unknown what is missing.
 REPAIRING = 2**63 - 1
 THING = ("kind", "table", "host", "file_id", "topic", "partition")
 
@@ -80,8 +81,8 @@ class Marks:
         known[file] = mark if before is None else _later(before, mark)
 
     def note_topics(self, ids: Mapping[str, str]) -> None:
-        """As Kafka has them now, "" where it tells none."""
-        self.new_topics |= {topic: each for topic, each in ids.items() if each and self.topics.get(topic) != each}
+        """Note the ids that Kafka has now, "" where it has none."""
+        self.new_topics |= {topic: now for topic, now in ids.items() if now and self.topics.get(topic) != now}
         self.topics |= self.new_topics
 
     def recreated_topics(self, ids: Mapping[str, str]) -> set[str]:
@@ -89,7 +90,7 @@ class Marks:
         return {topic for topic, now in ids.items() if now and self.topics.get(topic, now) != now}
 
     def forget(self, before: float) -> int:
-        """Drop the files of which nothing came since; how many there were."""
+        """Drop the files of which nothing came since `before` (seconds of the epoch). Returns how many."""
         old = [(table, file) for table, files in self.files.items() for file, mark in files.items() if mark.at < before]
         for table, file in old:
             del self.files[table][file]
@@ -130,7 +131,7 @@ def _take_in(marks: Marks, row: Row, since: float) -> None:
 
 
 def fold(marks: DataFrame) -> DataFrame:
-    """One row a thing. Columns as in the table; DataFrame in, DataFrame out."""
+    """Return one row a file, partition, topic and table. Columns as in the table."""
     files = (
         marks.where("kind = 'file'")
         .groupBy(*THING)
@@ -152,13 +153,13 @@ def rows_of(
     files: Iterable[tuple[str, File]],
     ends: Mapping[Partition, int],
     versions: Mapping[str, int],
-    at: float,
+    seconds: float,
 ) -> list[tuple[Value, ...]]:
-    """Rows of the marks table, all of the marks' next landing, `at` seconds of the epoch."""
-    found: list[dict[str, Value]] = []
+    """Return rows of the marks table, all of the marks' next landing, at `seconds` of the epoch."""
+    rows: list[dict[str, Value]] = []
     for table, (host, file_id) in files:
         mark = marks.files[table][host, file_id]
-        found.append(
+        rows.append(
             {
                 "kind": "file",
                 "table": table,
@@ -170,8 +171,8 @@ def rows_of(
             }
         )
     for (topic, partition), end in ends.items():
-        found.append({"kind": "partition", "topic": topic, "partition": partition, "end_offset": end})
-    found += ({"kind": "topic", "topic": topic, "topic_id": each} for topic, each in marks.new_topics.items())
-    found += ({"kind": "table", "table": table, "version": version} for table, version in versions.items())
-    number, when = marks.landing + 1, datetime.fromtimestamp(at, UTC).isoformat()
-    return [tuple({**each, "landing": number, "at": when}.get(name) for name in COLUMNS) for each in found]
+        rows.append({"kind": "partition", "topic": topic, "partition": partition, "end_offset": end})
+    rows += ({"kind": "topic", "topic": topic, "topic_id": topic_id} for topic, topic_id in marks.new_topics.items())
+    rows += ({"kind": "table", "table": table, "version": version} for table, version in versions.items())
+    number, when = marks.landing + 1, datetime.fromtimestamp(seconds, UTC).isoformat()
+    return [tuple({**row, "landing": number, "at": when}.get(name) for name in COLUMNS) for row in rows]

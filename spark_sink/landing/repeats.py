@@ -1,14 +1,15 @@
 """Which rows of a batch are in the table already: the shipper sends again what was not acknowledged when it was killed.
 
 A line is known by (host, file id, offset). The mark of a file, the highest offset that landed, is the fast path: a file
-whose lowest row is above its mark, and that has no offset twice, brings news only, and one aggregate a file shows it.
+whose lowest row is above its mark, and that has no offset twice, brings new rows only, and one aggregate a file shows
+it.
 
 Suspects are the files of which that is not true: rows at or below the mark (a resend; a dead letter that is sent later;
 two partitions or topics that one file went through), an offset twice in the batch, or a file without a mark whose first
 row is not at 0 (its mark may have been forgotten; or its first lines were filtered). Their rows are looked up in the
 table, under the dates that the mark names, and left out if they are there with at least the same length. Of equal rows
 in one batch the longest stays. Where a record came from (topic, partition, order) does not matter. A row without file
-id or offset is no line of a file: it always lands.
+id or offset is not a line of a file: it always lands.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ from spark_sink.landing.marks import File, Mark, Marks
 from spark_sink.records.local_rows import local_rows
 from spark_sink.records.schema import Column as Field
 
-# Of a record: a topic that was made anew has the same offsets again.
+# Of a record: a topic that was re-created has the same offsets again.
 PLACE = ("topic", "partition", "kafka_offset", "kafka_ts")
 LINE_NAME = ("host", "file_id", "offset")
 # As many ids as a condition on the table's files names; with more, the join alone finds the rows.
@@ -45,14 +46,14 @@ class FileSummary:
     first: date
     last: date
 
-    def mark(self, at: float) -> Mark:
-        """As of `at`, in seconds of the epoch."""
-        return Mark(self.highest, self.first, self.last, at)
+    def mark(self, seconds: float) -> Mark:
+        """Return the file's mark as of `seconds` of the epoch."""
+        return Mark(self.highest, self.first, self.last, seconds)
 
 
 def summarize(rows: DataFrame) -> tuple[list[FileSummary], int]:
-    """A summary for each file, and the count of all rows, those that belong to no file included."""
-    found = (
+    """Return a summary of each file, and the count of all rows, those that belong to no file included."""
+    summaries = (
         rows.groupBy("host", "file_id")
         .agg(
             F.count(F.lit(1)).alias("rows"),
@@ -65,21 +66,23 @@ def summarize(rows: DataFrame) -> tuple[list[FileSummary], int]:
         )
         .collect()
     )
-    files = [FileSummary((row.host, row.file_id), *row[2:]) for row in found if row.file_id is not None and row.placed]
-    return files, sum(row.rows for row in found)
+    files = [
+        FileSummary((row.host, row.file_id), *row[2:]) for row in summaries if row.file_id is not None and row.placed
+    ]
+    return files, sum(row.rows for row in summaries)
 
 
-def note_rows(marks: Marks, table: str, rows: DataFrame, at: float) -> list[tuple[str, File]]:
-    """Take rows that are in the table into its marks, as of `at`. The files they are of, with the table."""
+def note_rows(marks: Marks, table: str, rows: DataFrame, seconds: float) -> list[tuple[str, File]]:
+    """Note rows of the table in its marks, as of `seconds` of the epoch. Returns their files, with the table."""
     files, _ = summarize(rows)
-    for each in files:
-        marks.note_file(table, each.file, each.mark(at))
-    return [(table, each.file) for each in files]
+    for summary in files:
+        marks.note_file(table, summary.file, summary.mark(seconds))
+    return [(table, summary.file) for summary in files]
 
 
 def suspects(files: Iterable[FileSummary], marks: Mapping[File, Mark]) -> list[FileSummary]:
-    """Those that may bring something that has landed, or that comes twice."""
-    return [each for each in files if _suspicious(each, marks.get(each.file))]
+    """Return the files that may bring something that has landed, or that comes twice."""
+    return [summary for summary in files if _suspicious(summary, marks.get(summary.file))]
 
 
 def _suspicious(summary: FileSummary, mark: Mark | None) -> bool:
@@ -94,10 +97,10 @@ class Search:
 
     suspects: Sequence[FileSummary]
     marks: Mapping[File, Mark]
-    forgotten: date  # marks of rows that landed before this day may be gone
+    forgotten: date  # marks of rows that landed before this day may have been forgotten
 
     def repeats(self, rows: DataFrame, table: DataFrame) -> DataFrame:
-        """The PLACE of the rows that have to go. `table` is what has landed."""
+        """Return the PLACE of the rows that have to be left out. `table` is what has landed."""
         values = [(*each.file, mark.offset if (mark := self.marks.get(each.file)) else None) for each in self.suspects]
         watched = F.broadcast(local_rows(rows.sparkSession, _WATCHED, values))
         keys = rows.select(*LINE_NAME, "length", *PLACE).where("offset IS NOT NULL")
@@ -105,18 +108,18 @@ class Search:
         ranked = joined.selectExpr("*", _RANK).localCheckpoint()  # read twice below
         doubles = ranked.where("rank > 1").select(*PLACE)
         asked = ranked.where("rank = 1 AND (mark IS NULL OR offset <= mark)")
-        return doubles.unionByName(self._landed(asked, table))
+        return doubles.unionByName(self._in_table(asked, table))
 
-    def _landed(self, asked: DataFrame, table: DataFrame) -> DataFrame:
-        """Those that are in the table with at least their length."""
-        there = table.where(self._where()).select(*LINE_NAME, "length")
-        longest = there.groupBy(*LINE_NAME).agg(F.max("length").alias("length"))
+    def _in_table(self, asked: DataFrame, table: DataFrame) -> DataFrame:
+        """Return those that are in the table with at least their length."""
+        existing = table.where(self._where()).select(*LINE_NAME, "length")
+        longest = existing.groupBy(*LINE_NAME).agg(F.max("length").alias("length"))
         same = _same_file(asked, longest) & (asked["offset"] == longest["offset"])
         enough = F.coalesce(longest["length"], F.lit(0)) >= F.coalesce(asked["length"], F.lit(0))
         return asked.join(longest, same & enough, "leftsemi").select(*PLACE)
 
     def _where(self) -> Column:
-        """On columns that the table's files have statistics or directories for."""
+        """Return a condition on columns that the table's files have statistics or directories for."""
         marked = [mark for each in self.suspects if (mark := self.marks.get(each.file))]
         dates = F.lit(False)
         if marked:

@@ -17,7 +17,7 @@ class Known:
 
     role: Role
     table: Table
-    keep: float | None = None  # seconds; None is for ever
+    keep: float | None = None  # seconds; None keeps them permanently
     name: str = ""
     rewritten: bool = False
 
@@ -44,7 +44,7 @@ def known_tables(spark: SparkSession, config: SinkConfig) -> list[Known]:
 
 
 def table_name(config: SinkConfig, path: str) -> str:
-    """Tells the tables of a template from each other."""
+    """Return what distinguishes the tables of a template."""
     return path.removeprefix(f"{config.table_base}/") if config.has_template else ""
 
 

@@ -5,7 +5,7 @@
 
 Every step is a commit of Delta's, or none: a kill in between leaves a table as it was. The stream only appends, which
 no step here stands in the way of; where two of these commits meet (a second `maintain`, a repair), the later one fails
-and is tried again. What fails in one table is told, and the next table is gone on with.
+and is retried. What fails in one table is logged, and the next table follows.
 """
 
 import logging
@@ -38,7 +38,7 @@ CONFLICT = re.compile(
 
 
 def run(config: SinkConfig, dry_run: bool) -> int:
-    """0; 1 when a step failed. Raises SinkError when Spark does not start."""
+    """Return 0; 1 when a step failed. Raises SinkError when Spark does not start."""
     with sink_session(config) as spark:
         return Maintenance(spark, config, dry_run).run()
 
@@ -119,7 +119,7 @@ class Maintenance:
 
 
 def retried(step: Callable[[], None]) -> None:
-    """Again while another writer's commit was in the way, TRIES times at most; then raises what Spark said."""
+    """Retry while another writer's commit conflicts, TRIES times at most; then raise Spark's error."""
     for _ in range(TRIES - 1):
         try:
             return step()

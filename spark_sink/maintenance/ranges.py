@@ -1,4 +1,4 @@
-"""What Kafka can give again of what has landed, and in which pieces it is read."""
+"""What Kafka still has of what has landed, and in which pieces it is read again."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from spark_sink.kafka.offsets import LATEST, Offsets, Partition, describe_partit
 
 
 class Broker(Protocol):
-    """What Kafka holds. `Admin` is one. Each may block, and raises SinkError."""
+    """What Kafka has. `Admin` is one. Each method may block, and raises SinkError."""
 
     def earliest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
 
@@ -24,7 +24,7 @@ class Broker(Protocol):
 @dataclass(frozen=True, slots=True)
 class Range:
     """From `starts` up to `ends`, of the same partitions. `shorter`: where Kafka ends, of partitions of which more has
-    landed: their topic was made anew. `notes` say what is left out, or comes unasked."""
+    landed: their topic was re-created. `notes` say what is left out, or comes unasked."""
 
     starts: dict[Partition, int]
     ends: dict[Partition, int]
@@ -37,23 +37,30 @@ class Range:
 
 
 def readable(
-    config: SinkConfig, broker: Broker, there: Collection[Partition], landed: Offsets, anew: Collection[str] = ()
+    config: SinkConfig,
+    broker: Broker,
+    partitions: Collection[Partition],
+    landed: Offsets,
+    recreated: Collection[str] = (),
 ) -> Range:
-    """`there`: the partitions that are read (`topics.present`); `landed`: the next offset to land of each. `anew`: the
-    topics that were made anew since; where the sink was told to begin says nothing of those."""
-    wanted = set(landed) & set(there)
-    same = {at for at in wanted if at[0] not in anew}
+    """Return the range that is to be read again.
+
+    `partitions`: those that are read (`topics.present`); `landed`: the next offset to land of each; `recreated`: topics
+    that were re-created since, to which the configured start of the sink does not apply.
+    """
+    wanted = set(landed) & set(partitions)
+    same = {(topic, number) for topic, number in wanted if topic not in recreated}
     earliest, latest, begun = broker.earliest(wanted), broker.latest(wanted), _begun(config, broker, same)
     starts = {at: max(earliest[at], begun.get(at, 0)) for at in wanted}
     ends = {at: min(landed[at], latest[at]) for at in wanted}
     left = sorted(at for at in wanted if starts[at] < ends[at])
-    notes = (*_gone(set(landed) - wanted), *_deleted(earliest, begun, landed), *_skipped(config))
+    notes = (*_not_read(set(landed) - wanted), *_deleted(earliest, begun, landed), *_skipped(config))
     shorter = {at: end for at, end in ends.items() if end < landed[at]}
     return Range({at: starts[at] for at in left}, {at: ends[at] for at in left}, shorter, notes)
 
 
 def _begun(config: SinkConfig, broker: Broker, same: Collection[Partition]) -> Offsets:
-    """What lies before where the sink was told to begin is not missing."""
+    """Return where the sink was configured to begin: what lies before that is not missing."""
     if config.start == "timestamp" and config.start_timestamp is not None:
         latest = broker.latest(same)
         return {**latest, **broker.at(same, round(config.start_timestamp.timestamp() * 1000))}
@@ -62,7 +69,7 @@ def _begun(config: SinkConfig, broker: Broker, same: Collection[Partition]) -> O
     return {}
 
 
-def _gone(partitions: Collection[Partition]) -> list[str]:
+def _not_read(partitions: Collection[Partition]) -> list[str]:
     if not partitions:
         return []
     return [
@@ -86,25 +93,26 @@ def _skipped(config: SinkConfig) -> list[str]:
     else:
         return []
     return [
-        f"{where}: what lay there before the sink began counts as missing; to leave it out, say start: timestamp, or "
+        f"{where}: what lay there before the sink began counts as missing; to leave it out, set start: timestamp, or "
         "start: offsets with numbers, for this command"
     ]
 
 
 def pieces(starts: Offsets, ends: Offsets, most: int) -> Iterator[tuple[Offsets, Offsets]]:
-    """Consecutive ranges of all partitions, of at most so many offsets together. One that is done is not named."""
-    at = dict(starts)
-    while left := {each: ends[each] - at[each] for each in ends if at[each] < ends[each]}:
+    """Yield consecutive ranges of all partitions, of at most so many offsets together; without partitions that are
+    complete."""
+    done = dict(starts)
+    while left := {partition: end - done[partition] for partition, end in ends.items() if done[partition] < end}:
         share = max(1, most // len(left))
-        until = {each: at[each] + min(share, count) for each, count in left.items()}
-        yield {each: at[each] for each in left}, until
-        at |= until
+        piece_ends = {partition: done[partition] + min(share, count) for partition, count in left.items()}
+        yield {partition: done[partition] for partition in left}, piece_ends
+        done |= piece_ends
 
 
 def within(starts: Offsets, ends: Offsets) -> Column:
-    """A condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
-    found = F.lit(False)
+    """Return a condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
+    condition = F.lit(False)
     for (topic, number), first in starts.items():
         offset = F.col("kafka_offset").between(first, ends[topic, number] - 1)
-        found |= (F.col("topic") == topic) & (F.col("partition") == number) & offset
-    return found
+        condition |= (F.col("topic") == topic) & (F.col("partition") == number) & offset
+    return condition

@@ -2,13 +2,14 @@
 
 `--reason TEXT` parses again, by the configuration as it is now, the dead letter's records whose reason has the text.
 What has become a line lands, and then goes out of the dead letter. `--from-kafka` reads again whatever Kafka still has
-of what counts as landed, and lands what no table holds: after a RESTORE, or when somebody deleted too much.
+of what counts as landed, and lands what no table has: after a RESTORE, or when too much was deleted.
 
 Both use the landing of `run`, so a line that is there is not landed a second time: rows are known by their place in
 Kafka, and lines by host, file id and offset. Killed in between, the command is run again. A `--from-kafka` that was
-killed is noted in the marks, and `run` is refused: what the tables' versions told of the loss is overwritten by then.
+killed is noted in the marks, and `run` is refused: the tables' versions, which showed the loss, have been overwritten
+by then.
 
-A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was made anew has the same offsets again.
+A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was re-created has the same offsets again.
 """
 
 import logging
@@ -154,9 +155,9 @@ class Repair:
         if not self.dry_run:
             self._begin()
         done = found = 0
-        for begin, until in pieces(again.starts, again.ends, self.config.max_offsets_per_trigger):
-            found += self._piece(begin, until)
-            done += sum(until.values()) - sum(begin.values())
+        for starts, ends in pieces(again.starts, again.ends, self.config.max_offsets_per_trigger):
+            found += self._piece(starts, ends)
+            done += sum(ends.values()) - sum(starts.values())
             logger.info(f"{done:,} of {again.offsets:,} offsets read again")
         if self.dry_run:
             logger.info(f"{found:,} records are in no table; what the shipper sent twice counts too{DRY}")
@@ -166,7 +167,7 @@ class Repair:
         logger.info(f"repaired: {found:,} records were missing and have landed", extra={"landed": found})
 
     def _begin(self) -> None:
-        """Makes tables anew that are gone."""
+        """Create again the tables that are missing."""
         tables = self.writer.tables
         self.writer.begin_repair()
         tables.prepare()

@@ -1,7 +1,7 @@
 """Deletes what is older than a table keeps.
 
 In a table partitioned by date whole dates go, which only changes the log; the files go with VACUUM. Elsewhere Delta
-writes the files anew that hold both old rows and others.
+rewrites the files that contain both old rows and others.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from spark_sink.storage.tables import Table
 
 
 class NoDate(Exception):
-    """A view without the column `date`: nothing tells how old its rows are."""
+    """A view without the column `date`: nothing shows how old its rows are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def plan(known: Known, found: Sizes, now: datetime) -> Old | None:
 
 
 def count(table: Table, old: Old) -> int:
-    """How many rows would go; reads them where the log does not tell."""
+    """Return how many rows would be deleted; reads them where the log does not have the number."""
     return table.read().where(old.condition).count() if old.rows is None else old.rows
 
 

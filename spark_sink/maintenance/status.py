@@ -1,4 +1,4 @@
-"""`spark-sink status`: where the sink stands, from its tables, its checkpoint and Kafka. It changes nothing.
+"""`spark-sink status`: how far the sink is, from its tables, its checkpoint and Kafka. It changes nothing.
 
 What is there is shown: before the first run there are no tables, and Kafka may be away. Lag counts offsets, as Kafka's
 own tools do. Exit code 1 when something that was asked did not answer.
@@ -47,7 +47,7 @@ def run(config: SinkConfig, as_json: bool, out: TextIO = sys.stdout) -> int:
 
 
 def ends(spark: SparkSession, config: SinkConfig) -> Offsets:
-    """Where the partitions that the sink reads end now."""
+    """Return where the partitions that the sink reads end now."""
     with Admin(spark, client_options(config), PATIENCE) as admin:
         return admin.latest(present(config.kafka, admin))
 
@@ -95,7 +95,7 @@ def table_status(known: Known) -> shown.TableStatus:
 
 
 def landed_of(state: Table) -> dict[Partition, shown.LandedEnd]:
-    """A row a partition: the next offset to land, and when a batch has last said so."""
+    """Return, for each partition, the next offset to land, and when a batch last recorded it."""
     if not state.exists():
         return {}
     rows = marks.fold(state.read().where("kind = 'partition'")).select("*", F.unix_micros("at").alias("micros"))
@@ -106,14 +106,14 @@ def landed_of(state: Table) -> dict[Partition, shown.LandedEnd]:
 
 
 def files_of(state: Table) -> int:
-    """How many files have marks: the job holds as many in memory."""
+    """Return how many files have marks: the job has as many in memory."""
     if not state.exists():
         return 0
     return state.read().where("kind = 'file'").select("table", "host", "file_id").distinct().count()
 
 
 def reasons(dead_letter: Table) -> list[tuple[str, int]]:
-    """The most frequent first."""
+    """Return the reasons of bad records with their counts, the most frequent first."""
     if not dead_letter.exists():
         return []
     counted = dead_letter.read().groupBy("reason").count().orderBy(F.desc("count"), "reason").limit(REASONS)
@@ -121,8 +121,11 @@ def reasons(dead_letter: Table) -> list[tuple[str, int]]:
 
 
 def partitions(landed: dict[Partition, shown.LandedEnd], ends: Offsets) -> list[shown.PartitionStatus]:
-    """What was landed from and what Kafka has, together: a partition may be gone, or not be begun."""
-    return [shown.PartitionStatus(*at, landed.get(at), ends.get(at)) for at in sorted({*landed, *ends})]
+    """Return the partitions that rows have landed of and those that Kafka has: one may be deleted, or not begun."""
+    return [
+        shown.PartitionStatus(*partition, landed.get(partition), ends.get(partition))
+        for partition in sorted({*landed, *ends})
+    ]
 
 
 def _utc(micros: int | None) -> datetime | None:

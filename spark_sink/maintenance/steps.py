@@ -35,7 +35,7 @@ class Steps:
             yield self.fold
         else:
             yield self.retention
-            # A view that is written anew by each batch takes its old files out itself; OPTIMIZE would be in its way.
+            # A view that each batch rewrites removes its old files itself; OPTIMIZE would conflict with it.
             if options.optimize.enabled and not self.known.rewritten:
                 yield self.optimize
         if options.vacuum.mode != "off":
@@ -113,13 +113,13 @@ class Steps:
             files = vacuum.candidates(table, lite, retain)
             more = " or more" if files >= vacuum.LISTED else ""
             return self._log(f"would delete {files:,}{more} files that no version needs", files=files)
-        gone = vacuum.vacuum(table, lite, retain)
-        if gone.files is None:
-            return self._log("vacuumed; Delta does not tell how much on this file system")
+        deleted = vacuum.vacuum(table, lite, retain)
+        if deleted.files is None:
+            return self._log("vacuumed; Delta does not report how much on this file system")
         return self._log(
-            f"deleted {gone.files:,} files that no version needs, {readable_bytes(gone.bytes or 0)}",
-            files=gone.files,
-            bytes=gone.bytes or 0,
+            f"deleted {deleted.files:,} files that no version needs, {readable_bytes(deleted.bytes or 0)}",
+            files=deleted.files,
+            bytes=deleted.bytes or 0,
         )
 
     def _warn_of_retain(self, retain: float, lite: bool) -> None:

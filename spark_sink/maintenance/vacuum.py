@@ -40,7 +40,8 @@ class Deleted:
 
 
 def candidates(table: Table, lite: bool, retain: float) -> int:
-    """How many files and empty directories would go; LISTED stands for that many or more. Raises LogTooShort."""
+    """Return how many files and empty directories would be deleted; LISTED means that many or more. Raises
+    LogTooShort."""
     return _vacuum(table, lite, retain, " DRY RUN")
 
 
@@ -58,8 +59,8 @@ def _vacuum(table: Table, lite: bool, retain: float, suffix: str) -> int:
     if retain < SHORTEST:
         raise Refused(f"maintenance.vacuum.retain is {retain:g} s: less than an hour breaks the batch under way")
     mode, cores = "LITE" if lite else "FULL", table.spark.sparkContext.defaultParallelism
-    # Delta's check is for whoever mistypes a number. The configuration has warned of less than seven days, and whoever
-    # makes `retain` shorter than it was means it, though the table's property says more.
+    # Delta's check is for a mistyped number. The configuration has warned of less than seven days, and a `retain` that
+    # was made shorter is meant, though the table's property says more.
     with _settings(table.spark, {CHECK: "false", LISTING: str(TASKS_A_CORE * cores)}):
         try:
             return table.spark.sql(f"VACUUM {table.name} {mode} RETAIN {_whole_hours(retain)} HOURS{suffix}").count()

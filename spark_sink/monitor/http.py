@@ -1,4 +1,4 @@
-"""The metrics over HTTP, for Prometheus, and the sink's health, for whoever restarts it.
+"""The metrics over HTTP, for Prometheus, and the sink's health, for what restarts it.
 
 `/metrics`  Prometheus' text format.
 `/health`   200 while the query is healthy, else 503; both with {"status":…,"silent_seconds":…,"limit_seconds":…}.
@@ -71,7 +71,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     metrics: ClassVar[Metrics]
     limit: ClassVar[float]
-    timeout = 10  # seconds for a client to say what it wants
+    timeout = 10  # seconds for a client to send its request
 
     def do_GET(self) -> None:
         match self.path.partition("?")[0]:
@@ -100,4 +100,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing: a scrape every few seconds is no news."""
+        """Log nothing: a scrape every few seconds is not worth a line."""

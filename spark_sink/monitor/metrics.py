@@ -92,12 +92,12 @@ class Metrics:
         self.alive()
 
     def batch(self, seconds: float, done: Offsets, there: Offsets) -> None:
-        """Spark has told what the batch took, and where the topics ended."""
+        """Record what Spark reports of a batch: how long it took, and where the topics ended."""
         self.batch_seconds.observe(seconds)
         for place, offsets in lag(done, there).items():
             self.end_offset.labels(*place).set(there[place])
             self.lag.labels(*place).set(offsets)
-        for place in self._places - there.keys():  # of a topic that was deleted: its lag would stand there for ever
+        for place in self._places - there.keys():  # of a topic that was deleted: its lag would stay there permanently
             self.end_offset.remove(*place)
             self.lag.remove(*place)
         self._places = set(there)

@@ -130,6 +130,6 @@ def _run(step: str, command: list[str], environment: dict[str, str] | None = Non
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SharingFailed(f"{step} did not come to its end: {error}") from error
     if done.returncode != 0:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        last = "\n".join(f"    {line[:300]}" for line in said if not line.startswith("\tat "))[-2000:]
+        output = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        last = "\n".join(f"    {line[:300]}" for line in output if not line.startswith("\tat "))[-2000:]
         raise SharingFailed(f"{step} ended with code {done.returncode}:\n{last}")

@@ -24,7 +24,7 @@ from spark_sink.platform.cache import cache_directory
 from spark_sink.platform.class_sharing import ClassArchive, SharingFailed
 from spark_sink.platform.java import JavaRuntime, NoJava, find_java
 
-SAY_EVERY = 5.0
+PRINT_EVERY = 5.0
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 
 
@@ -121,12 +121,12 @@ def fetch(wanted: Sequence[JarSet], java: JavaRuntime) -> list[str]:
 
 
 def _wait(running: Sequence[tuple[JarSet, subprocess.Popen[bytes]]]) -> None:
-    began = said = time.monotonic()
+    began = logged = time.monotonic()
     while any(process.poll() is None for _, process in running):
         time.sleep(0.1)
-        if time.monotonic() - said >= SAY_EVERY:
-            said = time.monotonic()
-            _say(f"  {said - began:.0f} s, {_downloaded([each for each, _ in running])}")
+        if time.monotonic() - logged >= PRINT_EVERY:
+            logged = time.monotonic()
+            _print(f"  {logged - began:.0f} s, {_downloaded([each for each, _ in running])}")
 
 
 def _start_resolver(wanted: JarSet, java: JavaRuntime) -> subprocess.Popen[bytes]:
@@ -155,7 +155,8 @@ def _finish(wanted: JarSet, status: int) -> str | None:
 
 
 def reasons(log: str) -> str:
-    """The lines of the resolver's long report that say why, most telling first; without any its last lines."""
+    """The lines of the resolver's long report that give the reason, the most specific first; without any, its last
+    lines."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     telling = [
         line
@@ -175,7 +176,7 @@ def _downloaded(wanted: Sequence[JarSet]) -> str:
     return f"{len(sizes)} jars, {sum(sizes) / 1e6:.0f} MB so far"
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(text, flush=True)  # noqa: T201 - this module is a command
 
 
@@ -197,15 +198,15 @@ def _share_classes(java: JavaRuntime) -> None:
     archive, jars = _class_archive(), _archived()
     if archive.fits(java, jars):
         return
-    _say("Making the archive of Spark's classes, which every later start maps (once, up to a minute)")
+    _print("Making the archive of Spark's classes, which every later start maps (once, up to a minute)")
     try:
         archive.make(java, jars)
     except (SharingFailed, OSError) as error:
-        _say(f"No archive of Spark's classes: {error}\nSpark starts without it, in twice the time.")
+        _print(f"No archive of Spark's classes: {error}\nSpark starts without it, in twice the time.")
 
 
 def _fetch(missing: Sequence[JarSet]) -> int:
-    _say("Fetching jars (once): " + "; ".join(each.title for each in missing))
+    _print("Fetching jars (once): " + "; ".join(each.title for each in missing))
     try:
         failures = fetch(missing, find_java())
     except (NoJava, JarsMissing) as error:

@@ -1,4 +1,4 @@
-"""What a checkpoint directory says of its query. Spark writes it; here it is only read.
+"""What a checkpoint directory records of its query. Spark writes it; here it is only read.
 
 `metadata` has the query's id, for good. `offsets/N` is written before batch N runs: a line with the format's version,
 one with settings, and one a source with the offsets at which the batch ends, {"topic": {"0": 123}}. `commits/N` is
@@ -21,8 +21,8 @@ from spark_sink.platform.jvm import file_system, hadoop_path, java_class
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A directory of any file system that Spark's Hadoop client knows. Every question raises SinkError when it cannot
-    be answered."""
+    """A directory of any file system that Spark's Hadoop client knows. Every method raises SinkError when it cannot
+    read the directory."""
 
     spark: SparkSession
     path: str
@@ -33,15 +33,15 @@ class Checkpoint:
             return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
 
     def last_planned(self) -> int:
-        """The last batch that was begun, NO_BATCH when none was."""
+        """Return the last batch that was begun, NO_BATCH when none was."""
         return self._last("offsets")
 
     def last_committed(self) -> int:
-        """The last batch that was ended, NO_BATCH when none was."""
+        """Return the last batch that was completed, NO_BATCH when none was."""
         return self._last("commits")
 
     def ends(self, batch: int) -> dict[tuple[str, int], int]:
-        """Where a batch that was begun ends, by topic and partition; nothing for NO_BATCH."""
+        """Return where a batch that was begun ends, by topic and partition; nothing for NO_BATCH."""
         if batch == NO_BATCH:
             return {}
         name = f"offsets/{batch}"
@@ -50,16 +50,16 @@ class Checkpoint:
         return {(topic, int(number)): end for topic, parts in offsets.items() for number, end in parts.items()}
 
     def resume_offsets(self) -> dict[tuple[str, int], int]:
-        """Where the last batch that was ended ends, of the partitions that the one after it names, too, if one was
+        """Return where the last completed batch ends, of the partitions that the batch after it names, too, if one was
         begun. Of all others the query will read whatever Kafka has."""
         planned = self.ends(self.last_planned())
-        return {at: end for at, end in self.ends(self.last_committed()).items() if at in planned}
+        return {partition: end for partition, end in self.ends(self.last_committed()).items() if partition in planned}
 
     def _last(self, directory: str) -> int:
         with self._reading(directory):
             if not self._exists(directory):
                 return NO_BATCH
-            found = self._file_system.listStatus(self._at(directory))
+            found = self._file_system.listStatus(self._path(directory))
         names = [str(status.getPath().getName()) for status in found]
         return max((int(name) for name in names if name.isdigit()), default=NO_BATCH)
 
@@ -77,19 +77,19 @@ class Checkpoint:
             ) from error
 
     def _text(self, name: str) -> str:
-        stream = self._file_system.open(self._at(name))
+        stream = self._file_system.open(self._path(name))
         try:
             return str(java_class(self.spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
         finally:
             stream.close()
 
     def _exists(self, name: str) -> bool:
-        return bool(self._file_system.exists(self._at(name)))
+        return bool(self._file_system.exists(self._path(name)))
 
-    def _at(self, name: str) -> Any:
+    def _path(self, name: str) -> Any:
         return hadoop_path(self.spark, self.path, name)
 
     @cached_property
     def _file_system(self) -> Any:
         """Created once: it is not cheap."""
-        return file_system(self.spark, self._at("metadata"))
+        return file_system(self.spark, self._path("metadata"))

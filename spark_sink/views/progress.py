@@ -1,4 +1,4 @@
-"""What Spark tells of the views' queries: for the log and the metrics, a view by its name."""
+"""What Spark reports of the views' queries: for the log and the metrics, a view by its name."""
 
 import logging
 import threading

@@ -30,7 +30,7 @@ NO_LIMIT = str(2**31 - 1)
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A view, and where it stands in the configuration."""
+    """A view, and where it is in the configuration."""
 
     view: ViewConfig
     index: int
@@ -81,7 +81,7 @@ def _register(spark: SparkSession, named: Named, source: str, from_version: int 
 
 
 def _problems(named: Named, rows: DataFrame) -> Iterator[str]:
-    """What a table cannot hold, which Delta would tell late or not at all."""
+    """Yield what a table cannot contain, which Delta would report late or not at all."""
     names = [field.name for field in rows.schema]
     for field in rows.schema:
         if re.search(r"[ ,;{}()\n\t=]", field.name):
@@ -98,7 +98,7 @@ def _problems(named: Named, rows: DataFrame) -> Iterator[str]:
             yield f"{named.option('partition_by')}: {name!r} is no column of the view; there are: {', '.join(names)}"
 
 
-# What stands in Spark's message -> what to do about it.
+# What Spark's message contains -> what to do about it.
 ADVICE: tuple[tuple[str, str], ...] = (
     (
         r"not supported for streaming aggregations without watermark",
@@ -117,10 +117,10 @@ ADVICE: tuple[tuple[str, str], ...] = (
 
 def explain(message: str, text: str) -> str:
     """Spark's message without what only Spark's makers read, where in the text it is, and what to do."""
-    said = re.split(
+    sentences = re.split(
         r"\.? SQLSTATE: |;?\s*\n(?:==|[~'+]|JVM)| \(line \d+, pos|; line \d+ pos", message.strip(), maxsplit=1
     )
-    parts = [" ".join(said[0].split()).rstrip(".;")]
+    parts = [" ".join(sentences[0].split()).rstrip(".;")]
     if place := re.search(r"line (\d+),? pos (\d+)", message):
         line, position = int(place[1]), int(place[2])
         lines = text.splitlines()

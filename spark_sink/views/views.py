@@ -4,8 +4,8 @@
     the table of lines                              exactly once: Delta's source knows which commits were read,
                      └► view b: SQL ─► its table    Delta's sink which batches were written
 
-A view reads what has landed, so nothing that a view does can hold up or end the landing; one that fails is told of, and
-stands still until the next start.
+A view reads what has landed, so nothing that a view does can hold up or end the landing; one that fails is reported,
+and stays stopped until the next start.
 
 Groups and joins are kept in RocksDB, bounded and outside the JVM's heap: with Spark's own store a view by a column of
 many values would take the memory of the landing with it. A batch takes slightly longer in it. The number of parts is
@@ -57,7 +57,7 @@ class Running:
     rows: DataFrame
     query: StreamingQuery | None = None
     error: SinkError | None = None
-    details: str = ""  # all that Spark says of the error
+    details: str = ""  # Spark's whole text of the error
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class Running:
             self._fail(str(error))
 
     def look(self) -> bool:
-        """Whether it still runs."""
+        """Return True if it still runs."""
         if self.query is None or self.error is not None:
             return False
         if self.query.isActive:
@@ -105,7 +105,7 @@ class Views:
     spark: SparkSession
     config: SinkConfig
     _running: list[Running] = field(default_factory=list)
-    _told: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for name, value in SETTINGS.items() if self.config.views else ():
@@ -123,7 +123,7 @@ class Views:
                 logger.warning(changed, extra={"view": each.name})
 
     def start(self) -> None:
-        """Returns at once. What fails then is told by `failed`."""
+        """Returns at once. What fails then is reported by `failed`."""
         if self._running:
             self.spark.streams.addListener(self._progress)
         with _pool(self.spark):
@@ -133,11 +133,11 @@ class Views:
                 logger.info(f"view {each.name}: {each.place.table.path}, every {view.trigger.interval:g} s")
 
     def failed(self) -> list[tuple[str, SinkError]]:
-        """Those that have ended by themselves, each time it is asked; each is told once."""
+        """Return the views that have ended by themselves; each is reported once."""
         for each in self._running:
             each.look()
-            if each.error is not None and each.name not in self._told:
-                self._told.add(each.name)
+            if each.error is not None and each.name not in self._reported:
+                self._reported.add(each.name)
                 self._progress.failed(each.name)
                 logger.error(str(each.error), extra=trace(each.details))
         return [(each.name, each.error) for each in self._running if each.error is not None]
@@ -172,7 +172,7 @@ class Views:
         self.stop()
 
     def _queries(self, places: list[Place]) -> list[Running]:
-        """Of all, or SinkError with all that is wrong."""
+        """Return a query for each view. Raises SinkError with all that is wrong."""
         running, problems = [], []
         for each in places:
             try:

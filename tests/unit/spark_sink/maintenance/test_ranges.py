@@ -63,7 +63,7 @@ def test_where_the_sink_began_in_the_old_topic_says_nothing_of_the_new_one(
     config: SinkConfig, broker: FakeBroker, begin: dict[str, Any]
 ) -> None:
     broker.times = {A: [0] * 300 + [2**60]}
-    found = readable(replace(config, **begin), broker, {A, B}, {A: 900, B: 50}, anew={"logs"})
+    found = readable(replace(config, **begin), broker, {A, B}, {A: 900, B: 50}, recreated={"logs"})
     assert found.starts == {A: 100, B: 0}
 
 

@@ -138,8 +138,8 @@ def translate(text: str, doing: str) -> SinkError:
 
 
 def root_cause(text: str) -> str:
-    """The innermost cause that a Java stack trace names, else the reason that Spark's Kafka source gives at the end of
-    what it says of every loss, else the first line."""
+    """Return the innermost cause that a Java stack trace names, else the reason that Spark's Kafka source gives at the
+    end of what it says of every loss, else the first line."""
     causes = re.findall(r"^\s*Caused by: (?:[\w.$]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
     causes = causes or re.findall(r"^Reason: (.+)$", text, re.MULTILINE)
     lines = [line.strip() for line in text.splitlines() if line.strip()]

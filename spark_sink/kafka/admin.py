@@ -47,7 +47,7 @@ class Admin:
         return {str(name) for name in self._ask(lambda: self._client.listTopics().names().get())}
 
     def matching(self, pattern: str) -> set[str]:
-        """Of these the ones whose whole name the regular expression matches, as Java reads it. Raises SinkError."""
+        """Return those of them whose whole name the regular expression matches, as Java reads it. Raises SinkError."""
 
         def choose() -> set[str]:
             names = self._java("java.util.HashSet")(self._client.listTopics().names().get())
@@ -67,7 +67,7 @@ class Admin:
         return self._ask(describe) if topics else set()
 
     def ids(self, topics: Collection[str]) -> dict[str, str]:
-        """Of each topic the id that it has from its making on; "" of a broker that gives none (before Kafka 2.8)."""
+        """Return the id that each topic got when it was created; "" from a broker that has none (before Kafka 2.8)."""
 
         def describe() -> dict[str, str]:
             none = str(self._kafka("common.Uuid").ZERO_UUID.toString())
@@ -80,16 +80,16 @@ class Admin:
         return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").earliest())
 
     def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        """The end of what can be read: as a rule before the first record of a transaction that is still open."""
+        """Return the end of what can be read: as a rule before the first record of a transaction that is still open."""
         return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").latest())
 
     def at(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
-        """The first record of this time or later; a partition without one is left out."""
+        """Return the first record of this time or later; a partition without one is left out."""
         found = self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").forTimestamp(milliseconds))
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
     def committed(self, group: str) -> dict[Partition, int]:
-        """What the group has committed, in whatever topics; empty for a group that Kafka does not know."""
+        """Return what the group has committed, in whatever topics; empty for a group that Kafka does not know."""
 
         def read() -> dict[Partition, int]:
             found = self._client.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
@@ -136,7 +136,7 @@ class Admin:
         return java_class(self._spark, f"org.apache.kafka.{name}")
 
     def _readable(self) -> Any:
-        """The isolation that Spark's source has by the same options."""
+        """Return the isolation that Spark's source has by the same options."""
         level = self._options.get("isolation.level", "read_uncommitted").upper()
         return self._kafka("clients.admin.ListOffsetsOptions")(self._kafka("common.IsolationLevel").valueOf(level))
 

@@ -37,7 +37,7 @@ def flat(topics: Mapping[str, Mapping[int, int]]) -> dict[Partition, int]:
 
 
 def assigned(partitions: Collection[Partition]) -> str:
-    """As Spark's option `assign` has them: {"logs": [0, 1]}."""
+    """Return them as Spark's option `assign` has them: {"logs": [0, 1]}."""
     topics: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         topics.setdefault(topic, []).append(number)
@@ -45,7 +45,7 @@ def assigned(partitions: Collection[Partition]) -> str:
 
 
 def lag(landed: Offsets, latest: Offsets, earliest: Offsets | None = None) -> dict[Partition, int]:
-    """What is not landed yet, by partition. One that was never landed from begins at its earliest record.
+    """Return what is not landed yet, by partition. One that was never landed from begins at its earliest record.
 
     Offsets, not records: the markers of transactions count too, as they do for Kafka's own tools.
     """

@@ -39,7 +39,8 @@ def _login(module: str, username: str, password: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As java.io.StreamTokenizer reads it, by which Kafka takes this apart: a line's end would end the string."""
+    """Return the value as java.io.StreamTokenizer, with which Kafka parses it, reads it: a line's end would end the
+    string."""
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(plain, escaped)
     return f'"{text}"'

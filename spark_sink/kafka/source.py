@@ -45,7 +45,7 @@ def stream(spark: SparkSession, config: SinkConfig, begin: str = "earliest", wai
 
 
 def between(spark: SparkSession, config: SinkConfig, starts: Offsets, ends: Offsets) -> DataFrame:
-    """The same columns of the records from `starts` up to `ends`, read once: no stream, no checkpoint.
+    """Return the same columns of the records from `starts` up to `ends`, read once: no stream, no checkpoint.
 
     Both name the same partitions. An end must be there already: Spark would wait minutes for a record, then fail.
     """

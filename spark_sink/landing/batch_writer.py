@@ -164,7 +164,7 @@ class BatchWriter:
             self._save([], versions, {}, Unnamed.NOT_A_BATCH)
 
     def _table(self, path: str, rows: DataFrame, name: CommitName) -> TableResult | None:
-        """None where no row is new to the table."""
+        """Return None where no row is new to the table."""
         staged = stage(self.tables.lines(path), self.orphaned.remove_from(rows))
         if staged.empty:
             return None

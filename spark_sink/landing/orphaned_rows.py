@@ -77,7 +77,7 @@ def find(
 
 
 def behind(ends: Mapping[Partition, int], topics: Iterable[str]) -> Column:
-    """A condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
+    """Return a condition on topic, partition and kafka_offset, in a form that file statistics can answer."""
     condition = F.lit(False)
     by_topic: dict[str, dict[int, int]] = {topic: {} for topic in topics}
     for (topic, partition), end in ends.items():

@@ -136,7 +136,7 @@ class Startup:
         guard.check_versions({snapshot.table.path: snapshot for snapshot in state.tables}, state.marks.versions)
 
     def create_tables(self, tables: SinkTables, memory: TableSnapshot, state: StartupState) -> StartupState:
-        """Where a table lacks columns, add them."""
+        """Create the tables that are missing, and add the columns that others lack."""
         snapshots = {snapshot.table.path: snapshot for snapshot in (memory, *state.tables)}
         now = tables.prepare(snapshots)
         lines = {path: now.get(path, snapshot) for path, snapshot in state.snapshots.items()}

@@ -49,7 +49,7 @@ def table_name(config: SinkConfig, path: str) -> str:
 
 
 def lines_paths(spark: SparkSession, config: SinkConfig) -> list[str]:
-    """The one path; with a template, those that rows have landed in, as the marks have it."""
+    """Return the one path; with a template, those that rows have landed in, as the marks have it."""
     if not config.has_template:
         return [config.table.path]
     marks = Table(spark, config.state_path)

@@ -40,7 +40,8 @@ def set_target(spark: SparkSession, config: OptimizeConfig) -> None:
 
 
 def plan(found: Sizes, config: OptimizeConfig, now: datetime) -> Iterator[Part]:
-    """The parts worth joining, oldest first. A table without dates is one part, and never closed: it goes as it is."""
+    """Return the parts worth joining, oldest first. A table without dates is one part, and never closed: it goes as it
+    is."""
     for part in sorted(found.parts, key=lambda part: part.date or date.min):
         closed = not found.dated or (part.date is not None and is_closed(part.date, config.closed_after, now))
         if closed and part.crowd >= config.min_files:
@@ -48,7 +49,7 @@ def plan(found: Sizes, config: OptimizeConfig, now: datetime) -> Iterator[Part]:
 
 
 def is_closed(day: date, after: float, now: datetime) -> bool:
-    """Whether the day ended, in UTC, that many seconds ago."""
+    """Return True if the day ended, in UTC, that many seconds ago."""
     end = datetime.combine(day, time(), UTC) + timedelta(days=1)
     return end + timedelta(seconds=after) <= now
 

@@ -41,7 +41,7 @@ DRY = "; nothing is changed (dry run)"
 
 
 def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool) -> int:
-    """The exit code. Raises SinkError."""
+    """Return the exit code. Raises SinkError."""
     try:
         with sink_session(config) as spark:
             repair = Repair.opened(spark, config, dry_run)

@@ -26,7 +26,7 @@ class Old:
 
 
 def plan(known: Known, found: Sizes, now: datetime) -> Old | None:
-    """None when nothing is deleted from this table, or nothing is old. Raises NoDate."""
+    """Return None when nothing is deleted from this table, or nothing is old. Raises NoDate."""
     if known.keep is None or known.rewritten:
         return None
     first_kept = (now - timedelta(seconds=known.keep)).date()
@@ -52,5 +52,5 @@ def count(table: Table, old: Old) -> int:
 
 
 def delete(table: Table, old: Old) -> int:
-    """How many rows went."""
+    """Return how many rows were deleted."""
     return int(table.spark.sql(f"DELETE FROM {table.name} WHERE {old.condition}").collect()[0][0])

@@ -21,7 +21,8 @@ class Stream:
 
 
 def streams(spark: SparkSession, config: SinkConfig) -> list[Stream]:
-    """The sink's own first, then the views'. Spark keeps the last hundred commits, so these are short listings."""
+    """Return the sink's own first, then the views'. Spark keeps the last hundred commits, so these are short
+    listings."""
     views = [(f"view {view.name}", f"{config.view_checkpoints}/{view.name}") for view in config.views]
     return [_stream(spark, name, path) for name, path in [("stream", config.checkpoint.path), *views]]
 

@@ -124,7 +124,7 @@ class Metrics:
 
 
 def documentation() -> str:
-    """The table of docs/metrics.md."""
+    """Return the table of docs/metrics.md."""
     rows = (f"| `{_exposed(each)}` | {each.type} | {each.documentation} |" for each in _families())
     return "\n".join(("| metric | type | what it is |", "|---|---|---|", *rows)) + "\n"
 

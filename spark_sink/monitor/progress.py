@@ -116,5 +116,5 @@ class Progress(StreamingQueryListener):
 
 
 def _merged(texts: Iterable[str | None]) -> Offsets:
-    """Of all sources of the query."""
+    """Return the offsets of all sources of the query."""
     return {at: offset for text in texts for at, offset in from_json(text).items()}

@@ -75,23 +75,23 @@ class ClassArchive:
 
 
 def class_list(directory: Path) -> Path:
-    """Where the training run leaves the names of the classes."""
+    """Return where the training run leaves the names of the classes."""
     return directory / "classes.list"
 
 
 def class_path_file(directory: Path) -> Path:
-    """Where the training run leaves Java's class path, as Spark's launcher made it."""
+    """Return where the training run leaves Java's class path, as Spark's launcher made it."""
     return directory / "class.path"
 
 
 def key(java: JavaRuntime, jars: Iterable[Path]) -> str:
-    """What an archive depends on: the Java and the jars, each with size and time of change."""
+    """Return what an archive depends on: the Java and the jars, each with size and time of change."""
     bundled = bundled_java()
     return "".join(f"{_stamp(path)}\n" for path in (java.java, *([bundled] if bundled else []), *jars))
 
 
 def _accepted(java: JavaRuntime, class_path: str, directory: Path) -> str:
-    """The class path, or all of it but its last entry: what Java takes an archive of. Raises SharingFailed.
+    """Return the class path, or all of it but its last entry: what Java takes an archive of. Raises SharingFailed.
 
     Java 21.0.8 refuses its own archive, with the very class path that it was made with, for one order of Spark's jars
     and not for others. An archive is good for every class path that begins with its own.

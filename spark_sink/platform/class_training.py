@@ -74,7 +74,7 @@ def _line(offset: int) -> str:
 
 
 def _records(spark: SparkSession, values: list[str]) -> DataFrame:
-    """As Spark's Kafka source gives them."""
+    """Return records as Spark's Kafka source gives them."""
     rows = ", ".join(f"({offset}, '{value}')" for offset, value in enumerate(values))
     return spark.sql(
         "SELECT CAST('key' AS BINARY) AS key, CAST(value AS BINARY) AS value, 'logs' AS topic, 0 AS partition, "

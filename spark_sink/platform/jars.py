@@ -61,7 +61,7 @@ def spark_set(cache: Path | None = None) -> JarSet:
 
 
 def session_options(cache: Path | None = None) -> dict[str, str]:
-    """The Spark options that bring Delta and the Kafka connector into a session that this process starts.
+    """Return the Spark options that bring Delta and the Kafka connector into a session that this process starts.
 
     From the cache by file name: resolving packages costs 1.5 s at every start, even when all of them are there. On the
     class path of the JVM, not as `spark.jars`: those Spark copies at each start, and loads from the copies, which Java
@@ -80,13 +80,14 @@ def session_options(cache: Path | None = None) -> dict[str, str]:
 
 
 def not_in_spark(jars: Sequence[Path]) -> list[Path]:
-    """Those that Spark does not bring itself in the same version."""
+    """Return those that Spark does not bring itself in the same version."""
     own = {path.name for path in (spark_home() / "jars").glob("*.jar")}
     return [jar for jar in jars if jar.name.partition("_")[2] not in own]  # the resolver's names begin with the group
 
 
 def archive_option(java: JavaRuntime, given: str, cache: Path | None = None) -> str:
-    """What makes the JVM of a session map the class archive; empty where none fits. `given`: the user's options."""
+    """Return what makes the JVM of a session map the class archive; empty where none fits. `given`: the user's
+    options."""
     return _class_archive(cache).options(java, _archived(cache), given)
 
 
@@ -95,12 +96,12 @@ def _class_archive(cache: Path | None = None) -> ClassArchive:
 
 
 def _archived(cache: Path | None = None) -> tuple[Path, ...]:
-    """What the archive is made of: our jars, and the directory of Spark's."""
+    """Return what the archive is made of: our jars, and the directory of Spark's."""
     return (*not_in_spark(spark_set(cache).jars()), spark_home() / "jars")
 
 
 def spark_home() -> Path:
-    """The directory of the installed pyspark. Raises JarsMissing."""
+    """Return the directory of the installed pyspark. Raises JarsMissing."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise JarsMissing(
@@ -155,8 +156,8 @@ def _finish(wanted: JarSet, status: int) -> str | None:
 
 
 def reasons(log: str) -> str:
-    """The lines of the resolver's long report that give the reason, the most specific first; without any, its last
-    lines."""
+    """Return the lines of the resolver's long report that give the reason, the most specific first; without any, its
+    last lines."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     telling = [
         line

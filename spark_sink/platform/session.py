@@ -50,7 +50,7 @@ LISTS = {
 
 
 def submitted(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether `spark-submit` started this process: then master, jars and memory are on its command line."""
+    """Return True if `spark-submit` started this process: then master, jars and memory are on its command line."""
     return "PYSPARK_GATEWAY_PORT" in env
 
 

@@ -21,7 +21,7 @@ ONE_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE
 
 
 def system_bundle(env: Mapping[str, str] = os.environ) -> Path | None:
-    """The PEM file that Python and pip trust on this machine; None where they bring their own."""
+    """Return the PEM file that Python and pip trust on this machine; None where they bring their own."""
     candidates = (env.get("SSL_CERT_FILE"), DEBIAN_BUNDLE, ssl.get_default_verify_paths().cafile)
     return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
 
@@ -33,7 +33,7 @@ def certificates(bundle: Path) -> list[bytes]:
 
 
 def key_store(trusted: Sequence[bytes], password: str = "changeit") -> bytes:
-    """The bytes of a JKS file with these certificates (DER). Equal certificates give equal bytes."""
+    """Return the bytes of a JKS file with these certificates (DER). Equal certificates give equal bytes."""
     body = struct.pack(">III", 0xFEEDFEED, 2, len(trusted))
     for number, certificate in enumerate(trusted):
         kind_and_alias = struct.pack(">I", 2) + _text(f"ca-{number}") + struct.pack(">Q", 0)

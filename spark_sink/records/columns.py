@@ -55,7 +55,8 @@ class OwnColumn:
                 return f"CASE WHEN {_FITS[other].format(kind=kind)} THEN try_variant_get(doc, {path}, '{other}') END"
 
     def reason(self) -> str:
-        """A branch of a CASE: what makes the record bad where the column is required, nothing where it is not."""
+        """Return a branch of a CASE: what makes the record bad where the column is required, nothing where it is
+        not."""
         if not self.config.required:
             return ""
         name, path, kind = self.config.name, self.config.path, self._kind()

@@ -37,7 +37,7 @@ class Routes:
         ]
 
     def distinct(self, parsed: DataFrame, there: set[str]) -> tuple[list[str], int]:
-        """The tables that the rows belong in, and how many records are bad. `there`: the tables that there are.
+        """Return the tables that the rows belong in, and how many records are bad. `there`: the tables that there are.
 
         Raises SinkError where the template would make more tables than it may.
         """
@@ -63,7 +63,7 @@ def _directory(field: TemplateField) -> str:
 
 
 def _value(field: TemplateField) -> str:
-    """A text, a number or a truth value; an empty text is none."""
+    """Return a text, a number or a truth value; an empty text is none."""
     if field.is_topic:
         return "topic"
     path = path_of(field.name)

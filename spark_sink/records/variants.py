@@ -6,12 +6,12 @@ IN_RANGE = "BETWEEN TIMESTAMP'0001-01-01 00:00:00Z' AND TIMESTAMP'9999-12-31 23:
 
 
 def text(value: str) -> str:
-    """A SQL literal."""
+    """Return a SQL literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def path_of(name: str, root: str = "$") -> str:
-    """A SQL literal, the path of a field whose name is joined by dots: `'$["log"]["offset"]'`."""
+    """Return a SQL literal, the path of a field whose name is joined by dots: `'$["log"]["offset"]'`."""
     return text(root + "".join(f'["{step}"]' if '"' not in step else f"['{step}']" for step in name.split(".")))
 
 

@@ -28,7 +28,7 @@ class Checkpoint:
     path: str
 
     def query_id(self) -> str | None:
-        """None before the first start."""
+        """Return None before the first start."""
         with self._reading("metadata"):
             return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
 

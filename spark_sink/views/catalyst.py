@@ -32,12 +32,13 @@ def is_stateful(rows: DataFrame) -> bool:
 
 
 def columns(rows: DataFrame) -> str:
-    """As CREATE TABLE takes them, with comments. Each may be NULL: what this text promises, the next one may not."""
+    """Return the columns as CREATE TABLE takes them, with comments. Each may be NULL: what this text promises, the next
+    one may not."""
     return str(rows._jdf.schema().asNullable().toDDL())
 
 
 def failure(query: StreamingQuery) -> str:
-    """What ended a query, with its causes as in a stack trace; empty for one that was stopped, or runs.
+    """Return what ended a query, with its causes as in a stack trace; empty for one that was stopped, or runs.
 
     PySpark's own exception has the outermost message only: that a task failed, not why.
     """

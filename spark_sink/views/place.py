@@ -53,7 +53,7 @@ class Place:
     retain: float
 
     def begins_behind(self) -> int | None:
-        """The version of the table of lines that `start: latest` begins behind; None for `earliest`.
+        """Return the version of the table of lines that `start: latest` begins behind; None for `earliest`.
 
         Asked before the table is made, and after: of a view that is new this is the version now.
         """
@@ -133,7 +133,7 @@ class Place:
             )
 
     def _read_to(self) -> int:
-        """The version of the table of lines that the last batch ends at."""
+        """Return the version of the table of lines that the last batch ends at."""
         batch = self.checkpoint.last_planned()
         if batch == NO_BATCH:
             return 0

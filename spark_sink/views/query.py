@@ -40,7 +40,7 @@ class Named:
 
 
 def query(spark: SparkSession, named: Named, source: str, from_version: int | None = None) -> DataFrame:
-    """The stream of the view's rows. `from_version` is the first commit that is read; None is all that is there.
+    """Return the stream of the view's rows. `from_version` is the first commit that is read; None is all that is there.
 
     Raises SinkError for a text that Spark cannot parse, cannot resolve, or cannot run as a stream.
     """

@@ -143,7 +143,7 @@ class Views:
         return [(each.name, each.error) for each in self._running if each.error is not None]
 
     def figures(self) -> dict[str, Figures]:
-        """By the view's name."""
+        """Return the figures by the view's name."""
         return self._progress.figures()
 
     def stop(self) -> None:

@@ -83,7 +83,7 @@ def test_a_repair_that_is_killed_is_demanded_again_and_lands_the_rest(lab: SinkL
 
     killed_repair(lab)
     said = lab.refused()
-    assert "did not come to its end" in said
+    assert "the repair was not completed" in said
     assert "spark-sink repair --from-kafka" in said
 
     assert "records were missing and have landed" in repair(lab)

@@ -178,7 +178,7 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
     lab.send_lines(40, level=1)
     lab.land()  # a piece of it
     for _ in range(2):
-        with pytest.raises(Refused, match=r"did not come to its end.*repair --from-kafka"):
+        with pytest.raises(Refused, match=r"the repair was not completed.*repair --from-kafka"):
             lab.start()
     again = Repair.opened(lab.spark, lab.config, dry_run=False)
     again.writer.begin_repair()

@@ -7,7 +7,7 @@ INTERVAL = 60.0  # seconds
 
 
 class Throttle:
-    """Lets a log line through at most once a minute, and counts those that it held back. Used by one thread.
+    """Lets a log line through at most once a minute, and counts those that it suppressed. Used by one thread.
 
         if throttle.is_due():
             logger.warning("...%s", throttle.suppressed)

@@ -1,4 +1,4 @@
-"""The bytes of a registry file, as pure functions; `store.py` says what they are for.
+"""The bytes of a registry file, as pure functions; `store.py` describes what they are for.
 
 Every file is one header line and then groups; a group is entry lines and one closing line:
 

@@ -1,4 +1,4 @@
-"""The tree of errors, with the module that raises each; whoever may raise one says so.
+"""The tree of errors, with the module that raises each; a function that may raise one documents it.
 
     ShipperError
     ├── Truncated               the bytes before the position are not those that were read: the file was truncated

@@ -10,7 +10,7 @@ Elements = dict[str, dict[str, str]]
 
 
 def split(text: str) -> tuple[Elements, str, str] | None:
-    """The elements by id; what stands in brackets and yet is not as RFC 5424 has it; and what follows the blank behind
+    """The elements by id; what is in brackets and yet does not conform to RFC 5424; and what follows the blank behind
     it. None where the text begins with neither `-` nor brackets."""
     raw, data = "", Elements()
     if text[:1] == "-":

@@ -15,7 +15,7 @@ from shipper.record import Agent
 class Processor(Protocol):
     """One step of the chain, for the events of a batch at once."""
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
+    def run(self, events: Events, indices: Sequence[int]) -> None:
         """Work on the events with these indices, which ascend. Called by the reading thread; never blocks, raises
         nothing about events."""
 
@@ -37,7 +37,7 @@ class EventProcessor(Protocol):
 
 
 class Condition(Protocol):
-    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+    def select(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
         """Those of the indices, which ascend, whose events meet the condition, in order."""
 
 

@@ -34,16 +34,16 @@ class Chain:
             events.finish()
 
 
-def run(steps: Sequence[Processor], events: Events, at: Sequence[int]) -> None:
+def run(steps: Sequence[Processor], events: Events, indices: Sequence[int]) -> None:
     """One step after the other, each on those that the ones before it have left."""
     dropped = len(events.dropped)
     for step in steps:
-        if not at:
+        if not indices:
             return
-        step.run(events, at)
+        step.run(events, indices)
         if len(events.dropped) > dropped:
             dropped = len(events.dropped)
-            at = [index for index in at if index not in events.dropped]
+            indices = [index for index in indices if index not in events.dropped]
 
 
 class Each:
@@ -59,15 +59,15 @@ class Each:
         self._touches = processor.touches
         self._metrics = metrics
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        if self._touches is not None and all_of(events, at) and not events.shadows(self._touches):
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        if self._touches is not None and all_of(events, indices) and not events.shadows(self._touches):
             events.share(self, lambda shared: self._apply(shared, (0,)))
         else:
-            self._apply(events, at)
+            self._apply(events, indices)
 
-    def _apply(self, events: Events, at: Sequence[int]) -> None:
+    def _apply(self, events: Events, indices: Sequence[int]) -> None:
         event, apply = Event(events), self._processor.apply
-        for event.index in at:
+        for event.index in indices:
             try:
                 apply(event)
             except ProcessorError as error:
@@ -90,12 +90,12 @@ class Conditional:
         self._then = then
         self._otherwise = otherwise
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        meeting = self._condition.select(events, at)
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        meeting = self._condition.select(events, indices)
         run(self._then, events, meeting)
         if self._otherwise:
             met = set(meeting)
-            run(self._otherwise, events, [index for index in at if index not in met])
+            run(self._otherwise, events, [index for index in indices if index not in met])
 
 
 @dataclass(frozen=True, slots=True)

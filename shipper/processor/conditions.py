@@ -27,25 +27,25 @@ class Field:
     test: Callable[[Any], bool]
     column: Callable[[Texts, Sequence[int]], Sequence[int]]
 
-    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
-        if not at:
-            return at
+    def select(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
+        if not indices:
+            return indices
         test, path, get = self.test, self.path, events.get
         if path == MESSAGE:
-            return self._messages(events, at)
+            return self._messages(events, indices)
         if not events.shadows(roots(path)):
-            return at if test(get(at[0], path)) else ()
-        return [index for index in at if test(get(index, path))]
+            return indices if test(get(indices[0], path)) else ()
+        return [index for index in indices if test(get(index, path))]
 
-    def _messages(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+    def _messages(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
         texts = events.texts
         if events.messages.docs is None:
-            return self.column(texts, at)
-        filled = [index for index in at if texts[index]]
+            return self.column(texts, indices)
+        filled = [index for index in indices if texts[index]]
         found = self.column(texts, filled)
-        if len(filled) == len(at):
+        if len(filled) == len(indices):
             return found
-        others = [index for index in at if not texts[index] and self.test(events.get(index, MESSAGE))]
+        others = [index for index in indices if not texts[index] and self.test(events.get(index, MESSAGE))]
         return sorted((*found, *others))
 
 
@@ -53,30 +53,30 @@ class Field:
 class AllOf:
     conditions: Sequence[Condition]
 
-    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+    def select(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
         for condition in self.conditions:
-            at = condition.select(events, at)
-        return at
+            indices = condition.select(events, indices)
+        return indices
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
     conditions: Sequence[Condition]
 
-    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
+    def select(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
         met: set[int] = set()
         for condition in self.conditions:
-            met.update(condition.select(events, [index for index in at if index not in met]))
-        return [index for index in at if index in met]
+            met.update(condition.select(events, [index for index in indices if index not in met]))
+        return [index for index in indices if index in met]
 
 
 @dataclass(frozen=True, slots=True)
 class NoneOf:
     condition: Condition
 
-    def select(self, events: Events, at: Sequence[int]) -> Sequence[int]:
-        met = set(self.condition.select(events, at))
-        return [index for index in at if index not in met]
+    def select(self, events: Events, indices: Sequence[int]) -> Sequence[int]:
+        met = set(self.condition.select(events, indices))
+        return [index for index in indices if index not in met]
 
 
 def build(config: ConditionConfig) -> Condition:
@@ -95,7 +95,7 @@ def build(config: ConditionConfig) -> Condition:
 
 
 def _field(path: Path, test: Callable[[Any], bool]) -> Field:
-    return Field(path, test, lambda texts, at: [index for index in at if test(texts[index])])
+    return Field(path, test, lambda texts, indices: [index for index in indices if test(texts[index])])
 
 
 def _equals(path: Path, wanted: Any) -> Field:
@@ -104,21 +104,27 @@ def _equals(path: Path, wanted: Any) -> Field:
     return Field(
         path,
         lambda value: type(value) is kind and value == wanted,
-        lambda texts, at: [index for index in at if texts[index] == wanted],
+        lambda texts, indices: [index for index in indices if texts[index] == wanted],
     )
 
 
 def _contains(path: Path, part: str) -> Field:
     return Field(
-        path, _of_texts(lambda text: part in text), lambda texts, at: [index for index in at if part in texts[index]]
+        path,
+        _of_texts(lambda text: part in text),
+        lambda texts, indices: [index for index in indices if part in texts[index]],
     )
 
 
 def _regexp(path: Path, pattern: str) -> Field:
     search_all = column_searcher([pattern])
 
-    def column(texts: Texts, at: Sequence[int]) -> Sequence[int]:
-        return [index for index, found in zip(at, search_all([texts[index] for index in at]), strict=True) if found]
+    def column(texts: Texts, indices: Sequence[int]) -> Sequence[int]:
+        return [
+            index
+            for index, found in zip(indices, search_all([texts[index] for index in indices]), strict=True)
+            if found
+        ]
 
     return Field(path, _of_texts(searcher([pattern])), column)
 

@@ -236,6 +236,6 @@ def _resolve() -> None:
     """Nothing waits for the pseudo event."""
 
 
-def all_of(events: Events, at: Sequence[int]) -> bool:
+def all_of(events: Events, indices: Sequence[int]) -> bool:
     """True if the indices are those of all events that were not dropped."""
-    return len(at) == len(events.texts) - len(events.dropped)
+    return len(indices) == len(events.texts) - len(events.dropped)

@@ -42,7 +42,7 @@ class PendingLookup(Protocol):
 class AsyncProcessor(Protocol):
     keeps_order: bool
 
-    def look_up(self, events: Events, at: Sequence[int]) -> PendingLookup:
+    def look_up(self, events: Events, indices: Sequence[int]) -> PendingLookup:
         """Start to look up what these events need. Never blocks."""
 
 
@@ -54,8 +54,10 @@ class AsyncStep:
         self._processor = processor
         self._condition = condition
 
-    def look_up(self, events: Events, at: Sequence[int]) -> PendingLookup:
-        return self._processor.look_up(events, at if self._condition is None else self._condition.select(events, at))
+    def look_up(self, events: Events, indices: Sequence[int]) -> PendingLookup:
+        return self._processor.look_up(
+            events, indices if self._condition is None else self._condition.select(events, indices)
+        )
 
 
 class WaitingChain:
@@ -102,17 +104,17 @@ class BatchPart:
                 self._pending.write(self._events)
                 self._pending = None
                 self._position += 1
-            at = self._alive()
-            if self._position == len(self._chain.steps) or not at:
+            indices = self._alive()
+            if self._position == len(self._chain.steps) or not indices:
                 return self._finish()
             step = self._chain.steps[self._position]
             if not isinstance(step, AsyncStep):
-                step.run(self._events, at)
+                step.run(self._events, indices)
                 self._position += 1
                 continue
-            self._pending = step.look_up(self._events, at)
-            if not self.keeps_order and 0 < len(self._pending.waiting) < len(at):
-                return self._split(self._pending, at)
+            self._pending = step.look_up(self._events, indices)
+            if not self.keeps_order and 0 < len(self._pending.waiting) < len(indices):
+                return self._split(self._pending, indices)
 
     def _alive(self) -> Sequence[int]:
         dropped, everything = self._events.dropped, range(len(self._events.texts))
@@ -124,12 +126,12 @@ class BatchPart:
         self.done = True
         return ()
 
-    def _split(self, pending: PendingLookup, at: Sequence[int]) -> Sequence[BatchPart]:
+    def _split(self, pending: PendingLookup, indices: Sequence[int]) -> Sequence[BatchPart]:
         """Keep what waits; the others continue, and are returned with whatever is split off from them."""
         self._chain.metrics.events_filtered += len(self._events.dropped)
         waiting = pending.waiting
         is_waiting = set(waiting)
-        ready = [index for index in at if index not in is_waiting]
+        ready = [index for index in indices if index not in is_waiting]
         resolve_ready, resolve_waiting = together(self.batch.resolve, 2)
         others, own = self.batch.part(ready), self.batch.part(waiting)
         others.resolve, own.resolve = resolve_ready, resolve_waiting

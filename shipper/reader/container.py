@@ -1,7 +1,7 @@
 """Takes off what a container runtime writes around each line of output, and joins lines that it wrote in parts.
 
 Parts of stdout and stderr come interleaved, so each stream has a pending message of its own. While one is, whatever
-began after it waits here: messages leave in the order in which they began, and only when none is under way. Else a
+began after it waits here: messages leave in the order in which they began, and only when none is pending. Else a
 position could be that of a line whose message was sent already, with parts of it still to come: a second reading
 would take these for a message. What waits is bounded.
 
@@ -23,7 +23,7 @@ from shipper.text import cut_text
 # before it was taken apart, or nothing could be read of it.
 LONGEST_LINE = 1024 * 1024
 FRAME = 1024  # more than what a runtime writes before the text
-# How many bytes of lines may wait behind the first pending message, until all that are under way end as they are.
+# How many bytes of lines may wait behind the first pending message, until all that are pending end as they are.
 # Each line counts for more than its bytes, because short ones take memory too.
 WAITING_BYTES = 4 * 1024 * 1024
 LINE_COST = 256
@@ -38,7 +38,7 @@ def longest_line(parsers: Sequence[object], max_bytes: int) -> int:
 class ContainerReader:
     """`max_bytes`: the most that is kept of a message that came in parts. `metrics` counts lines of the other stream.
 
-    A line that is none of a runtime's is a message as it stands, and says so in its `error.message`.
+    A line that is not a runtime's becomes a message as it is, with the reason in its `error.message`.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class ContainerReader:
         self._metrics = metrics
         self._waiting_bytes = waiting_bytes
         self._parse, self._parse_all = parsers(config.format)
-        self._queue: list[_Message] = []  # the first one under way, and what began after it
+        self._queue: list[_Message] = []  # the first pending one, and what began after it
         self._under_way: dict[str, _Message] = {}  # by stream
         self._waiting = 0  # what the lines cost that do not belong to the first
         self._end = 0
-        self._last_part: float | None = None  # when it came, while something is under way
+        self._last_part: float | None = None  # when it came, while something is pending
 
     @property
     def pending_since(self) -> float | None:
@@ -99,7 +99,7 @@ class ContainerReader:
         return run
 
     def _plain(self, lines: Messages) -> Messages | None:
-        """The same run, where each of its lines is a message and none is under way: what nearly all are."""
+        """The same run, where each of its lines is a message and none is pending: what nearly all are."""
         if self._queue or not lines.texts:
             return None
         columns = self._parse_all(lines.texts)
@@ -147,7 +147,7 @@ class ContainerReader:
             self._release(run)
 
     def _give_up(self) -> None:
-        """Others wait for too long: whoever writes this may never end what it began."""
+        """Others wait for too long: the writer of this one may never end what it began."""
         for message in self._under_way.values():
             message.flags = add_flag(message.flags, TRUNCATED)
         self._under_way.clear()

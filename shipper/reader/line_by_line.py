@@ -9,9 +9,9 @@ from shipper.reader.log_file import LogFile
 
 
 class LineByLineReader:
-    """While a file is read on in its successor, each line is a run of its own, so that the readers that follow tell as
-    soon as a line shows it that the message has ended: what comes of it is dropped perhaps, and then nothing but where
-    the run ends says so. Everywhere else runs pass as they are."""
+    """While reading continues in the successor of a file, each line is a run of its own: so the readers that follow
+    show as soon as a line ends the message that it has ended. The message may then be dropped, and nothing but the end
+    of the run shows where it ended. Everywhere else runs pass as they are."""
 
     def __init__(self, reader: Reader, file: LogFile) -> None:
         self._reader = reader

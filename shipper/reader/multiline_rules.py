@@ -11,7 +11,7 @@ from config.shipper.multiline import MultilineConfig
 from config.text.patterns import column_searcher
 
 # The texts of a run's lines, each line being shown once, and how many lines the pending message has -> the indices
-# before which a message ends, ascending: 0 for the one under way, the number of lines for one that ends with the run.
+# before which a message ends, ascending: 0 for the pending one, the number of lines for one that ends with the run.
 Rule = Callable[[Sequence[str], int], Iterable[int]]
 _Search = Callable[[Sequence[str]], list[bool]]
 

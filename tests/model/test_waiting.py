@@ -30,8 +30,8 @@ NAMES = [f"n{number}" for number in range(6)]
 class Counts:
     """The last step: how often it has seen an event."""
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        for doc in (events.messages.documents()[index] for index in at):
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        for doc in (events.messages.documents()[index] for index in indices):
             doc["seen"] = doc.get("seen", 0) + 1
 
 

@@ -84,10 +84,10 @@ class AddId:
     def __init__(self, config: AddIdConfig) -> None:
         self._path = path_of(config.target_field)
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
+    def run(self, events: Events, indices: Sequence[int]) -> None:
         file = blake2b(f"{events.batch.source.file_id}:".encode(), digest_size=_ID_BYTES)
         offsets = events.messages.offsets
-        for index in at:
+        for index in indices:
             event = file.copy()
             event.update(str(offsets[index]).encode())
             events.put(index, self._path, urlsafe_b64encode(event.digest()).decode())
@@ -104,13 +104,13 @@ class AddLocale:
         self._local = local
         self._touches = frozenset({root_of(_TIMEZONE)})
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
+    def run(self, events: Events, indices: Sequence[int]) -> None:
         now = self._local(self._clock.time())
         zone = now.tm_zone if self._abbreviated else _offset(now.tm_gmtoff)
-        if all_of(events, at) and not events.shadows(self._touches):
+        if all_of(events, indices) and not events.shadows(self._touches):
             events.share((self, zone), lambda shared: shared.put(0, _TIMEZONE, zone))
         else:
-            for index in at:
+            for index in indices:
                 events.put(index, _TIMEZONE, zone)
 
 

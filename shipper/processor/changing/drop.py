@@ -18,8 +18,8 @@ _REMEMBERED = 4096  # names of fields; events repeat them
 
 
 class DropEvent:
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        events.dropped.update(at)
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        events.dropped.update(indices)
 
 
 def drop_fields(config: DropFieldsConfig) -> "DropFields | DropMatchingFields":
@@ -52,8 +52,8 @@ class DropMatchingFields:
         self._matches = lru_cache(maxsize=_REMEMBERED)(matches)
         self._columns = [name for name in _COLUMNS if any(map(self._matches, _COLUMNS[name]))]
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        shared_first(self, events, at, self._apply, self._columns, DropFieldsConfig.name)
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        shared_first(self, events, indices, self._apply, self._columns, DropFieldsConfig.name)
 
     def _apply(self, event: Event, names: Sequence[str]) -> None:
         for name in names:
@@ -79,8 +79,8 @@ class IncludeFields:
         for path in map(path_of, config.fields):
             self._below.setdefault(path[0], []).append(path[1:])
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        shared_first(self, events, at, self._apply, self._columns, IncludeFieldsConfig.name)
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        shared_first(self, events, indices, self._apply, self._columns, IncludeFieldsConfig.name)
 
     def _apply(self, event: Event, names: Sequence[str]) -> None:
         for name in names:
@@ -103,20 +103,20 @@ class IncludeFields:
 def shared_first(
     owner: object,
     events: Events,
-    at: Sequence[int],
+    indices: Sequence[int],
     change: Callable[[Event, Sequence[str]], None],
     columns: Sequence[str],
     kind: str,
 ) -> None:
     """Let `change` work on the members of these names: once on what the events share, where it is for all of them, and
     then on what each has of its own. Events without documents have the columns, of which only these concern it."""
-    together = all_of(events, at)
+    together = all_of(events, indices)
     if together:
         events.share(owner, lambda shared: change(Event(shared), shared.names(0)))
     event, messages = Event(events), events.messages
     bare = together and messages.docs is None
     names: Sequence[str] = [name for name in columns if name != "log" or messages.flags]
-    for event.index in at if names or not bare else ():
+    for event.index in indices if names or not bare else ():
         if not bare:
             names = events.own_names(event.index) if together else event.names()
         try:

@@ -33,23 +33,23 @@ class RateLimit:
         self._clock = clock
         self._buckets: dict[Key, Bucket] = {}
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
+    def run(self, events: Events, indices: Sequence[int]) -> None:
         now = self._clock.monotonic()
-        for key, indices in self._by_key(events, at).items():
+        for key, members in self._by_key(events, indices).items():
             bucket = self._buckets.setdefault(key, Bucket(self._first, now))
             self._fill(bucket, now)
-            passing = min(int(bucket.tokens), len(indices))
+            passing = min(int(bucket.tokens), len(members))
             bucket.tokens -= passing
-            events.dropped.update(indices[passing:])
-        self._asked += len(at)
+            events.dropped.update(members[passing:])
+        self._asked += len(indices)
         if self._asked >= self._patience:
             self._let_go(now)
 
-    def _by_key(self, events: Events, at: Sequence[int]) -> dict[Key, Sequence[int]]:
+    def _by_key(self, events: Events, indices: Sequence[int]) -> dict[Key, Sequence[int]]:
         if not events.shadows(self._roots):
-            return {self._key(events, at[0]): at}
+            return {self._key(events, indices[0]): indices}
         found: dict[Key, list[int]] = {}
-        for index in at:
+        for index in indices:
             found.setdefault(self._key(events, index), []).append(index)
         return dict(found)
 

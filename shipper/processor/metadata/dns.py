@@ -38,12 +38,12 @@ class Dns:
         self._tags = config.tag_on_failure
         self._clock = context.clock
 
-    def look_up(self, events: Events, at: Sequence[int]) -> PendingDnsLookups:
+    def look_up(self, events: Events, indices: Sequence[int]) -> PendingDnsLookups:
         self.lookups.take_in()
         items: list[Item] = []
         asked: dict[str, Lookup] = {}  # most batches have few names
         for source, target in self._fields:
-            for index in at:
+            for index in indices:
                 name = events.get(index, source)
                 if isinstance(name, str):
                     if name not in asked:

@@ -34,14 +34,14 @@ class AddDockerMetadata:
         self._of_pid: dict[int, tuple[float, str]] = {}
         self._clock = context.clock
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        path = events.get(at[0], LOG_PATH)
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        path = events.get(indices[0], LOG_PATH)
         identity = self._of_path(path)
-        if identity and self._sharing.shared(events, at):
+        if identity and self._sharing.shared(events, indices):
             facts = self._known(identity, path)
-            self._sharing.run(events, at, facts, lambda event: _write(event, facts))
-        elif identity or not all_lack(events, at, (*self._pids, *self._fields)) or events.shadows(LOG_FILE):
-            self._sharing.each(events, at, self._enrich)
+            self._sharing.run(events, indices, facts, lambda event: _write(event, facts))
+        elif identity or not all_lack(events, indices, (*self._pids, *self._fields)) or events.shadows(LOG_FILE):
+            self._sharing.each(events, indices, self._enrich)
 
     def _enrich(self, event: Event) -> None:
         path = event.get(LOG_PATH)

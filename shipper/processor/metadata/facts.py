@@ -30,21 +30,21 @@ class Sharing:
         self._touches = touches
         self._metrics = metrics
 
-    def shared(self, events: Events, at: Sequence[int]) -> bool:
-        return all_of(events, at) and not events.shadows(self._touches)
+    def shared(self, events: Events, indices: Sequence[int]) -> bool:
+        return all_of(events, indices) and not events.shadows(self._touches)
 
-    def run(self, events: Events, at: Sequence[int], facts: Facts, apply: Callable[[Event], None]) -> None:
-        if not self.shared(events, at):
-            self.each(events, at, apply)
+    def run(self, events: Events, indices: Sequence[int], facts: Facts, apply: Callable[[Event], None]) -> None:
+        if not self.shared(events, indices):
+            self.each(events, indices, apply)
             return
         before = events.batch.constants
         if facts not in before.derived:
             _forget(before, facts.step)
         events.share(facts, lambda alone: self.each(alone, (0,), apply))
 
-    def each(self, events: Events, at: Sequence[int], apply: Callable[[Event], None]) -> None:
+    def each(self, events: Events, indices: Sequence[int], apply: Callable[[Event], None]) -> None:
         event = Event(events)
-        for event.index in at:
+        for event.index in indices:
             try:
                 apply(event)
             except (ProcessorError, FieldError) as error:
@@ -52,9 +52,9 @@ class Sharing:
                 event.fail(self._name, str(error))
 
 
-def all_lack(events: Events, at: Sequence[int], paths: Sequence[Path]) -> bool:
-    """True if no event can have one of the fields, as far as one look can tell."""
-    return not events.shadows(roots(*paths)) and all(events.get(at[0], path) is MISSING for path in paths)
+def all_lack(events: Events, indices: Sequence[int], paths: Sequence[Path]) -> bool:
+    """True if no event can have one of the fields, as far as one look shows."""
+    return not events.shadows(roots(*paths)) and all(events.get(indices[0], path) is MISSING for path in paths)
 
 
 def _forget(constants: Constants, step: object) -> None:

@@ -39,10 +39,10 @@ class AddHostMetadata:
         self._facts = Facts(self, self._look())
         self._fresh_until = self._clock.monotonic() + config.ttl
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
+    def run(self, events: Events, indices: Sequence[int]) -> None:
         if self._clock.monotonic() >= self._fresh_until:
             self._refresh()
-        self._sharing.run(events, at, self._facts, self._apply)
+        self._sharing.run(events, indices, self._facts, self._apply)
 
     def _refresh(self) -> None:
         self._fresh_until = self._clock.monotonic() + self._config.ttl

@@ -45,13 +45,13 @@ class AddKubernetesMetadata:
         self._places: dict[str, tuple[float, PodPlace]] = {}
         self._facts: dict[str, Facts] = {}
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        if self._sharing.shared(events, at):
-            facts = self._of_path(events.get(at[0], LOG_PATH))
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        if self._sharing.shared(events, indices):
+            facts = self._of_path(events.get(indices[0], LOG_PATH))
             if facts is not None:
-                self._sharing.run(events, at, facts, lambda event: self._write(event, facts))
+                self._sharing.run(events, indices, facts, lambda event: self._write(event, facts))
         else:
-            self._sharing.each(events, at, self._enrich)
+            self._sharing.each(events, indices, self._enrich)
 
     def _enrich(self, event: Event) -> None:
         facts = self._of_path(event.get(LOG_PATH))

@@ -32,9 +32,9 @@ class AddProcessMetadata:
         self._known: dict[int, tuple[float, Doc]] = {}
         self._sharing = Sharing(config.name, frozenset(), context.metrics)
 
-    def run(self, events: Events, at: Sequence[int]) -> None:
-        if not self._ignores_missing or not all_lack(events, at, self._pids):
-            self._sharing.each(events, at, self._apply)
+    def run(self, events: Events, indices: Sequence[int]) -> None:
+        if not self._ignores_missing or not all_lack(events, indices, self._pids):
+            self._sharing.each(events, indices, self._apply)
 
     def _apply(self, event: Event) -> None:
         for path in self._pids:

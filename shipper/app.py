@@ -23,7 +23,7 @@ from registry.registrar import Registrar
 from registry.store import Store
 from shipper.clock import Clock, SystemClock
 from shipper.data_directory import DataDirectory
-from shipper.inputs import Inputs, static
+from shipper.inputs import InputFactory, static_fields
 from shipper.loop import Loop
 from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
@@ -38,7 +38,7 @@ from shipper.pipeline.queue import MemoryQueue
 from shipper.processor.base import ProcessorContext
 from shipper.progress import Progress
 from shipper.record import Agent
-from shipper.reload import Reading, Reloader, ReplaceInputs
+from shipper.reload import ConfigSource, Reloader, ReplaceInputs
 from shipper.source.base import BatchSource, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
@@ -94,7 +94,7 @@ class Environment:
     wake: Wake
     clock: Clock = field(default_factory=SystemClock)
     once: bool = False
-    reading: Reading | None = None
+    reading: ConfigSource | None = None
     connect: Connect = build_output
     threads: Threads = THREADS
 
@@ -119,8 +119,8 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     stack.callback(output.close)
 
     processor_context = ProcessorContext(agent, data, metrics, clock, wake.from_outside())
-    maker = Inputs(processor_context, registrar)
-    inputs = maker.of(config)
+    input_factory = InputFactory(processor_context, registrar)
+    inputs = input_factory.build(config)
     processing = Processing(queue)
     context = SourceContext(registrar, clock, metrics, once, processing.takes_more)
     source: BatchSource
@@ -133,8 +133,8 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
         crawler = Crawler(inputs, _watcher(wake, stack, environment.threads), context, limits)
         source, replace_inputs = crawler, crawler.replace_inputs
     loop = Loop(source, Pipeline(processing, queue, publisher, output), registrar, metrics, clock, wake)
-    reading = environment.reading or Reading(read=lambda: config, asked=lambda: False)
-    reloader = Reloader(config, reading, maker, replace_inputs, clock)
+    reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
+    reloader = Reloader(config, reading, input_factory, replace_inputs, clock)
     summary = Summary(metrics, source, clock, _summary_interval(config))
     return App(loop, source, registrar, metrics, summary, reloader)
 
@@ -167,7 +167,7 @@ def _summary_interval(config: ShipperConfig) -> float:
 def check(config: ShipperConfig) -> None:
     """What can be wrong with a configuration beyond its own model, found without starting. Raises StartError."""
     for each in config.inputs:
-        static(each, config)
+        static_fields(each, config)
     if isinstance(config.output.chosen, KafkaOutputConfig):
         settings(config.output.chosen)
 

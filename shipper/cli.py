@@ -22,7 +22,7 @@ from shipper.config_commands import ConfigCommands
 from shipper.errors import StartError
 from shipper.output_check import check_output
 from shipper.positions.commands import add_registry_commands
-from shipper.reload import Reading
+from shipper.reload import ConfigSource
 from shipper.signals import Signals
 from shipper.wake import Wake
 
@@ -156,7 +156,9 @@ def _run(options: argparse.Namespace) -> int:
             logger.info("%s", note)
         # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-        reading = Reading(read=lambda: _load_checked(options), asked=signals.hung_up, wake=wake.from_outside())
+        reading = ConfigSource(
+            read=lambda: _load_checked(options), is_requested=signals.hung_up, wake=wake.from_outside()
+        )
         environment = app.Environment(
             _data(options, config), wake, once=options.once, reading=None if options.once else reading
         )

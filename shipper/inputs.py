@@ -12,50 +12,50 @@ from shipper.source.reading.factory import Input
 UNLIMITED = 2**31
 
 
-class Inputs:
+class InputFactory:
     """Makes them, and keeps those that a new configuration leaves as they were: the very objects, so that whoever
     reads for them need not know that anything happened."""
 
     def __init__(self, context: ProcessorContext, registrar: Registrar) -> None:
         self._context = context
         self._registrar = registrar
-        self._made: dict[str, tuple[object, Input]] = {}  # by id, each with what it was made from
+        self._inputs: dict[str, tuple[object, Input]] = {}  # by id, each with what it was made from
         self._common: object = None  # what all of them were made from
         # The processors of all inputs are one for all: a limit is one for the agent, and what one learns, all know.
         self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
 
-    def of(self, config: ShipperConfig) -> list[Input]:
+    def build(self, config: ShipperConfig) -> list[Input]:
         """Those that are enabled, in their order. Raises StartError: then all is as it was."""
-        written = told_apart(config.processors)
+        written = comparison_key(config.processors)
         shared = self._shared
         if shared[0] != written:
             shared = written, chain.steps(config.processors, self._context)
-        common = written, told_apart((config.tags, config.fields, config.fields_under_root))
-        known = self._made if common == self._common else {}
+        common = written, comparison_key((config.tags, config.fields, config.fields_under_root))
+        known = self._inputs if common == self._common else {}
         made: dict[str, tuple[object, Input]] = {}
         for each in config.inputs:
             if each.enabled:
-                concern = told_apart(each), message_limit(each, config)
+                dependency_key = comparison_key(each), message_limit(each, config)
                 before = known.get(each.id)
-                source = before[1] if before and before[0] == concern else self._make(each, config, shared[1])
-                made[each.id] = concern, source
-        self._made, self._common, self._shared = made, common, shared
+                source = before[1] if before and before[0] == dependency_key else self._make(each, config, shared[1])
+                made[each.id] = dependency_key, source
+        self._inputs, self._common, self._shared = made, common, shared
         return [source for _, source in made.values()]
 
     def _make(self, config: InputConfig, root: ShipperConfig, shared: chain.Steps) -> Input:
         context = self._context
         return Input(
-            config, context.agent, static(config, root), message_limit(config, root), context.clock,
+            config, context.agent, static_fields(config, root), message_limit(config, root), context.clock,
             self._registrar.note, chain.build(config.processors, context, shared), context.metrics,
         )  # fmt: skip
 
 
-def told_apart(value: object) -> object:
+def comparison_key(value: object) -> object:
     """The value, equal only to what is the same in a record: 1 and true are equal to each other."""
     return value, repr(value)
 
 
-def static(config: InputConfig, root: ShipperConfig) -> Doc:
+def static_fields(config: InputConfig, root: ShipperConfig) -> Doc:
     """What the whole configuration and the input's own part say, the input's winning. Raises StartError."""
     nested: Doc = {}
     rooted: Doc = {}

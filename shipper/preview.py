@@ -25,7 +25,7 @@ from registry.state import FileState
 from shipper.errors import StartError
 from shipper.event import Batch, Messages
 from shipper.explain import name_of
-from shipper.inputs import UNLIMITED, message_limit, static
+from shipper.inputs import UNLIMITED, message_limit, static_fields
 from shipper.output.encode import Encoder
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import MemoryQueue
@@ -110,7 +110,7 @@ class Preview:
         source = Input(
             stage.config,
             context.agent,
-            static(stage.config, self._root),
+            static_fields(stage.config, self._root),
             message_limit(stage.config, self._root),
             context.clock,
             lambda state: None,

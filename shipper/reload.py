@@ -13,7 +13,7 @@ from config.yaml.schema import options
 from shipper.clock import Clock
 from shipper.config_look import Look, Seen, Start, on_a_thread
 from shipper.errors import StartError
-from shipper.inputs import Inputs
+from shipper.inputs import InputFactory
 from shipper.memory import long_lived
 from shipper.source.reading.factory import Input
 
@@ -25,12 +25,12 @@ TAKEN = {"inputs", "processors", "tags", "fields", "fields_under_root", "config_
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """`read` gives the configuration as it is now, or raises ConfigError; `asked` is true once after each SIGHUP;
-    `start` runs the work of reading, and `wake` is called at its end."""
+class ConfigSource:
+    """`read` gives the configuration as it is now, or raises ConfigError; `is_requested` is true once after each
+    SIGHUP; `start` runs the work of reading, and `wake` is called at its end."""
 
     read: Callable[[], ShipperConfig]
-    asked: Callable[[], bool]
+    is_requested: Callable[[], bool]
     start: Start = on_a_thread
     wake: Callable[[], None] = lambda: None
 
@@ -44,17 +44,17 @@ class Reloader:
     def __init__(
         self,
         config: ShipperConfig,
-        reading: Reading,
-        inputs: Inputs,
+        reading: ConfigSource,
+        inputs: InputFactory,
         replace_inputs: ReplaceInputs | None,
         clock: Clock,
     ) -> None:
         """`config` is what runs. Without `replace_inputs` (standard input is read) nothing can be changed."""
         self._config = config
-        self._asked = reading.asked
+        self._is_requested = reading.is_requested
         self._look = Look(reading.read if replace_inputs else lambda: config, reading.start, reading.wake)
         self._inputs = inputs
-        self._now = inputs.of(config)
+        self._now = inputs.build(config)
         self._replace_inputs = replace_inputs
         self._clock = clock
         self._contents = config.config_inputs.contents()
@@ -71,7 +71,7 @@ class Reloader:
 
     def _begin(self) -> None:
         rules = self._config.config_inputs
-        if self._asked():
+        if self._is_requested():
             self._look.begin(rules, None)
         elif self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + rules.reload.period
@@ -99,9 +99,9 @@ class Reloader:
 
     def _apply(self, read: ShipperConfig, replace_inputs: ReplaceInputs) -> None:
         """Raises StartError: then nothing is changed."""
-        config = self._kept(read)
-        inputs = self._made(config)
-        self._tell(read, inputs)
+        config = self._with_fixed_options(read)
+        inputs = self._build_inputs(config)
+        self._log_changes(read, inputs)
         if config.config_inputs != self._config.config_inputs:
             self._due = self._clock.monotonic() + config.config_inputs.reload.period
         self._config = config
@@ -109,17 +109,17 @@ class Reloader:
             replace_inputs(inputs)
             self._now = inputs
 
-    def _kept(self, read: ShipperConfig) -> ShipperConfig:
+    def _with_fixed_options(self, read: ShipperConfig) -> ShipperConfig:
         """What was read, but for what cannot change any more."""
         names = [option.name for option in options(ShipperConfig) if option.name not in TAKEN]
         return replace(read, **{name: getattr(self._config, name) for name in names})
 
-    def _made(self, config: ShipperConfig) -> list[Input]:
+    def _build_inputs(self, config: ShipperConfig) -> list[Input]:
         if any(each.enabled and each.type == "stdin" for each in config.inputs):
             raise StartError("an input of type stdin is taken at the next start only")
-        return self._inputs.of(config)
+        return self._inputs.build(config)
 
-    def _tell(self, read: ShipperConfig, inputs: list[Input]) -> None:
+    def _log_changes(self, read: ShipperConfig, inputs: list[Input]) -> None:
         for note in read.notes:
             if note not in self._config.notes:
                 logger.info("%s", note)

@@ -9,7 +9,7 @@ import orjson
 
 from config.shipper.model import InputConfig, ShipperConfig
 from shipper.app import Environment, build
-from shipper.reload import Reading
+from shipper.reload import ConfigSource
 from shipper.source.reading.harvester import Harvester
 from shipper.wake import Wake
 from tests.lab import Lab
@@ -22,7 +22,7 @@ class ReloadingLab(Lab):
         super().__init__(directory)
         self.configured = self._config()
         self.fails: Exception | None = None  # what reading the configuration raises
-        self._asked = False
+        self._is_requested = False
         self.delayed: list[Callable[[], None]] | None = (
             None  # work that a test runs when it wants; else it is run at once
         )
@@ -30,7 +30,7 @@ class ReloadingLab(Lab):
     def start(self, *, once: bool = False) -> None:
         wake = Wake()
         self._stack.callback(wake.close)
-        reading = Reading(self._read, self._is_asked, start=self._work)
+        reading = ConfigSource(self._read, self._is_asked, start=self._work)
         environment = Environment(self.data, wake, self.clock, once=once, connect=self._connect, reading=reading)
         self.app = build(self.configured, environment, self._stack)
 
@@ -39,7 +39,7 @@ class ReloadingLab(Lab):
 
     def hang_up(self) -> None:
         """As SIGHUP."""
-        self._asked = True
+        self._is_requested = True
         self.running.reloader.step()
 
     def reload(self, *inputs: InputConfig, **changes: Any) -> None:
@@ -58,8 +58,8 @@ class ReloadingLab(Lab):
             self.delayed.append(work)
 
     def _is_asked(self) -> bool:
-        asked, self._asked = self._asked, False
-        return asked
+        is_requested, self._is_requested = self._is_requested, False
+        return is_requested
 
     def of(self, name: str, pattern: str, **options: Any) -> InputConfig:
         """An input of files in the Lab's directory."""

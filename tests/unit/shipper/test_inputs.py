@@ -10,7 +10,7 @@ import pytest
 from config.shipper.model import ShipperConfig
 from config.yaml.load import load
 from registry.registrar import Registrar
-from shipper.inputs import Inputs
+from shipper.inputs import InputFactory
 from shipper.metrics import Metrics
 from shipper.processor.base import ProcessorContext
 from shipper.source.reading.factory import Input
@@ -26,8 +26,8 @@ class Forgets:
 
 
 @pytest.fixture
-def inputs(tmp_path: Path) -> Inputs:
-    return Inputs(ProcessorContext(AGENT, tmp_path, Metrics(), ManualClock()), cast("Registrar", Forgets()))
+def inputs(tmp_path: Path) -> InputFactory:
+    return InputFactory(ProcessorContext(AGENT, tmp_path, Metrics(), ManualClock()), cast("Registrar", Forgets()))
 
 
 def read(folder: Path, own: str = "[]", of_all: str = "[]", more: str = "") -> ShipperConfig:
@@ -45,15 +45,15 @@ def passing(source: Input) -> int:
     return len(each.messages.texts)
 
 
-def test_an_input_that_stays_is_found_among_thousands(inputs: Inputs, tmp_path: Path) -> None:
+def test_an_input_that_stays_is_found_among_thousands(inputs: InputFactory, tmp_path: Path) -> None:
     """Some 15 us each; each was compared with all others: 0.6 ms of 3,000."""
     config = read(tmp_path)
     (first, _) = config.inputs
     many = replace(config, inputs=tuple(replace(first, id=str(number)) for number in range(3000)))
-    before = inputs.of(many)
+    before = inputs.build(many)
     changed = replace(many, inputs=(*many.inputs[:-1], replace(first, id="other")))
     start = time.process_time()
-    after = inputs.of(changed)
+    after = inputs.build(changed)
     assert time.process_time() - start < 1
     assert [each is other for each, other in zip(before, after, strict=True)] == [True] * 2999 + [False]
 
@@ -61,17 +61,17 @@ def test_an_input_that_stays_is_found_among_thousands(inputs: Inputs, tmp_path: 
 LIMIT = "[{rate_limit: {limit: 3/h}}]"
 
 
-def test_a_limit_of_all_inputs_is_one_and_a_limit_of_an_input_its_own(inputs: Inputs, tmp_path: Path) -> None:
-    assert [passing(each) for each in inputs.of(read(tmp_path, of_all=LIMIT))] == [3, 0]
-    assert [passing(each) for each in inputs.of(read(tmp_path, own=LIMIT))] == [3, 3]
+def test_a_limit_of_all_inputs_is_one_and_a_limit_of_an_input_its_own(inputs: InputFactory, tmp_path: Path) -> None:
+    assert [passing(each) for each in inputs.build(read(tmp_path, of_all=LIMIT))] == [3, 0]
+    assert [passing(each) for each in inputs.build(read(tmp_path, own=LIMIT))] == [3, 3]
 
 
 def test_processors_of_all_inputs_are_those_that_were_as_long_as_nothing_is_changed_in_them(
-    inputs: Inputs, tmp_path: Path
+    inputs: InputFactory, tmp_path: Path
 ) -> None:
-    first = inputs.of(read(tmp_path, of_all=LIMIT))
+    first = inputs.build(read(tmp_path, of_all=LIMIT))
     assert passing(first[0]) == 3
-    added = inputs.of(read(tmp_path, of_all=LIMIT, more="- {type: filestream, id: c, paths: [/y]}"))
+    added = inputs.build(read(tmp_path, of_all=LIMIT, more="- {type: filestream, id: c, paths: [/y]}"))
     assert (added[0], passing(added[2])) == (first[0], 0)
-    changed = inputs.of(read(tmp_path, of_all=LIMIT.replace("3", "4")))
+    changed = inputs.build(read(tmp_path, of_all=LIMIT.replace("3", "4")))
     assert passing(changed[1]) == 4

@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
-from shipper.inputs import Inputs
-from shipper.reload import Reading, Reloader, difference
+from shipper.inputs import InputFactory
+from shipper.reload import ConfigSource, Reloader, difference
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
@@ -36,7 +36,7 @@ def test_the_difference_is_told_in_numbers(before: list[Input], after: list[Inpu
 
 
 class Made:
-    """The `Inputs` of a test: one, whatever the configuration."""
+    """The `InputFactory` of a test: one, whatever the configuration."""
 
     def of(self, config: ShipperConfig) -> list[Input]:
         return [A]
@@ -47,9 +47,9 @@ def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCa
         raise AssertionError("it is not asked for")
 
     config = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutputConfig()))
-    asked = iter([False, True])
-    reading = Reading(read, lambda: next(asked), start=lambda work: work())
-    reloader = Reloader(config, reading, cast("Inputs", Made()), None, ManualClock())
+    is_requested = iter([False, True])
+    reading = ConfigSource(read, lambda: next(is_requested), start=lambda work: work())
+    reloader = Reloader(config, reading, cast("InputFactory", Made()), None, ManualClock())
     caplog.set_level(logging.INFO)
     reloader.step()
     assert caplog.messages == []

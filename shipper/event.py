@@ -16,12 +16,12 @@ MULTILINE = "multiline"
 TRUNCATED = "truncated"
 
 # Members of one event's record beside those in columns: what parsers and processors found, by top-level name. It
-# shadows the constants of its file; a member that is GONE is left out. What is in it belongs to the event alone, so it
-# may be changed in place. Three names have places of their own. `message`: in `texts` while it is a text that is not
+# shadows the constants of its file; a member that is DELETED is left out. What is in it belongs to the event alone, so
+# it may be changed in place. Three names have places of their own. `message`: in `texts` while it is a text that is not
 # empty, else here. `@timestamp`: here only if it is another than the batch's, as text (RFC 3339). `log`: here what is
 # beside its offset, length and flags, which are columns.
 Doc = dict[str, Any]
-GONE: Any = type("Gone", (), {"__repr__": lambda self: "GONE"})()
+DELETED: Any = type("Deleted", (), {"__repr__": lambda self: "DELETED"})()
 
 
 @dataclass(slots=True)

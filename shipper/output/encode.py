@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import orjson
 
-from shipper.event import GONE, TRUNCATED, Batch, Constants, Doc, add_flag
+from shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc, add_flag
 from shipper.json_text import dumps, text_of
 from shipper.record import timestamp
 from shipper.text import cut_text, without_surrogates
@@ -135,7 +135,7 @@ def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) ->
         log += f',"flags":{dumps(messages.flags[index])}'
     if own_log:
         log += f",{dumps(own_log)[1:-1]}"
-    own = {name: value for name, value in doc.items() if value is not GONE and name != "log"}
+    own = {name: value for name, value in doc.items() if value is not DELETED and name != "log"}
     written = f",{dumps(own)[1:-1]}" if own else ""
     head = "" if "@timestamp" in doc else f'"@timestamp":"{time}",'
     return f'{{{head}{message}"log":{{{log}}}{written}{pieces.without(doc)}'

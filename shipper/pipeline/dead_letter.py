@@ -14,7 +14,7 @@ from pathlib import Path
 
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
-from shipper.event import GONE, Batch, Rejection
+from shipper.event import DELETED, Batch, Rejection
 from shipper.json_text import dumps
 from shipper.record import readable_path, timestamp
 
@@ -48,6 +48,6 @@ class DeadLetter:
             "message": messages.texts[index],
         }
         event = messages.docs[index] if messages.docs else {}
-        if members := {name: value for name, value in event.items() if value is not GONE}:
+        if members := {name: value for name, value in event.items() if value is not DELETED}:
             letter["event"] = members
         return f"{dumps(letter)}\n".encode()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shipper.event import GONE, Batch, Constants, Doc, Messages, Source, add_flag
+from shipper.event import DELETED, Batch, Constants, Doc, Messages, Source, add_flag
 from shipper.json_fields import copied
 from shipper.processor.fields import MISSING, ROOTS_OF_EVENTS, FieldError, Path, find, remove, store
 from shipper.processor.log_member import delete_log, get_log, is_kept, put_log
@@ -48,7 +48,7 @@ class Events:
             found = get_log(self.messages, self.constants, index, path)
         elif name in doc:
             found = find(doc, path)
-            return MISSING if found is GONE else found
+            return MISSING if found is DELETED else found
         elif name == "@timestamp":
             return timestamp(self.batch.time) if len(path) == 1 else MISSING
         else:
@@ -91,7 +91,7 @@ class Events:
         else:
             doc.pop(name, None)
             if name in self.constants:
-                doc[name] = GONE
+                doc[name] = DELETED
         return True
 
     def names(self, index: int) -> list[str]:
@@ -104,7 +104,7 @@ class Events:
         """Those of members that are not, or not only, constants of the file."""
         docs = self.messages.docs
         doc = _NOTHING if docs is None else docs[index]
-        own = [name for name, value in doc.items() if value is not GONE]
+        own = [name for name, value in doc.items() if value is not DELETED]
         return list(dict.fromkeys(["@timestamp", *(["message"] if self.texts[index] else []), "log", *own]))
 
     def drop(self, index: int) -> None:
@@ -143,7 +143,7 @@ class Events:
             alone = Messages(0, 0, [""], [0], [0], docs=[copied(before.members)])
             event = Events(Batch(_nowhere(self.batch.source), alone, self.batch.time, _resolve))
             change(event)
-            after = {name: value for name, value in alone.documents()[0].items() if value is not GONE}
+            after = {name: value for name, value in alone.documents()[0].items() if value is not DELETED}
             before.derived[owner] = Constants(after)
             before.derived[owner].flags = alone.flags.get(0, ())
         self.batch.constants = before.derived[owner]
@@ -151,10 +151,10 @@ class Events:
         for name in self.batch.constants.flags:
             for index in range(len(self.texts)):
                 self.flag(index, name)
-        # GONE hides a constant: where there is none to hide any more, it would be written as a member.
+        # DELETED hides a constant: where there is none to hide any more, it would be written as a member.
         for name in before.members.keys() - self.constants.keys() if self.messages.docs else ():
             for doc in self.messages.docs or ():
-                if doc.get(name) is GONE:
+                if doc.get(name) is DELETED:
                     del doc[name]
 
     def finish(self) -> None:
@@ -186,7 +186,7 @@ class Events:
     def _own(self, index: int, name: str) -> Any:
         """The event's own copy of a member, an empty object where there is none."""
         doc = self.messages.documents()[index]
-        if name not in doc or doc[name] is GONE:
+        if name not in doc or doc[name] is DELETED:
             doc[name] = copied(self.constants[name]) if name in self.constants and name not in doc else {}
         return doc[name]
 

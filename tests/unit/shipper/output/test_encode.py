@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shipper.event import GONE, MULTILINE, TRUNCATED, Batch, Doc, Messages
+from shipper.event import DELETED, MULTILINE, TRUNCATED, Batch, Doc, Messages
 from shipper.output.encode import Encoder
 from shipper.record import Agent, static_members, timestamp
 from tests.builders import batch, encoder, nothing, source
@@ -53,7 +53,7 @@ RECORDS = {
         "x", 84, static=static_members(("a",), {"env": "prod"}, {}), doc={"tags": ["own"], "error": {"type": "json"}}
     ),
     "a log of its own, and constants taken out": record(
-        "x", 86, flags=(MULTILINE,), doc={"log": {"level": "info"}, "agent": GONE, "ecs": GONE}
+        "x", 86, flags=(MULTILINE,), doc={"log": {"level": "info"}, "agent": DELETED, "ecs": DELETED}
     ),
 }  # fmt: skip
 
@@ -148,7 +148,7 @@ DOCUMENTS: list[tuple[Doc, dict[str, Any]]] = [
     ({"a": "\x7f"}, {"a": "\x7f"}),
     ({"@timestamp": "2020-01-01T00:00:00.000Z"}, {"@timestamp": "2020-01-01T00:00:00.000Z"}),
     ({"host": {"name": "other"}, "a": 1}, {"host": {"name": "other"}, "a": 1}),
-    ({"host": GONE}, {"host": GONE}),
+    ({"host": DELETED}, {"host": DELETED}),
     (
         {"a": {1: 2}, "b": 2**70, "c": "half \ud800", "d": (1,)},
         {"a": {"1": 2}, "b": str(2**70), "c": "half ?", "d": [1]},
@@ -165,7 +165,7 @@ def test_documents_are_written_beside_what_the_file_shares(texts: list[str], lef
     with_docs.messages.docs = list(docs)
     records = [json.loads(each) for each in encoder().encode(with_docs)]
     for text, record, plain, different in zip(texts, records, encoder().encode(without), differences, strict=False):
-        expected = {name: value for name, value in (json.loads(plain) | different).items() if value is not GONE}
+        expected = {name: value for name, value in (json.loads(plain) | different).items() if value is not DELETED}
         if not text:
             del expected["message"]
         assert record == expected

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shipper.event import GONE, MULTILINE, TRUNCATED, Batch, Constants, Doc
+from shipper.event import DELETED, MULTILINE, TRUNCATED, Batch, Constants, Doc
 from shipper.output.encode import Encoder
 from tests.builders import encoder, messages, nothing, source
 
@@ -72,8 +72,8 @@ def test_what_an_event_has_itself_stands_for_what_the_file_has(doc: Doc, expecte
 @pytest.mark.parametrize("gone", [["tags"], ["host", "agent", "ecs", "input"], ["tags", "fields"]])
 def test_what_is_gone_is_left_out(gone: list[str]) -> None:
     expected = {name: value for name, value in plain(x=1).items() if name not in gone}
-    assert record({"x": 1, **dict.fromkeys(gone, GONE)}) == expected
-    assert record(dict.fromkeys(gone, GONE)) == {name: value for name, value in expected.items() if name != "x"}
+    assert record({"x": 1, **dict.fromkeys(gone, DELETED)}) == expected
+    assert record(dict.fromkeys(gone, DELETED)) == {name: value for name, value in expected.items() if name != "x"}
 
 
 @pytest.mark.parametrize("doc", [{"a": 1}, {"tags": ["own"]}, {"log": {"level": "info"}}])

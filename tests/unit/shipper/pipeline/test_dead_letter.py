@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shipper.append_file import AppendFile
-from shipper.event import GONE, Rejection
+from shipper.event import DELETED, Rejection
 from shipper.pipeline.dead_letter import DeadLetter
 from tests.builders import batch
 from tests.fakes import ManualClock
@@ -25,7 +25,7 @@ def test_what_was_found_beside_the_message_is_kept_too(tmp_path: Path, clock: Ma
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     made = batch(["text", "half", "plain"])
     made.messages.texts[1] += " \ud83d"
-    made.messages.docs = [{"http": {"code": 200}, "tags": GONE}, {"n": 2**70}, {}]
+    made.messages.docs = [{"http": {"code": 200}, "tags": DELETED}, {"n": 2**70}, {}]
     letter.write(made, "logs", [Rejection(index, "x") for index in range(3)])
     written = [json.loads(line) for line in letter.path.read_text().splitlines()]
     assert [(each["message"], each.get("event")) for each in written] == [

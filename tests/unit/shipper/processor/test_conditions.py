@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from config.shipper.processors.moving import DropEventConfig
-from shipper.event import GONE, Doc
+from shipper.event import DELETED, Doc
 from shipper.processor.conditions import build
 from shipper.processor.events import Events
 from tests.processing import batch_of, section
@@ -130,12 +130,12 @@ def test_texts_alone_are_asked_as_a_column(condition: str, met: list[int]) -> No
     ],
 )
 def test_conditions_are_joined(condition: str, met: list[int]) -> None:
-    events = events_of({"a": 1, "message": "x"}, {"a": 1, "b": {"c": 2}}, {"a": 2}, {"tags": GONE})
+    events = events_of({"a": 1, "message": "x"}, {"a": 1, "b": {"c": 2}}, {"a": 2}, {"tags": DELETED})
     assert meeting(condition, events) == met
 
 
 def test_an_event_that_has_the_field_itself_is_asked_itself() -> None:
-    events = events_of({"env": "dev"}, {"x": 1}, {"env": GONE}, static={"env": "prod"})
+    events = events_of({"env": "dev"}, {"x": 1}, {"env": DELETED}, static={"env": "prod"})
     assert meeting("equals.env: prod", events) == [1]
     assert meeting("has_fields: [env]", events) == [0, 1]
     assert meeting("equals.env: prod", events, at=[]) == []

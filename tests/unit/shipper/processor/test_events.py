@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shipper.event import GONE, TRUNCATED, Batch, Doc
+from shipper.event import DELETED, TRUNCATED, Batch, Doc
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.fields import MISSING, FieldError, path_of
 from tests.builders import messages, nothing, source
@@ -62,8 +62,8 @@ def test_an_event_without_a_document_has_its_columns_and_what_the_file_has(name:
         ({"a": 1, "a.b": 2}, "a.b", 2),
         ({"fields.own": 1}, "fields.own", 1),
         ({"fields": {"own": 1}}, "fields.env", MISSING),
-        ({"tags": GONE}, "tags", MISSING),
-        ({"tags": GONE}, "tags.x", MISSING),
+        ({"tags": DELETED}, "tags", MISSING),
+        ({"tags": DELETED}, "tags.x", MISSING),
         ({"@timestamp": "2020-01-01T00:00:00.000Z"}, "@timestamp", "2020-01-01T00:00:00.000Z"),
         ({"log": {"level": "info"}}, "log.level", "info"),
         ({"log": {"level": "info"}}, "log.file.path", "/var/log/app.log"),
@@ -267,7 +267,7 @@ def test_flags_can_be_deleted() -> None:
 
 
 def test_names_are_those_of_the_record() -> None:
-    events = events_of({"a": 1, "tags": GONE, "b.c": 2}, None, texts=["text", ""])
+    events = events_of({"a": 1, "tags": DELETED, "b.c": 2}, None, texts=["text", ""])
     for index, record in enumerate(records(events.batch)):
         assert sorted(events.names(index)) == sorted(record)
     assert events.own_names(0) == ["@timestamp", "message", "log", "a", "b.c"]
@@ -386,7 +386,7 @@ def test_an_event_moves_along_its_batch() -> None:
 
 
 def test_what_an_event_has_had_taken_out_is_no_member_when_the_file_has_it_no_more() -> None:
-    events = events_of({"tags": GONE}, {"tags": ["own"]})
+    events = events_of({"tags": DELETED}, {"tags": ["own"]})
 
     def delete_tags(shared: Events) -> None:
         shared.delete(0, ("tags",))

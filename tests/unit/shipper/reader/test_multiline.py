@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from config.shipper.multiline import MultilineConfig
-from shipper.event import GONE, MULTILINE, TRUNCATED, Doc, Messages
+from shipper.event import DELETED, MULTILINE, TRUNCATED, Doc, Messages
 from shipper.reader import multiline
 from shipper.reader.base import Reader
 from shipper.reader.line import LineReader
@@ -279,7 +279,7 @@ class Documents:
 def test_the_documents_of_the_lines_become_one_and_the_later_wins(clock: ManualClock, runs: tuple[int, ...]) -> None:
     lines: list[tuple[str, Doc]] = [
         ("a", {"x": 1, "json": {"k": 1, "deep": {"m": 1}}, "gone": 1}),
-        (" b", {"y": 2, "json": {"l": 2, "deep": {"m": 2, "n": 2}}, "gone": GONE, "@timestamp": "later"}),
+        (" b", {"y": 2, "json": {"l": 2, "deep": {"m": 2, "n": 2}}, "gone": DELETED, "@timestamp": "later"}),
         ("c", {"@timestamp": "c"}),
         (" d", {"@timestamp": "d", "message": 7}),
         ("", {"message": 8}),
@@ -288,7 +288,7 @@ def test_the_documents_of_the_lines_become_one_and_the_later_wins(clock: ManualC
     reader = multiline.build(MultilineConfig(pattern=INDENTED), Documents(lines, *runs), 1000, clock)
     found = [(text, doc) for run in read(reader) for text, doc in zip(run.texts, run.docs or [], strict=True)]
     assert found == [
-        ("a\n b", {"x": 1, "y": 2, "json": {"k": 1, "l": 2, "deep": {"m": 2, "n": 2}}, "gone": GONE}),
+        ("a\n b", {"x": 1, "y": 2, "json": {"k": 1, "l": 2, "deep": {"m": 2, "n": 2}}, "gone": DELETED}),
         ("c\n d", {"@timestamp": "c"}),
         ("", {"message": 8}),
     ]

@@ -38,7 +38,7 @@ def test_the_difference_is_told_in_numbers(before: list[Input], after: list[Inpu
 class Made:
     """The `InputFactory` of a test: one, whatever the configuration."""
 
-    def of(self, config: ShipperConfig) -> list[Input]:
+    def build(self, config: ShipperConfig) -> list[Input]:
         return [A]
 
 

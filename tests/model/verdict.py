@@ -175,7 +175,8 @@ class Verdict:
         """A message that a rotation had split is read once more, and the file with its last lines is gone, or that with
         its first ones is compressed: no message goes on behind the end of a .gz."""
         length, text = self.ids[again.file_id].messages[again.offset]
-        gone = any(following.owed is not None for following in self._joined)
+        # Or nothing of that file was acknowledged, and it is a copy by now, of which nothing can be proven.
+        gone = any(following.owed is not None or following.unknown for following in self._joined)
         return (gone or life.packed) and again.offset + length > len(life.content) and text.startswith(again.message)
 
     def _fits(self, life: Life, offset: int, length: int, text: str) -> bool:

@@ -4,12 +4,12 @@ import re
 
 from spark_sink.errors import SinkError, root_cause, translate
 
-# What stands in Spark's text -> what it means, and whether the view can only be made again.
+# What Spark's text contains -> what it means, and whether the view can only be made again.
 MEANINGS: tuple[tuple[str, str, bool], ...] = (
     (
         r"DELTA_SCHEMA_CHANGED",
-        "the columns of the table of lines were changed while it ran; start the sink again, the view goes on where it "
-        "stands",
+        "the columns of the table of lines were changed while it ran; start the sink again, the view resumes where it "
+        "is",
         False,
     ),
     (
@@ -17,14 +17,14 @@ MEANINGS: tuple[tuple[str, str, bool], ...] = (
         "its checkpoint remembers groups or joins of another sql",
         True,
     ),
-    (r"DIFFERENT_DELTA_TABLE_READ", "the table of lines was made anew since the view read it", True),
+    (r"DIFFERENT_DELTA_TABLE_READ", "the table of lines was re-created since the view read it", True),
     (
         r"DELTA_LOG_FILE_NOT_FOUND|DELTA_FILE_NOT_FOUND|FILE_NOT_EXIST|FileNotFoundException|deltaVersionsNotContiguous"
         r"|DELTA_VERSIONS_NOT_CONTIGUOUS",
         "it was so far behind that VACUUM or the log's retention has removed what it had not read yet",
         True,
     ),
-    (r"DELTA_METADATA_MISMATCH|DELTA_FAILED_TO_MERGE_FIELDS", "its table was changed by somebody else", True),
+    (r"DELTA_METADATA_MISMATCH|DELTA_FAILED_TO_MERGE_FIELDS", "its table was changed by another program", True),
 )
 
 
@@ -33,4 +33,4 @@ def translated(text: str, name: str, path: str, ways_out: str) -> SinkError:
     for pattern, words, again in MEANINGS:
         if re.search(pattern, text):
             return SinkError(f"{doing}: {words}{f'. {ways_out}' if again else ''}: {root_cause(text)}")
-    return translate(text, f"{doing}, and goes on there when the sink is started again")
+    return translate(text, f"{doing}, and resumes there when the sink is started again")

@@ -34,7 +34,7 @@ LOOK_BACK = 100
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the view's table says of itself."""
+    """What the view's table records of itself."""
 
     properties: Mapping[str, str]
     partitioned_by: tuple[str, ...]
@@ -98,22 +98,22 @@ class Place:
     def _check_new(self) -> None:
         if self.checkpoint.query_id() is not None:
             raise Refused(
-                f"the table of {self._what} is gone, but its checkpoint {self.checkpoint.path} is there and goes on "
+                f"the table of {self._what} is missing, but its checkpoint {self.checkpoint.path} exists and resumes "
                 "behind the rows that were in it. Either bring the table back; or delete the checkpoint too, and the "
                 f"view is made again from {self._again}"
             )
 
     def _check_known(self, found: Found) -> None:
         if PROPERTY + "sql" not in found.properties:
-            raise Refused(f"the path of {self._what} holds a table that no view made. Name another views.path")
+            raise Refused(f"the path of {self._what} has a table that no view made. Name another views.path")
         query_id, written = self.checkpoint.query_id(), self.table.log.snapshot()
         batch = NO_BATCH if query_id is None else written.last_batch(query_id)
         if batch == NO_BATCH:
             if written.has_batches:
                 raise Refused(
-                    f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is gone or new: they would come "
-                    "a second time. Bring the checkpoint back, if you can; where checkpoint.path was changed, move it "
-                    f"from beside the old path to beside the new one. {self.ways_out}"
+                    f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is missing or new: they would "
+                    "come a second time. Bring the checkpoint back, if you can; where checkpoint.path was changed, "
+                    f"move it from beside the old path to beside the new one. {self.ways_out}"
                 )
         elif batch > (planned := self.checkpoint.last_planned()):
             raise Refused(
@@ -128,7 +128,7 @@ class Place:
         if restored := self.lines.snapshot().restored_since(since):
             raise Refused(
                 f"the table {self.lines.path} was restored to an earlier version (by its version {restored}). "
-                f"{self._what} has rows of it that are gone, and would get a second time what lands again. "
+                f"{self._what} has rows that were removed from it, and would get a second time what lands again. "
                 f"{self.ways_out}"
             )
 
@@ -163,16 +163,16 @@ class Place:
         return self._change(found, rows, added, f"gives more columns now, {', '.join(added)}") if added else None
 
     def _change(self, found: Found, rows: DataFrame, added: list[str], how: str) -> str:
-        """Another text goes on in the same table where each row is made of one line, and no column becomes another."""
+        """Another text continues in the same table if each row is made of one line and no column becomes another."""
         if found.properties.get(PROPERTY + "stateful") == "true" or catalyst.is_stateful(rows):
             raise Refused(
                 f"{self.named.option('sql')} {how}. Its groups or joins are half built by the old text, and a new one "
-                f"cannot go on with them. {self.ways_out}"
+                f"cannot continue with them. {self.ways_out}"
             )
         new = {field.name.lower(): field.dataType.simpleString() for field in rows.schema}
         other = [name for name, kind in found.types.items() if new.get(name) != kind]
         if other:
-            changes = ", ".join(f"{name} was {found.types[name]}, is {new.get(name, 'gone')}" for name in other)
+            changes = ", ".join(f"{name} was {found.types[name]}, is {new.get(name, 'missing')}" for name in other)
             raise Refused(f"{self.named.option('sql')} {how}, and columns with it: {changes}. {self.ways_out}")
         if added:
             columns = catalyst.columns(rows.select(*(f"`{name}`" for name in added)))

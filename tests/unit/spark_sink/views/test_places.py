@@ -61,7 +61,7 @@ def test_a_start_that_was_killed_before_the_first_batch_is_no_obstacle(lab: View
 
 def test_a_lost_checkpoint_is_refused(made: ViewsLab) -> None:
     shutil.rmtree(made.checkpoint("errors"))
-    refused(made, FILTER, f"has rows, but its checkpoint .* is gone or new: .* a second time.* move it.*{REBUILD}")
+    refused(made, FILTER, f"has rows, but its checkpoint .* is missing or new: .* a second time.* move it.*{REBUILD}")
 
 
 def test_a_checkpoint_that_was_set_back_is_refused(made: ViewsLab) -> None:
@@ -76,7 +76,7 @@ def test_a_checkpoint_that_was_set_back_is_refused(made: ViewsLab) -> None:
 
 def test_a_lost_table_is_refused(made: ViewsLab) -> None:
     shutil.rmtree(made.table("errors"))
-    refused(made, FILTER, r"is gone, but its checkpoint .* is there.*delete the checkpoint too")
+    refused(made, FILTER, r"is missing, but its checkpoint .* exists.*delete the checkpoint too")
 
 
 def test_a_view_without_table_and_checkpoint_is_made_again_from_all_lines(made: ViewsLab) -> None:
@@ -88,7 +88,7 @@ def test_a_view_without_table_and_checkpoint_is_made_again_from_all_lines(made: 
 
 
 def test_a_table_of_somebody_else_is_refused(lab: ViewsLab) -> None:
-    refused(lab, replace(FILTER, path=lab.lines), "holds a table that no view made. Name another views.path")
+    refused(lab, replace(FILTER, path=lab.lines), "has a table that no view made. Name another views.path")
 
 
 def test_a_new_text_that_makes_a_row_of_a_line_goes_on_with_its_new_columns(made: ViewsLab) -> None:
@@ -132,7 +132,7 @@ def test_indents_are_no_change_of_the_text(made: ViewsLab) -> None:
 
 def test_a_text_that_changes_columns_that_are_there_is_refused(made: ViewsLab) -> None:
     changed = replace(FILTER, sql="SELECT ts, offset AS host FROM lines")
-    refused(made, changed, f"columns with it: host was string, is bigint, message was string, is gone. {REBUILD}")
+    refused(made, changed, f"columns with it: host was string, is bigint, message was string, is missing. {REBUILD}")
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_a_view_that_fails_is_told_once_and_leaves_the_others_running(lab: Views
     told = [line for line in lab.said() if "has stopped" in line]
     assert told == [str(error)]
     assert "CAST_INVALID_INPUT" in told[0]
-    assert "goes on there when the sink is started again" in told[0]
+    assert "resumes there when the sink is started again" in told[0]
     assert len(lab.rows("errors")) == 2
 
 
@@ -172,7 +172,7 @@ def test_lines_with_a_new_column_end_a_view_until_the_next_start(lab: ViewsLab) 
         lab.land("09:00:20 a error 2")
         with suppress(StreamingQueryException):  # it may have ended before
             lab.await_read()
-        assert "start the sink again, the view goes on where it stands" in str(views.failed()[0][1])
+        assert "start the sink again, the view resumes where it is" in str(views.failed()[0][1])
     lab.run(FILTER)
     assert [row[2] for row in lab.rows("errors")] == ["error 1", "error 2"]
 

@@ -45,9 +45,15 @@ class InputFactory:
     def _make(self, config: InputConfig, root: ShipperConfig, shared: chain.Steps) -> Input:
         context = self._context
         return Input(
-            config, context.agent, static_fields(config, root), message_limit(config, root), context.clock,
-            self._registrar.note, chain.build(config.processors, context, shared), context.metrics,
-        )  # fmt: skip
+            config,
+            context.agent,
+            static_fields(config, root),
+            message_limit(config, root),
+            context.clock,
+            self._registrar.note,
+            chain.build(config.processors, context, shared),
+            context.metrics,
+        )
 
 
 def comparison_key(value: object) -> object:

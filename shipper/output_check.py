@@ -20,10 +20,10 @@ def check_output(config: KafkaOutputConfig | ConsoleOutputConfig | FileOutputCon
         return 0 if _kafka(config) else 1
     if isinstance(config, FileOutputConfig):
         return 0 if _directory(Path(config.path)) else 1
-    return 0 if _say("console: standard output") else 1
+    return 0 if _print_result("console: standard output") else 1
 
 
-def _say(text: str, problem: str = "") -> bool:
+def _print_result(text: str, problem: str = "") -> bool:
     print(f"{text}... {'ERROR ' + problem if problem else 'OK'}")  # noqa: T201
     return not problem
 
@@ -31,7 +31,7 @@ def _say(text: str, problem: str = "") -> bool:
 def _directory(path: Path) -> bool:
     there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    return _say(
+    return _print_result(
         f"file: {path} can be written", "" if writable else f"{there} is not a directory that this user may write to"
     )
 
@@ -49,13 +49,13 @@ def _reach(address: str) -> bool:
     try:
         found = sorted({info[4][0] for info in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)})
     except (OSError, ValueError) as error:
-        return _say(f"{address}: resolve", f"{error}: check the name in output.kafka.hosts, and DNS")
-    _say(f"{address}: resolve to {', '.join(map(str, found))}")
+        return _print_result(f"{address}: resolve", f"{error}: check the name in output.kafka.hosts, and DNS")
+    _print_result(f"{address}: resolve to {', '.join(map(str, found))}")
     try:
         socket.create_connection((host, int(port)), TIMEOUT).close()
     except OSError as error:
-        return _say(f"{address}: connect", f"{error.strerror or error}: is the broker up, and the port open?")
-    return _say(f"{address}: connect")
+        return _print_result(f"{address}: connect", f"{error.strerror or error}: is the broker up, and the port open?")
+    return _print_result(f"{address}: connect")
 
 
 def _ask(config: KafkaOutputConfig) -> bool:
@@ -70,10 +70,12 @@ def _ask(config: KafkaOutputConfig) -> bool:
     except KafkaException as error:
         client.poll(0)
         cause = next((p for p in problems if p.code() in ADVICE), error.args[0])
-        return _say(step, f"{cause.str()}: {ADVICE.get(cause.code(), 'no answer in time')}")
+        return _print_result(step, f"{cause.str()}: {ADVICE.get(cause.code(), 'no answer in time')}")
     if topic.error is not None:
-        return _say(step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}")
-    return _say(f"{step}: {len(topic.partitions)} partitions")
+        return _print_result(
+            step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}"
+        )
+    return _print_result(f"{step}: {len(topic.partitions)} partitions")
 
 
 def _client_settings(config: KafkaOutputConfig) -> dict[str, str | int | float | bool]:

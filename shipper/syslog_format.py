@@ -54,7 +54,7 @@ class SyslogMessage:
 def parse(text: str, format: SyslogFormat, zone: tzinfo | None, now: float) -> SyslogMessage:
     """`zone` is that of times without one (None: of this machine), `now` the wall clock. Raises SyslogError."""
     priority, at = _priority(text)
-    if format == "rfc5424" or (format == "auto" and priority is not None and _says_5424(text, at)):
+    if format == "rfc5424" or (format == "auto" and priority is not None and _is_rfc5424(text, at)):
         if priority is None:
             raise SyslogError("no priority, as in '<13>', at its start")
         return _rfc5424(text, at, priority)
@@ -72,7 +72,7 @@ def _priority(text: str) -> tuple[int | None, int]:
     return int(digits), end + 1
 
 
-def _says_5424(text: str, at: int) -> bool:
+def _is_rfc5424(text: str, at: int) -> bool:
     """A version, and then a year or none at all: RFC 3164 has the name of a month there, or a year at once."""
     version, _, rest = text[at : at + 10].partition(" ")
     return _is_version(version) and (rest[:2] in ("-", "- ") or (rest[:4].isdigit() and len(rest) > 4))

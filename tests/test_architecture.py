@@ -16,6 +16,18 @@ PRODUCT = ["config", "durable", "logs", "registry", "shipper", "spark_sink", "de
 
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
+MOST_PARAMETERS = 6
+MOST_IMPORTS = 16  # modules of ours
+# They connect all of a program, or list all there is of something.
+IMPORT_EVERYTHING = {
+    "config/reference.py",
+    "config/shipper/model.py",
+    "shipper/app.py",
+    "shipper/preview.py",
+    "shipper/processor/families.py",
+    "shipper/source/crawler.py",
+    "spark_sink/job.py",
+}
 
 # Whom a package may import, of ours. What is not named here may import anything.
 MAY_IMPORT = {
@@ -257,6 +269,35 @@ def test_a_function_fits_on_a_screen() -> None:
         and (length := (node.end_lineno or 0) - node.lineno + 1) > LONGEST_FUNCTION
     ]
     assert long == []
+
+
+def test_a_signature_can_be_remembered() -> None:
+    """More are a frozen dataclass of what belongs together."""
+    long = []
+    for path in modules(*PRODUCT):
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                count = len([argument for argument in given if argument.arg not in ("self", "cls")])
+                if count > MOST_PARAMETERS:
+                    long.append(f"{name_of(path)}: {node.name} has {count} parameters")
+    assert long == []
+
+
+def test_a_module_knows_few_others() -> None:
+    counts = {
+        name_of(path): len(
+            {module.rpartition(".")[0] for module in imports(path) if module.partition(".")[0] in PRODUCT}
+        )
+        for path in modules(*PRODUCT)
+    }
+    assert {name for name, count in counts.items() if count > MOST_IMPORTS} == IMPORT_EVERYTHING
+
+
+def test_the_formatter_formats_everything() -> None:
+    """What it makes ugly is too wide in thought."""
+    switch = "fmt: " + "skip"
+    assert [name_of(path) for path in modules(*PRODUCT) if switch in path.read_text()] == []
 
 
 def broad_excepts(path: Path) -> Iterator[tuple[str, str]]:

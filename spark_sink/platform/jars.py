@@ -159,13 +159,13 @@ def reasons(log: str) -> str:
     """Return the lines of the resolver's long report that give the reason, the most specific first; without any, its
     last lines."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    telling = [
+    relevant = [
         line
         for mark in ("unresolved dependency", "download failed", "[FAILED", "Server access error", "not found. url=")
         for line in lines
         if mark in line and "spark-packages.org" not in line  # a second place, asked for everything, that has nothing
     ]
-    return "\n".join(f"    {line[:300]}" for line in (list(dict.fromkeys(telling)) or lines[-8:])[:4])
+    return "\n".join(f"    {line[:300]}" for line in (list(dict.fromkeys(relevant)) or lines[-8:])[:4])
 
 
 def _log(wanted: JarSet) -> Path:

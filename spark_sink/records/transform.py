@@ -43,9 +43,15 @@ class Transform:
         it writes out in it again and again; that takes ten times as long, and minutes with columns of one's own.
         """
         raw = records.selectExpr(
-            "key", "value", "CAST(value AS STRING) AS text", "is_valid_utf8(CAST(value AS STRING)) AS valid",
-            "topic", "partition", "offset AS kafka_offset", "timestamp AS kafka_ts",
-        )  # fmt: skip
+            "key",
+            "value",
+            "CAST(value AS STRING) AS text",
+            "is_valid_utf8(CAST(value AS STRING)) AS valid",
+            "topic",
+            "partition",
+            "offset AS kafka_offset",
+            "timestamp AS kafka_ts",
+        )
         parsed = raw.selectExpr("*", f"{parsing.json()} AS json")
         docs = parsed.selectExpr("*", f"{parsing.doc()} AS doc")
         typed = docs.selectExpr(

@@ -26,7 +26,7 @@ class DecodeJsonFields:
         self._arrays = config.process_array
         self._overwrite = config.overwrite_keys
         self._expand = config.expand_keys
-        self._tell = config.add_error_key
+        self._adds_error = config.add_error_key
         self._id = config.document_id
         self._metrics = metrics
         written = [self._target] if self._target else []
@@ -39,7 +39,7 @@ class DecodeJsonFields:
             text = event.get(path)
             if isinstance(text, str):
                 wrong += self._decode(event, path, text)
-        if wrong and self._tell:
+        if wrong and self._adds_error:
             raise ProcessorError("; ".join(wrong))
         if wrong:
             self._metrics.processor_failures += 1

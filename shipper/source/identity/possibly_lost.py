@@ -29,7 +29,7 @@ class PossiblyLost:
     def __init__(self, registrar: Registrar, metrics: Metrics, unclaimed: UnclaimedEntries) -> None:
         self._registrar = registrar
         self._metrics = metrics
-        self._orphans = unclaimed
+        self._unclaimed = unclaimed
         self._why: dict[str, str] = {}  # by file id
         self._tried: set[str] = set()  # a file goes on there, if it is proven to be that file
 
@@ -51,13 +51,13 @@ class PossiblyLost:
         """After a scan and what it led to."""
         for file_id in self._why.keys() - self._tried:
             why = self._why.pop(file_id)
-            state = self._orphans.states.get(file_id)
+            state = self._unclaimed.states.get(file_id)
             behind = state.size_seen - state.position if state is not None else 0
             if state is not None and (behind > 0 or state.ended == TRUNCATED):
                 self._metrics.bytes_lost += max(behind, 0)
-                told = replace(self._orphans.remove(file_id), size_seen=state.position)  # it is reported once
-                self._orphans.add(told)
-                self._registrar.note(told)
+                logged = replace(self._unclaimed.remove(file_id), size_seen=state.position)  # it is reported once
+                self._unclaimed.add(logged)
+                self._registrar.note(logged)
                 logger.warning(
                     "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
                     state.path,

@@ -8,6 +8,7 @@ from config.shipper.model import InputConfig, MultilineConfig, ParserConfig
 from shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
 from shipper.output.encode import Encoder
 from shipper.record import Agent, file_member, members
+from shipper.source.base import SourceStatus
 
 AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")
 
@@ -69,3 +70,17 @@ class Told:
     @property
     def texts(self) -> list[str]:
         return [text for batch in self.batches for text in batch.messages.texts]
+
+
+def source_status(bytes_behind: int) -> SourceStatus:
+    """Of two open files that are being read, with nothing waiting and nothing wrong."""
+    return SourceStatus(
+        files_open=2,
+        reading=2,
+        unsettled=0,
+        waiting=0,
+        bytes_waiting=0,
+        bytes_behind=bytes_behind,
+        is_size_known=True,
+        problems={},
+    )

@@ -212,16 +212,8 @@ def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
 
 @pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_SINK)
 def test_within_the_sink_imports_only_point_to_lower_ranks(part: str) -> None:
-    files = modules(f"spark_sink/{part}") or [ROOT / "spark_sink" / f"{part}.py"]
-    allowed = [f"spark_sink.{name}" for name in (part, *MAY_IMPORT_WITHIN_SINK[part])]
-    looking_back = [
-        f"{name_of(path)} imports {module}"
-        for path in files
-        if name_of(path) not in SINK_PROGRAMS
-        for module in imports(path)
-        if covers("spark_sink", module) and not any(covers(name, module) for name in allowed)
-    ]
-    assert looking_back == []
+    found = imports_of_higher_ranks("spark_sink", part, MAY_IMPORT_WITHIN_SINK[part])
+    assert [each for each in found if each.partition(" ")[0] not in SINK_PROGRAMS] == []
 
 
 @pytest.mark.parametrize("part", sorted(MAY_IMPORT_WITHIN_SHIPPER.keys() - {"source"}))

@@ -85,8 +85,8 @@ class OpenFiles:
         elif not self._watcher.is_watched(harvester.key):
             self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
         status = os.fstat(harvester.fd)
-        is_as_seen = not harvester.has_new_data(status.st_size) and harvester.reading.is_as_read
-        if harvester.at_end and not harvester.content.compressed and not is_as_seen:
+        may_grow = harvester.at_end and not harvester.content.compressed
+        if may_grow and (harvester.has_new_data(status.st_size) or not harvester.reading.is_as_read):
             self._scheduler.wake(harvester)
             return False
         self._note_last_look(harvester, status)

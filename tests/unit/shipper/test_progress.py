@@ -12,6 +12,7 @@ from logs.terminal import TerminalHandler
 from shipper.metrics import Metrics
 from shipper.progress import INTERVAL, MEMORY, Progress, Standing, describe, duration, percent, size
 from shipper.source.base import BatchSource, SourceStatus
+from tests.builders import source_status
 from tests.fakes import ManualClock
 
 HALF = Standing(done=2**30, left=2**30, files_done=12, files_found=1040, bytes_rate=2**25, events_rate=312_000.4)
@@ -55,16 +56,7 @@ def test_times_are_readable(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
 
 
-STATUS = SourceStatus(
-    files_open=2,
-    reading=2,
-    unsettled=0,
-    waiting=0,
-    bytes_waiting=0,
-    bytes_behind=1000,
-    is_size_known=True,
-    problems={},
-)
+STATUS = source_status(1000)
 
 
 @dataclass

@@ -5,18 +5,10 @@ import pytest
 from shipper.metrics import Metrics
 from shipper.source.base import SourceStatus
 from shipper.summary import INTERVAL, Summary
+from tests.builders import source_status
 from tests.fakes import ManualClock
 
-STATUS = SourceStatus(
-    files_open=2,
-    reading=2,
-    unsettled=0,
-    waiting=0,
-    bytes_waiting=0,
-    bytes_behind=17,
-    is_size_known=True,
-    problems={},
-)
+STATUS = source_status(17)
 
 
 class Reading:

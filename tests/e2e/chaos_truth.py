@@ -35,9 +35,7 @@ class Row:
 
 def on_disk(logs: Path) -> dict[str, tuple[str, list[Line]]]:
     """Name and lines of each file, by inode."""
-    return {
-        str(path.stat().st_ino): (path.name, lines_of(path.read_bytes())) for path in sorted(logs.iterdir())
-    }  # fmt: skip
+    return {str(path.stat().st_ino): (path.name, lines_of(path.read_bytes())) for path in sorted(logs.iterdir())}
 
 
 def in_table(path: Path) -> list[Row]:

@@ -27,9 +27,12 @@ def test_a_record_has_the_members_of_the_contract_in_their_order_and_the_file_id
         "offset": 6,
         "length": 15,
         "file": {
-            "path": str(agent.path), "inode": str(status.st_ino), "device_id": str(status.st_dev), "id": record.key,
+            "path": str(agent.path),
+            "inode": str(status.st_ino),
+            "device_id": str(status.st_dev),
+            "id": record.key,
         },
-    }  # fmt: skip
+    }
     assert list(value["log"]["file"]) == ["path", "inode", "device_id", "id"]
     assert value["message"] == 'Zoë\tsaid "hi"'
     assert value["input"] == {"type": "filestream", "id": "app"}

@@ -172,9 +172,14 @@ def test_admin_and_source_read_over_tls(
     ],
 )
 def test_what_is_wrong_with_the_security_is_said_and_no_secret_is(
-    ssl: dict[str, Any], user: str, mechanism: str, words: str,
-    secure_broker: SecureBroker, spark: SparkSession, tmp_path: Path,
-) -> None:  # fmt: skip
+    ssl: dict[str, Any],
+    user: str,
+    mechanism: str,
+    words: str,
+    secure_broker: SecureBroker,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
     trust = {"certificate_authorities": (str(secure_broker.authority_file),)}
     config = sealed(secure_broker.secure, tmp_path, trust | ssl, mechanism, username=user, password="not the password")
     with Admin(spark, source.client_options(config)) as admin:

@@ -64,8 +64,10 @@ class Killed:
         first, self.landed = self.landed, self.landed + LINES_A_COMMIT
         rows = self.spark.range(first, self.landed).selectExpr(
             "timestamp'2026-11-21 09:00:00' + make_interval(0, 0, 0, 0, 0, 0, id) AS ts",
-            "id AS offset", "concat('line ', id) AS message", "concat('host ', id % 3) AS host",
-        )  # fmt: skip
+            "id AS offset",
+            "concat('line ', id) AS message",
+            "concat('host ', id % 3) AS host",
+        )
         rows.write.format("delta").mode("append").save(self.config.table.path)
 
     def start(self, *options: str) -> None:

@@ -14,9 +14,15 @@ from tests.model.readings import READINGS, Reading
 
 # What lines are like; {n} is another number each time, so that no two files are equal unless one is a copy.
 LINES = [
-    "{n} one\n", "{n} a second line\n", " {n} indented\n", "\t{n} more\n", "\n", "{n} zwölf €\n", "{n} last\r\n",
+    "{n} one\n",
+    "{n} a second line\n",
+    " {n} indented\n",
+    "\t{n} more\n",
+    "\n",
+    "{n} zwölf €\n",
+    "{n} last\r\n",
     "{n} " + "x" * 300 + "\n",
-]  # fmt: skip
+]
 OTHERWISE = 1_000_000
 NAMES = ["a.log", "b.log"]
 GENERATIONS = 5

@@ -154,9 +154,12 @@ READINGS = {
         {
             "parsers": (_INDENTED,),
             "processors": (
-                AddFieldsConfig(fields={"n": 1}), DropEventConfig(when=_SECOND), AddFieldsConfig(fields={"m": 2}),
+                AddFieldsConfig(fields={"n": 1}),
+                DropEventConfig(when=_SECOND),
+                AddFieldsConfig(fields={"m": 2}),
             ),
         },
-        dropped=SECOND, joins=True,
+        dropped=SECOND,
+        joins=True,
     ),
-}  # fmt: skip
+}

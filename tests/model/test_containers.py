@@ -28,10 +28,18 @@ from tests.short_reads import LogOnDisk
 
 TEXTS = ["", " ", "a line", " indented", "zwölf €", "x" * 50, "{", "a: b", "P F"]
 BROKEN = [
-    "", "x", "{", "{}", '{"log":1}', "2024-01-02T03:04:05.5Z stdout F", "2024-01-02T03:04:05.5Z stdin F text",
-    "2024-01-02T03:04:05.5Z stdout X text", "2024-01-02 stdout F text", "2024-02-30T03:04:05.123456789Z stdout F text",
+    "",
+    "x",
+    "{",
+    "{}",
+    '{"log":1}',
+    "2024-01-02T03:04:05.5Z stdout F",
+    "2024-01-02T03:04:05.5Z stdin F text",
+    "2024-01-02T03:04:05.5Z stdout X text",
+    "2024-01-02 stdout F text",
+    "2024-02-30T03:04:05.123456789Z stdout F text",
     '{"log":"x\\n","stream":"stdout","time":"now"}',
-]  # fmt: skip
+]
 
 
 def random_line(dice: random.Random, format: str, parts: float) -> str:

@@ -38,8 +38,9 @@ class SmallLab(Lab):
         for each in self.arrived:
             if each.inode == inode:
                 assert found.setdefault((each.file_id, each.offset), (each.length, each.message)) == (
-                    each.length, each.message,
-                )  # fmt: skip
+                    each.length,
+                    each.message,
+                )
         return [message for _, (_, message) in sorted(found.items(), key=lambda item: item[0][1])]
 
     @property

@@ -17,11 +17,26 @@ from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 
 PIECES = [
-    b"\n", b"\r\n", b"\n\n", b"\r", b"one", b"a line of some words", b" indented", b"\tat x.y(Z.java:1)", b"[1] start",
-    b"\xff", b"\xc3", b"\xe2\x82", "zwölf €".encode(),
-    "\U0001f600".encode(), b"\x00\x1b\x7f", b"x" * 40, "é".encode() * 30,
-    b"end\\", b"-",
-]  # fmt: skip
+    b"\n",
+    b"\r\n",
+    b"\n\n",
+    b"\r",
+    b"one",
+    b"a line of some words",
+    b" indented",
+    b"\tat x.y(Z.java:1)",
+    b"[1] start",
+    b"\xff",
+    b"\xc3",
+    b"\xe2\x82",
+    "zwölf €".encode(),
+    "\U0001f600".encode(),
+    b"\x00\x1b\x7f",
+    b"x" * 40,
+    "é".encode() * 30,
+    b"end\\",
+    b"-",
+]
 PARSERS = [
     multiline(r"^\s"),
     multiline(r"^\[", negate=True),

@@ -27,19 +27,42 @@ from tests.model.test_parsers import LINES, Row, drain, rows
 from tests.short_reads import LogOnDisk
 
 CONTAINERS = [
-    *(f"2026-01-01T00:00:00.{n}Z {stream} {tag} {text}"
-      for n, (stream, tag, text) in enumerate([
-          ("stdout", "P", "a"), ("stderr", "P", " b"), ("stdout", "F", " c"), ("stderr", "F", "[d"),
-          ("stdout", "P", '{"a":'), ("stdout", "F", "1}"), ("stderr", "P:x", ""), ("stdout", "F", ""),
-      ])),
+    *(
+        f"2026-01-01T00:00:00.{n}Z {stream} {tag} {text}"
+        for n, (stream, tag, text) in enumerate(
+            [
+                ("stdout", "P", "a"),
+                ("stderr", "P", " b"),
+                ("stdout", "F", " c"),
+                ("stderr", "F", "[d"),
+                ("stdout", "P", '{"a":'),
+                ("stdout", "F", "1}"),
+                ("stderr", "P:x", ""),
+                ("stdout", "F", ""),
+            ]
+        )
+    ),
     '{"log":"part","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
     '{"log":" rest\\n","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
     '{"log":"{\\"message\\": \\"m\\"}\\n","stream":"stderr","time":"2026-01-01T00:00:00Z","attrs":{"a":"b"}}',
-]  # fmt: skip
+]
 TEXTS = [
-    *(line.decode("utf-8", "replace") for line in LINES), *CONTAINERS,
-    "", " ", "\t", "\r", "\n", "end\\", "日本語", "\U0001f600 x", "\ufeff", "\x00", "x" * 200, "{" * 40, "[" * 3000,
-]  # fmt: skip
+    *(line.decode("utf-8", "replace") for line in LINES),
+    *CONTAINERS,
+    "",
+    " ",
+    "\t",
+    "\r",
+    "\n",
+    "end\\",
+    "日本語",
+    "\U0001f600 x",
+    "\ufeff",
+    "\x00",
+    "x" * 200,
+    "{" * 40,
+    "[" * 3000,
+]
 PATTERNS = [r"^\s", r"^\[", r"\\$", "^$", "x$", r"^\{", "[ac]", "€|d$", "^"]
 ENCODINGS = [dialect for dialect in DIALECTS if dialect.codec]
 
@@ -50,10 +73,13 @@ def random_parser(dice: random.Random) -> ParserConfig:
             return _random_multiline(dice)
         case "ndjson":
             return NdjsonConfig(
-                target=dice.choice(["", "", "json"]), overwrite_keys=dice.random() < 0.5,
-                expand_keys=dice.random() < 0.5, add_error_key=dice.random() < 0.5,
-                message_key=dice.choice(["", "message", "msg", "log"]), document_id=dice.choice(["", "a.b"]),
-            )  # fmt: skip
+                target=dice.choice(["", "", "json"]),
+                overwrite_keys=dice.random() < 0.5,
+                expand_keys=dice.random() < 0.5,
+                add_error_key=dice.random() < 0.5,
+                message_key=dice.choice(["", "message", "msg", "log"]),
+                document_id=dice.choice(["", "a.b"]),
+            )
         case "container":
             stream: ContainerStream = dice.choice(["all", "all", "stdout", "stderr"])
             return ContainerConfig(format=dice.choice(["auto", "cri", "docker"]), stream=stream)
@@ -100,10 +126,12 @@ def random_case(dice: random.Random) -> Case:
     parsers = tuple(parser for parser in parsers if parser is first or not isinstance(parser, ContainerConfig))
     config = replace(
         input_config(*parsers),
-        encoding=dialect.encoding, line_terminator=terminator, keep_null=dice.random() < 0.5,
+        encoding=dialect.encoding,
+        line_terminator=terminator,
+        keep_null=dice.random() < 0.5,
         include_lines=tuple(dice.sample(PATTERNS, dice.choice([0, 0, 2]))),
         exclude_lines=tuple(dice.sample(PATTERNS, dice.choice([0, 0, 1]))),
-    )  # fmt: skip
+    )
     content = random_content(dice, dialect, TERMINATORS[terminator], CONTAINERS if contained else TEXTS)
     return Case(content, config, dice.choice([1, 7, 40, 70, 10_000, 10_000]))
 

@@ -57,17 +57,24 @@ CASES = {
     "a line without end": Hostile(b"", b"x", b"\nnext\n", "xxx"),
     "one of NULs": Hostile(b"", b"\0", b"\nnext\n", "\0\0\0"),
     "parts of a container's line without end": Hostile(
-        b"", CRI % (1, b"P") + b"x" * 16384 + b"\n", CRI % (2, b"F") + b"end\n" + CRI % (3, b"F") + b"next\n", "xxx",
+        b"",
+        CRI % (1, b"P") + b"x" * 16384 + b"\n",
+        CRI % (2, b"F") + b"end\n" + CRI % (3, b"F") + b"next\n",
+        "xxx",
         parsers=(CONTAINER,),
     ),
     "a stack trace of a million lines": Hostile(
-        b"one\n", b"\tat com.example.Some.where(Some.java:1)\n", b"next\n", "one\n\tat com", parsers=(MULTILINE,),
+        b"one\n",
+        b"\tat com.example.Some.where(Some.java:1)\n",
+        b"next\n",
+        "one\n\tat com",
+        parsers=(MULTILINE,),
         size=40 * MIB,
     ),
     "a JSON text without end": Hostile(
         b'{"message":"', b"x", b'"}\n{"message":"next"}\n', '{"message":"xxx', parsers=({"ndjson": {}},)
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -136,9 +136,12 @@ def test_when_it_ends_it_goes_on_with_what_waits(lab: Lab, slow_names: NameServe
 
 def test_without_answers_events_go_on_after_the_timeout(lab: Lab, slow_names: NameServer) -> None:
     dns = DnsConfig(
-        kind="PTR", fields={"message": "name"}, nameservers=(slow_names.address,), timeout=30.0,
+        kind="PTR",
+        fields={"message": "name"},
+        nameservers=(slow_names.address,),
+        timeout=30.0,
         tag_on_failure=("_no_name",),
-    )  # fmt: skip
+    )
     lab.input["processors"] = (dns,)
     lab.append("slow.log", "1.2.3.4\n")
     lab.start()

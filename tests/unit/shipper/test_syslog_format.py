@@ -110,24 +110,40 @@ def test_what_only_looks_like_structured_data_goes_before_the_message(data: str,
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "timestamp"), ("Not of syslog.", "timestamp"), ("<abc>Oct 11 22:14:15 h it", "priority"),
-        ("<192>Oct 11 22:14:15 h it", "priority"), ("<-1>Oct 11 22:14:15 h it", "priority"), ("<>x", "priority"),
-        ("<1\u0663>Oct 11 22:14:15 h it", "priority"), ("<", "priority"), ("<00013>Oct 11 22:14:15 h it", "priority"),
-        ("13 Oct 11 22:14:15 h it", "timestamp"), ("<13> h it", "timestamp"), ("<13>Foo 11 22:14:15 h it", "timestamp"),
-        ("<13>2003-08-24 05:14:15-07:00 h it", "timestamp"), ("<13>Feb 30 22:14:15 h it", "timestamp"),
-        ("<13>Oct 11 22:14:15", "host name"), ("<13>Oct 11 22:14:15 ", "host name"),
-        ("<13>Oct 11 22:14:15 h", "host name"), ("<13>Oct 11 22:14:15  it", "host name"),
-        ("<13>2022-01-11T22:14:15Z", "host name"), ("<13>Oct 11 22:14:155 h it", "host name"),
+        ("", "timestamp"),
+        ("Not of syslog.", "timestamp"),
+        ("<abc>Oct 11 22:14:15 h it", "priority"),
+        ("<192>Oct 11 22:14:15 h it", "priority"),
+        ("<-1>Oct 11 22:14:15 h it", "priority"),
+        ("<>x", "priority"),
+        ("<1\u0663>Oct 11 22:14:15 h it", "priority"),
+        ("<", "priority"),
+        ("<00013>Oct 11 22:14:15 h it", "priority"),
+        ("13 Oct 11 22:14:15 h it", "timestamp"),
+        ("<13> h it", "timestamp"),
+        ("<13>Foo 11 22:14:15 h it", "timestamp"),
+        ("<13>2003-08-24 05:14:15-07:00 h it", "timestamp"),
+        ("<13>Feb 30 22:14:15 h it", "timestamp"),
+        ("<13>Oct 11 22:14:15", "host name"),
+        ("<13>Oct 11 22:14:15 ", "host name"),
+        ("<13>Oct 11 22:14:15 h", "host name"),
+        ("<13>Oct 11 22:14:15  it", "host name"),
+        ("<13>2022-01-11T22:14:15Z", "host name"),
+        ("<13>Oct 11 22:14:155 h it", "host name"),
         ("<165>1 10-11-2003T22:14:15.003Z h app - ID47 -", "timestamp"),
         ("<165>1 2022-01-11T22:14:60Z h app - ID47 -", "timestamp"),
         ("<165>1 99999-01-11T22:14:60Z h app - ID47 -", "timestamp"),
-        ("<13>1 2003-08-24T05:14:15Z h su 1234 msg", "structured data"), ("<13>1 2003-08-24T05:14:15Z", "host name"),
+        ("<13>1 2003-08-24T05:14:15Z h su 1234 msg", "structured data"),
+        ("<13>1 2003-08-24T05:14:15Z", "host name"),
         ("<13>1 2003-08-24T05:14:15Z h  1 m - x", "app name"),
-        (f"{HEAD} x", "structured data"), (f"{HEAD} -x", "structured data"), (f"{HEAD} [a", "structured data"),
-        (f'{HEAD} [a b="c]d"] x', "structured data"), (f'{HEAD} [a b="c"]x', "structured data"),
+        (f"{HEAD} x", "structured data"),
+        (f"{HEAD} -x", "structured data"),
+        (f"{HEAD} [a", "structured data"),
+        (f'{HEAD} [a b="c]d"] x', "structured data"),
+        (f'{HEAD} [a b="c"]x', "structured data"),
         (f"{HEAD} ", "structured data"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_of_syslog_is_told_why(text: str, why: str) -> None:
     with pytest.raises(SyslogError, match=why):
         read(text)
@@ -144,13 +160,19 @@ def test_a_format_that_was_asked_for_is_not_guessed(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f'{HEAD} [a b="' + '\\"' * 1_000_000, f'{HEAD} [a b="' + "\\x" * 1_000_000 + '"] x',
+        f'{HEAD} [a b="' + '\\"' * 1_000_000,
+        f'{HEAD} [a b="' + "\\x" * 1_000_000 + '"] x',
         f"{HEAD} " + "[a]" * 300_000,
-        f"{HEAD} " + "[" * 1_000_000, f"{HEAD} [a" + ' b="c"' * 200_000 + "]", f"{HEAD} [" + "\\]" * 1_000_000,
-        "<13>Oct 11 22:14:15 h " + "a[" * 1_000_000, "<13>Oct 11 22:14:15 h " + "a: " * 1_000_000,
-        "<13>1" + " " * 1_000_000, "<" * 1_000_000, "9" * 1_000_000,
+        f"{HEAD} " + "[" * 1_000_000,
+        f"{HEAD} [a" + ' b="c"' * 200_000 + "]",
+        f"{HEAD} [" + "\\]" * 1_000_000,
+        "<13>Oct 11 22:14:15 h " + "a[" * 1_000_000,
+        "<13>Oct 11 22:14:15 h " + "a: " * 1_000_000,
+        "<13>1" + " " * 1_000_000,
+        "<" * 1_000_000,
+        "9" * 1_000_000,
     ],
-)  # fmt: skip
+)
 def test_a_hostile_message_takes_time_in_proportion_to_its_length(text: str) -> None:
     began = process_time()
     with suppress(SyslogError):

@@ -61,28 +61,43 @@ def test_of_a_loss_sparks_reason_is_the_gist() -> None:
         ("Cannot fetch offset 4: OffsetOutOfRangeException: x", "spark-sink repair --from-kafka"),
         (LOSS + "Added partition t-1 starts from 5 instead of 0.", "deleted the first records"),
         (LOSS + "Partitions Set(t-1) have been deleted.", "waits for what is named), and set lost_offsets: continue"),
-        ("AssertionError: If startingOffsets contains specific offsets, you must specify all TopicPartitions.",
-         "came or went while the job started: start it again"),
-        ("Client SASL mechanism 'SCRAM-SHA-256' not enabled in the server, enabled mechanisms are [PLAIN]",
-         "look at kafka.sasl.mechanism"),
+        (
+            "AssertionError: If startingOffsets contains specific offsets, you must specify all TopicPartitions.",
+            "came or went while the job started: start it again",
+        ),
+        (
+            "Client SASL mechanism 'SCRAM-SHA-256' not enabled in the server, enabled mechanisms are [PLAIN]",
+            "look at kafka.sasl.mechanism",
+        ),
         ("IllegalSaslStateException: Unexpected handshake request with client mechanism PLAIN", "wants no password"),
-        ("SslAuthenticationException: SSL handshake failed\nCaused by: a.CertificateException: No subject alternative "
-         "names matching IP address 127.0.0.1 found", "is for another host name"),
+        (
+            "SslAuthenticationException: SSL handshake failed\nCaused by: a.CertificateException: No subject alternative "
+            "names matching IP address 127.0.0.1 found",
+            "is for another host name",
+        ),
         ("CertificateException: No name matching kafka.example found", "verification_mode: certificate"),
-        ("SSL handshake failed\nCaused by: ValidatorException: PKIX path building failed: unable to find valid "
-         "certification path to requested target", "under kafka.ssl.certificate_authorities"),
+        (
+            "SSL handshake failed\nCaused by: ValidatorException: PKIX path building failed: unable to find valid "
+            "certification path to requested target",
+            "under kafka.ssl.certificate_authorities",
+        ),
         ("SSLException: Unsupported or unrecognized SSL message", "does not speak TLS"),
-        ("SSL handshake failed\nCaused by: SSLHandshakeException: Received fatal alert: bad_certificate",
-         "do not agree on TLS (kafka.ssl, or a client certificate"),
-        ("Failed to create new KafkaAdminClient\nCaused by: NoSuchAlgorithmException: PBES2 SecretKeyFactory not "
-         "available", "does not open a key that is encrypted in this way"),
+        (
+            "SSL handshake failed\nCaused by: SSLHandshakeException: Received fatal alert: bad_certificate",
+            "do not agree on TLS (kafka.ssl, or a client certificate",
+        ),
+        (
+            "Failed to create new KafkaAdminClient\nCaused by: NoSuchAlgorithmException: PBES2 SecretKeyFactory not "
+            "available",
+            "does not open a key that is encrypted in this way",
+        ),
         ("ConfigException: x\nCaused by: BadPaddingException: x", "key_passphrase does not open"),
         ("TopicAuthorizationException: Not authorized to access topics: [logs]", "may not read the topic"),
         ("GroupAuthorizationException: Not authorized to access group: people", "may not use the consumer group"),
         ("UnknownMemberIdException: Failed altering consumer group offsets", "another program consumes as this group"),
         ("UnknownTopicOrPartitionException: This server does not host", "does not have the topic"),
     ],
-)  # fmt: skip
+)
 def test_what_kafka_refuses_is_told_with_the_option_that_decides(text: str, meaning: str) -> None:
     assert meaning in str(translate(text, "landing"))
 

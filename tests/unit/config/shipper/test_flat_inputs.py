@@ -65,9 +65,7 @@ def test_every_option_of_log_has_its_place(lab: Lab) -> None:
         exclude_lines=("e",),
         parsers=(NdjsonConfig(message_key="log"), MultilineConfig(pattern="x", negate=True)),
         prospector=ProspectorConfig(
-            scanner=ScannerConfig(
-                check_interval=1.0, exclude_files=(r"\.gz$",), symlinks=True, recursive_glob=False
-            )
+            scanner=ScannerConfig(check_interval=1.0, exclude_files=(r"\.gz$",), symlinks=True, recursive_glob=False)
         ),
         file_identity=FileIdentityConfig("inode_marker", marker="/m"),
         ignore_older=3600.0,
@@ -84,7 +82,7 @@ def test_every_option_of_log_has_its_place(lab: Lab) -> None:
         fields_under_root=True,
         keep_null=True,
         publisher_pipeline=PublisherPipelineConfig(disable_host=True),
-    )  # fmt: skip
+    )
 
 
 def load(lab: Lab, *inputs: str) -> tuple[InputConfig, ...]:

@@ -31,7 +31,7 @@ def text_with(lab: Lab, options: str) -> str:
         ("pattern: x, count_lines: 3", "count_lines", "belongs to type: count; this is type: pattern"),
         ("type: while, pattern: x", "type", "'while' must be one of: pattern, count, while_pattern"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_named(lab: Lab, options: str, where: str, message: str) -> None:
     assert lab.problems(text_with(lab, options)) == [f"shipper.yml:4: {WHERE}.{where}: {message}"]
 

@@ -58,7 +58,7 @@ def test_a_parser_is_read(lab: Lab, written: str, parsers: tuple[ParserConfig, .
         ("include_message:", "include_message.patterns", "missing"),
         ("include_message.patterns: []", "include_message.patterns", "must not be empty"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_a_parser_is_named(lab: Lab, written: str, where: str, message: str) -> None:
     assert problems(lab, f"parsers: [{{{written}}}]") == [
         f"shipper.yml:2: shipper.inputs[0].parsers[0].{where}: {message}"

@@ -14,7 +14,7 @@ from config.text.encodings import (
     check_terminator,
     encoded_terminator,
     parse_encoding,
-)  # fmt: skip
+)
 from tests.unit.config.conftest import Lab
 
 NAMES = [name for names in OF_CODEC.values() for name in names.split()] + list(MARKED)

@@ -10,10 +10,22 @@ from config.text.timezones import parse_timezone, zone_of
 @pytest.mark.parametrize(
     ("text", "hours"),
     [
-        ("UTC", 0), ("", 0), ("Etc/UTC", 0), ("Etc/GMT+2", -2), ("America/Panama", -5), ("EST", -5), ("+0000", 0),
-        ("+0430", 4.5), ("+03:00", 3), ("+00:30", 0.5), ("+04", 4), ("-03:30", -3.5), ("-00:30", -0.5), ("-04", -4),
+        ("UTC", 0),
+        ("", 0),
+        ("Etc/UTC", 0),
+        ("Etc/GMT+2", -2),
+        ("America/Panama", -5),
+        ("EST", -5),
+        ("+0000", 0),
+        ("+0430", 4.5),
+        ("+03:00", 3),
+        ("+00:30", 0.5),
+        ("+04", 4),
+        ("-03:30", -3.5),
+        ("-00:30", -0.5),
+        ("-04", -4),
     ],
-)  # fmt: skip
+)
 def test_a_zone_is_a_name_or_an_offset(text: str, hours: float) -> None:
     zone = zone_of(text)
     assert zone is not None
@@ -33,9 +45,23 @@ def test_local_is_whatever_this_machine_is_set_to() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Z", "-400", "Equatorial/Kundu", "America", "../etc/passwd", "/etc/localtime", "+24", "+02:60", "x" * 5000,
-             "+02:", "\x00", "+\u0660\u0662", "local"],
-)  # fmt: skip
+    "text",
+    [
+        "Z",
+        "-400",
+        "Equatorial/Kundu",
+        "America",
+        "../etc/passwd",
+        "/etc/localtime",
+        "+24",
+        "+02:60",
+        "x" * 5000,
+        "+02:",
+        "\x00",
+        "+\u0660\u0662",
+        "local",
+    ],
+)
 def test_what_is_no_zone_is_refused_in_words(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time zone; write a name such as"):
         parse_timezone(text)

@@ -16,9 +16,14 @@ MOMENT = 1795253400.123  # 2026-11-21T09:30:00.123Z
 
 
 def record(
-    text: str, offset: int = 0, length: int | None = None, flags: tuple[str, ...] = (), static: Doc | None = None,
-    path: str = "/var/log/app.log", doc: Doc | None = None,
-) -> str:  # fmt: skip
+    text: str,
+    offset: int = 0,
+    length: int | None = None,
+    flags: tuple[str, ...] = (),
+    static: Doc | None = None,
+    path: str = "/var/log/app.log",
+    doc: Doc | None = None,
+) -> str:
     run = Messages(offset, offset)
     run.append(text, offset, len(text.encode()) + 1 if length is None else length, flags)
     run.docs = None if doc is None else [doc]
@@ -37,16 +42,12 @@ def test_the_first_golden_record() -> None:
 
 RECORDS = {
     "plain": record("GET /index.html 200", 0),
-    "multiline and truncated": record("Traceback:\n  File \"x.py\"", 1234, 87_000, (MULTILINE, TRUNCATED)),
-    "tags and fields": record(
-        "tagged", 20, static=static_members(("a", "b"), {"env": "prod", "depth": {"n": 1}}, {})
-    ),
-    "fields under root": record(
-        "rooted", 27, static=static_members((), {}, {"env": "prod", "team": ["x", None, 1.5]})
-    ),
+    "multiline and truncated": record('Traceback:\n  File "x.py"', 1234, 87_000, (MULTILINE, TRUNCATED)),
+    "tags and fields": record("tagged", 20, static=static_members(("a", "b"), {"env": "prod", "depth": {"n": 1}}, {})),
+    "fields under root": record("rooted", 27, static=static_members((), {}, {"env": "prod", "team": ["x", None, 1.5]})),
     "bytes that are not UTF-8": record(b"caf\xe9 \xff".decode("utf-8", "replace"), 34, 7),
     "DEL": record("a\x7fb", 41),
-    "control characters and quotes": record("\x00\x1b[31m\t\"quoted\" \\ / \u2028 \U0001f600", 45),
+    "control characters and quotes": record('\x00\x1b[31m\t"quoted" \\ / \u2028 \U0001f600', 45),
     "a path that is not UTF-8": record("x", 80, path=b"/var/log/caf\xe9.log".decode("utf-8", "surrogateescape")),
     "members of its own": record("x", 82, doc={"stream": "stdout", "http": {"code": 200, "took": 1.5}, "a.b": [None]}),
     "a constant that it has itself": record(
@@ -55,7 +56,7 @@ RECORDS = {
     "a log of its own, and constants taken out": record(
         "x", 86, flags=(MULTILINE,), doc={"log": {"level": "info"}, "agent": DELETED, "ecs": DELETED}
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RECORDS)

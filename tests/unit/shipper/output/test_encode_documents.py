@@ -14,9 +14,12 @@ STATIC: Doc = {"tags": ["a"], "fields": {"env": "prod"}}
 TIME = "1970-01-01T00:00:00.000Z"
 FILE = {"path": "/var/log/app.log", "inode": "811", "device_id": "2049", "id": "f1"}
 SHARED: Doc = {
-    **STATIC, "input": {"type": "filestream", "id": "app"}, "host": {"name": "web-1"},
-    "agent": {"type": "shipper", "version": "0.1.0", "id": "agent-1", "name": "web-1"}, "ecs": {"version": "8.17.0"},
-}  # fmt: skip
+    **STATIC,
+    "input": {"type": "filestream", "id": "app"},
+    "host": {"name": "web-1"},
+    "agent": {"type": "shipper", "version": "0.1.0", "id": "agent-1", "name": "web-1"},
+    "ecs": {"version": "8.17.0"},
+}
 
 
 def batch_of(*docs: Doc, text: str = "text") -> Batch:

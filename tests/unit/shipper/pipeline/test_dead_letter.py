@@ -16,9 +16,15 @@ def test_a_rejected_event_is_kept_with_its_place_and_the_reason(tmp_path: Path, 
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     letter.write(batch(["fine", "b\xe4d"], start=7), "logs", [Rejection(1, "too large")])
     assert json.loads(letter.path.read_text()) == {
-        "time": "2025-11-13T02:13:20.000Z", "reason": "too large", "topic": "logs", "file_id": "f1",
-        "path": "/var/log/app.log", "offset": 12, "length": 5, "message": "b\xe4d",
-    }  # fmt: skip
+        "time": "2025-11-13T02:13:20.000Z",
+        "reason": "too large",
+        "topic": "logs",
+        "file_id": "f1",
+        "path": "/var/log/app.log",
+        "offset": 12,
+        "length": 5,
+        "message": "b\xe4d",
+    }
 
 
 def test_what_was_found_beside_the_message_is_kept_too(tmp_path: Path, clock: ManualClock) -> None:

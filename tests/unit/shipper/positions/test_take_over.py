@@ -86,10 +86,16 @@ def log_input(path: Path, offset: int, ttl: int = -1) -> dict[str, Any]:
     status = path.stat()
     system = {"inode": status.st_ino, "device": status.st_dev, "uid": 0, "gid": 0}
     return {
-        "id": f"native::{status.st_ino}-{status.st_dev}", "prev_id": "", "source": str(path), "offset": offset,
-        "ttl": ttl, "type": "log", "timestamp": [280187449934089, 1769099693], "FileStateOS": system,
+        "id": f"native::{status.st_ino}-{status.st_dev}",
+        "prev_id": "",
+        "source": str(path),
+        "offset": offset,
+        "ttl": ttl,
+        "type": "log",
+        "timestamp": [280187449934089, 1769099693],
+        "FileStateOS": system,
         "identifier_name": "native",
-    }  # fmt: skip
+    }
 
 
 def by_fingerprint(content: bytes, length: int = 1024) -> str:
@@ -620,10 +626,13 @@ def test_a_gz_file_that_filebeat_read_as_text_has_no_position_for_us(
     assert (code, "compressed: Filebeat read the bytes of this .gz file as they are" in out) == (3, True)
 
 
-@pytest.mark.parametrize(("content", "offset", "said"), [
-    (gzip.compress(LINES), len(LINES) + 1, "shorter than the position"),
-    (gzip.compress(LINES)[:-8] + b"\xff" * 8, AT, "unreadable: gzip data damaged"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "offset", "said"),
+    [
+        (gzip.compress(LINES), len(LINES) + 1, "shorter than the position"),
+        (gzip.compress(LINES)[:-8] + b"\xff" * 8, AT, "unreadable: gzip data damaged"),
+    ],
+)
 def test_a_gz_file_that_does_not_bear_the_position_out_is_told(
     content: bytes, offset: int, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:

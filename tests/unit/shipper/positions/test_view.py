@@ -33,9 +33,17 @@ class Place:
         path.write_bytes(content)
         status = path.stat()
         state = FileState(
-            f"id-of-{name}", str(path), status.st_dev, status.st_ino, (3, "aa"), "bb", position, len(content),
-            updated=time.time() - 65, **more,
-        )  # fmt: skip
+            f"id-of-{name}",
+            str(path),
+            status.st_dev,
+            status.st_ino,
+            (3, "aa"),
+            "bb",
+            position,
+            len(content),
+            updated=time.time() - 65,
+            **more,
+        )
         self.add(state)
         return state
 

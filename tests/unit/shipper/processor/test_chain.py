@@ -147,8 +147,10 @@ def test_a_condition_comes_before_its_processor_and_sees_what_earlier_ones_did()
                 - drop_event:
             - add_tags: {tags: [else]}
         """,
-        {"message": "a"}, {"message": "b"}, {"message": "c"},
-    )  # fmt: skip
+        {"message": "a"},
+        {"message": "b"},
+        {"message": "c"},
+    )
     assert made == [
         {"message": "a", "kind": "first", "tags": ["then"]},
         {"message": "b", "tags": ["else"]},
@@ -167,13 +169,15 @@ def test_a_second_batch_of_a_file_gets_the_same() -> None:
 
 @pytest.mark.parametrize(
     "config",
-    ["copy_fields: {ignore_missing: true, fields: [{from: deep, to: copy}]}",
-     "include_fields: {fields: [deep.a, message]}",
-     "drop_fields: {fields: ['/x/']}",
-     "rename: {ignore_missing: true, fields: [{from: deep, to: other}, {from: message, to: text}]}",
-     "rename: {ignore_missing: true, fields: [{from: deep, to: other}]}",
-     "add_fields: {fields: {a: 1}}"],
-)  # fmt: skip
+    [
+        "copy_fields: {ignore_missing: true, fields: [{from: deep, to: copy}]}",
+        "include_fields: {fields: [deep.a, message]}",
+        "drop_fields: {fields: ['/x/']}",
+        "rename: {ignore_missing: true, fields: [{from: deep, to: other}, {from: message, to: text}]}",
+        "rename: {ignore_missing: true, fields: [{from: deep, to: other}]}",
+        "add_fields: {fields: {a: 1}}",
+    ],
+)
 def test_what_is_nested_too_deep_stalls_nobody(config: str) -> None:
     deep: Doc = {}
     for _ in range(5000):

@@ -53,8 +53,11 @@ NETWORK = [
     ("{a: '2001:db8::/32'}", ["2001:db8::1"], ["2001:db9::1", "192.0.2.1"]),
     ("{a: [loopback, 10.0.0.0/8]}", ["127.1.2.3", "::1", "10.9.9.9"], ["11.0.0.1", "fe80::1%eth0"]),
     ("{a: private}", ["10.0.0.1", "172.31.0.1", "192.168.3.4", "fd00::1"], ["172.32.0.1", "fc00::1", "127.0.0.1"]),
-    ("{a: public}", ["8.8.8.8", "100.64.0.1", "2001:db8::1"],
-     ["10.0.0.1", "127.0.0.1", "0.0.0.0", "255.255.255.255", "169.254.1.1", "224.0.0.9", "ff01::1", "ff02::1", "x"]),
+    (
+        "{a: public}",
+        ["8.8.8.8", "100.64.0.1", "2001:db8::1"],
+        ["10.0.0.1", "127.0.0.1", "0.0.0.0", "255.255.255.255", "169.254.1.1", "224.0.0.9", "ff01::1", "ff02::1", "x"],
+    ),
     ("{a: unicast}", ["8.8.8.8", "10.0.0.1"], ["127.0.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0", "fe80::1"]),
     ("{a: global_unicast}", ["2001:db8::1"], ["::1", "::"]),
     ("{a: link_local_unicast}", ["169.254.9.9", "fe80::1"], ["8.8.8.8"]),
@@ -62,14 +65,18 @@ NETWORK = [
     ("{a: interface_local_multicast}", ["ff01::1"], ["ff02::1", "224.0.0.5"]),
     ("{a: multicast}", ["239.1.1.1", "ff0e::1"], ["8.8.8.8"]),
     ("{a: unspecified}", ["0.0.0.0", "::"], ["0.0.0.1"]),
-]  # fmt: skip
+]
 CASES = [
     (f"{kind}: {condition}", yes, no)
     for kind, cases in (
-        ("equals", EQUALS), ("contains", CONTAINS), ("regexp", REGEXP), ("range", RANGE), ("network", NETWORK)
+        ("equals", EQUALS),
+        ("contains", CONTAINS),
+        ("regexp", REGEXP),
+        ("range", RANGE),
+        ("network", NETWORK),
     )
     for condition, yes, no in cases
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("condition", "yes", "no"), CASES)

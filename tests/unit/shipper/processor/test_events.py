@@ -97,9 +97,24 @@ def test_a_message_that_is_no_text_is_kept_in_the_document(message: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "a.b.c", "fields.env", "fields.deep.n", "fields.new", "tags", "host.name", "log.level", "log.x.y",
-             "log.file.path", "log.file.owner", "error.message", "@metadata._id", "_id"]
-)  # fmt: skip
+    "name",
+    [
+        "a",
+        "a.b.c",
+        "fields.env",
+        "fields.deep.n",
+        "fields.new",
+        "tags",
+        "host.name",
+        "log.level",
+        "log.x.y",
+        "log.file.path",
+        "log.file.owner",
+        "error.message",
+        "@metadata._id",
+        "_id",
+    ],
+)
 def test_what_is_written_is_read_and_in_the_record_and_the_neighbour_has_none_of_it(name: str) -> None:
     events = events_of(None, None)
     before = get(events, name, 1)
@@ -191,9 +206,18 @@ def test_a_time_is_kept_as_records_have_times(given: str, kept: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["", "yesterday", "2026-11-21T09:30:00", "2026-13-21T09:30:00.123Z", "0001-01-01T00:00:00+09:00", 5, None, {},
-     '2026-11-21T09:30:00.123"Z'],
-)  # fmt: skip
+    [
+        "",
+        "yesterday",
+        "2026-11-21T09:30:00",
+        "2026-13-21T09:30:00.123Z",
+        "0001-01-01T00:00:00+09:00",
+        5,
+        None,
+        {},
+        '2026-11-21T09:30:00.123"Z',
+    ],
+)
 def test_what_is_no_time_cannot_become_the_events_time(given: Any) -> None:
     events = events_of()
     with pytest.raises(FieldError, match="@timestamp cannot be"):

@@ -17,10 +17,29 @@ from tests.builders import messages, nothing, source
 from tests.processing import records
 
 STATIC: Doc = {"tags": ["a"], "fields": {"env": "prod", "deep": {"n": 1}}}
-NAMES = [path_of(name) for name in (
-    "a", "a.b", "a.b.c", "fields", "fields.env", "fields.deep.n", "fields.new.x", "tags", "host", "host.name",
-    "message", "log.level", "log.x.y", "log.file.path", "log.file.owner.x", "ecs", "agent.id", "@metadata._id",
-)]  # fmt: skip
+NAMES = [
+    path_of(name)
+    for name in (
+        "a",
+        "a.b",
+        "a.b.c",
+        "fields",
+        "fields.env",
+        "fields.deep.n",
+        "fields.new.x",
+        "tags",
+        "host",
+        "host.name",
+        "message",
+        "log.level",
+        "log.x.y",
+        "log.file.path",
+        "log.file.owner.x",
+        "ecs",
+        "agent.id",
+        "@metadata._id",
+    )
+]
 VALUES: list[Any] = ["text", "", 1, None, {"b": 1}, {"x": {"y": [1]}}, [], ["a"]]
 FILES = 3
 

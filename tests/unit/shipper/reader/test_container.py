@@ -158,9 +158,12 @@ def test_what_an_earlier_parser_found_stays(lines: list[str]) -> None:
 
 def test_parts_of_both_streams_are_not_mixed_and_come_in_the_order_in_which_they_began() -> None:
     run = lab().read(
-        f"{TIME} stdout P out 1 ", f"{TIME} stderr P err 1 ", f"{TIME} stderr F err 2", f"{TIME} stderr F whole",
+        f"{TIME} stdout P out 1 ",
+        f"{TIME} stderr P err 1 ",
+        f"{TIME} stderr F err 2",
+        f"{TIME} stderr F whole",
         f"{TIME} stdout F out 2",
-    )  # fmt: skip
+    )
     assert rows(run) == [("out 1 out 2", OUT), ("err 1 err 2", ERR), ("whole", ERR)]
     ends = [offset + length for offset, length in zip(run.offsets, run.lengths, strict=True)]
     assert ends == [*run.offsets[1:], run.end]
@@ -225,8 +228,10 @@ def test_the_time_of_the_last_part_is_told_while_something_is_under_way() -> Non
     assert it.reader.pending_since is None
 
 
-@pytest.mark.parametrize(("max_bytes", "text", "flags"), [(9, "abcdefghi", {}), (8, "abcdefgh", {0: (TRUNCATED,)}),
-                                                          (3, "abc", {0: (TRUNCATED,)})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("max_bytes", "text", "flags"),
+    [(9, "abcdefghi", {}), (8, "abcdefgh", {0: (TRUNCATED,)}), (3, "abc", {0: (TRUNCATED,)})],
+)
 def test_no_more_than_the_limit_is_kept_of_a_message_in_parts(max_bytes: int, text: str, flags: Any) -> None:
     run = lab(max_bytes).read(
         f"{TIME} stdout P abc", f"{TIME} stdout P def", f"{TIME} stdout P ghi", f"{TIME} stdout F "

@@ -19,9 +19,15 @@ INDENTED = r"^\s"
 
 
 def open_reader(
-    log: LogOnDisk, clock: ManualClock, pattern: str | None = INDENTED, *, size: int = 1000, max_bytes: int = 1000,
-    cuts: tuple[int, ...] = (), **options: Any,
-) -> Reader:  # fmt: skip
+    log: LogOnDisk,
+    clock: ManualClock,
+    pattern: str | None = INDENTED,
+    *,
+    size: int = 1000,
+    max_bytes: int = 1000,
+    cuts: tuple[int, ...] = (),
+    **options: Any,
+) -> Reader:
     file = log.open(sizes=itertools.repeat(size), cuts=cuts)
     return multiline.build(MultilineConfig(pattern=pattern, **options), LineReader(file, 1000), max_bytes, clock)
 
@@ -37,47 +43,69 @@ def texts(runs: list[Messages]) -> list[str]:
 # Options, lines, the messages that they make, and what is under way at the end.
 CASES: dict[str, tuple[dict[str, Any], list[str], list[str], str | None]] = {
     "a matching line is added to the one before": (
-        {"pattern": "^b"}, ["a", "b", "b", "c", "b", "b", "z"], ["a b b", "c b b"], "z",
+        {"pattern": "^b"},
+        ["a", "b", "b", "c", "b", "b", "z"],
+        ["a b b", "c b b"],
+        "z",
     ),
     "a matching line is put before the next": (
-        {"pattern": "^b", "match": "before"}, ["b", "b", "a", "b", "b", "c", "b"], ["b b a", "b b c"], "b",
+        {"pattern": "^b", "match": "before"},
+        ["b", "b", "a", "b", "b", "c", "b"],
+        ["b b a", "b b c"],
+        "b",
     ),
     "a line that does not match is added": (
-        {"pattern": "^b", "negate": True}, ["b", "a", "c", "b", "d", "e", "b"], ["b a c", "b d e"], "b",
+        {"pattern": "^b", "negate": True},
+        ["b", "a", "c", "b", "d", "e", "b"],
+        ["b a c", "b d e"],
+        "b",
     ),
     "a line that does not match is put before": (
-        {"pattern": "^b", "negate": True, "match": "before"}, ["a", "c", "b", "d", "e", "b", "x"],
-        ["a c b", "d e b"], "x",
+        {"pattern": "^b", "negate": True, "match": "before"},
+        ["a", "c", "b", "d", "e", "b", "x"],
+        ["a c b", "d e b"],
+        "x",
     ),
     "nothing before the first line is waited for": ({"pattern": "^b"}, ["b", "b", "a"], ["b b"], "a"),
     "a flush pattern ends the message": (
         {"pattern": "start", "negate": True, "flush_pattern": "end"},
-        ["start 1", "x", "end", "y", "z", "start 2", "end", "start 3"], ["start 1 x end", "y z", "start 2 end"],
+        ["start 1", "x", "end", "y", "z", "start 2", "end", "start 3"],
+        ["start 1 x end", "y z", "start 2 end"],
         "start 3",
     ),
     "a flush pattern in the first line is not asked": (
         {"pattern": "start", "negate": True, "flush_pattern": "end"},
-        ["start end", "x", "end", "end", "end", "start"], ["start end x end", "end end"], "start",
+        ["start end", "x", "end", "end", "end", "start"],
+        ["start end x end", "end end"],
+        "start",
     ),
     "a line that begins a message and has the flush pattern ends the one before": (
         {"pattern": "start", "negate": True, "flush_pattern": "end"},
-        ["start", "start end", "a", "start"], ["start start end", "a"], "start",
+        ["start", "start end", "a", "start"],
+        ["start start end", "a"],
+        "start",
     ),
     "a flush pattern is asked of the line behind the last one too": (
         {"pattern": r"\\$", "match": "before", "flush_pattern": "^end"},
-        ["a\\", "b", "end", "c", "d", "x\\", "end\\", "z", "y"], ["a\\ b end", "c", "d", "x\\ end\\", "z"], "y",
+        ["a\\", "b", "end", "c", "d", "x\\", "end\\", "z", "y"],
+        ["a\\ b end", "c", "d", "x\\ end\\", "z"],
+        "y",
     ),
     "lines are counted": ({"type": "count", "count_lines": 3}, list("abcdefgh"), ["a b c", "d e f"], "g h"),
     "one line is a message": ({"type": "count", "count_lines": 1}, list("abc"), ["a", "b", "c"], None),
     "lines in a row that match are joined": (
-        {"type": "while_pattern", "pattern": "^{"}, ["{a", "{b", "x", "y", "{c", "z", "{d", "{e"],
-        ["{a {b", "x", "y", "{c", "z"], "{d {e",
+        {"type": "while_pattern", "pattern": "^{"},
+        ["{a", "{b", "x", "y", "{c", "z", "{d", "{e"],
+        ["{a {b", "x", "y", "{c", "z"],
+        "{d {e",
     ),
     "lines in a row that do not match are joined": (
-        {"type": "while_pattern", "pattern": "^{", "negate": True}, ["a", "b", "{x", "{y", "c", "{z"],
-        ["a b", "{x", "{y", "c", "{z"], None,
+        {"type": "while_pattern", "pattern": "^{", "negate": True},
+        ["a", "b", "{x", "{y", "c", "{z"],
+        ["a b", "{x", "{y", "c", "{z"],
+        None,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])

@@ -26,9 +26,12 @@ Given = Messages | list[str]
 
 def decode(given: Given, *, keep_null: bool = False, **options: Any) -> Messages:
     reader = NdjsonReader(
-        GivenRuns(given), NdjsonConfig(**options), source(static=STATIC).constants.members, ManualClock(),
+        GivenRuns(given),
+        NdjsonConfig(**options),
+        source(static=STATIC).constants.members,
+        ManualClock(),
         keep_null=keep_null,
-    )  # fmt: skip
+    )
     run = reader.next()
     assert run is not None
     return run
@@ -157,7 +160,7 @@ def test_what_the_event_has_is_kept_and_added_to(line: str, doc: Doc) -> None:
             },
         ),
     ],
-)  # fmt: skip
+)
 def test_with_overwrite_keys_the_json_wins(line: str, doc: Doc) -> None:
     assert one(line, overwrite_keys=True, add_error_key=True)[1] == doc
 
@@ -201,7 +204,7 @@ def test_a_log_that_is_the_message_is_not_kept_twice() -> None:
         ("json", "no json", "no json", {}),
         ("json", "{}", "", {"json": {}}),
     ],
-)  # fmt: skip
+)
 def test_a_target_takes_the_members(target: str, line: str, text: str, doc: Doc) -> None:
     assert one(line, target=target, message_key="msg") == (text, doc)
 

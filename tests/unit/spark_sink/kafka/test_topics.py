@@ -60,8 +60,10 @@ def test_the_wait_is_told_once_for_each_set_of_missing_topics() -> None:
     said: list[str] = []
     assert wait_for(lambda: next(answers), said.append, lambda: False)
     assert [text.partition(":")[0] for text in said] == [
-        "waiting for topic a, topic b", "waiting for topic b", "topic b appeared",
-    ]  # fmt: skip
+        "waiting for topic a, topic b",
+        "waiting for topic b",
+        "topic b appeared",
+    ]
     for text in said[:2]:
         assert text.endswith(
             ": Kafka does not have it yet, or does not show it to these credentials. Nothing is landed before it "

@@ -28,9 +28,13 @@ from tests.unit.spark_sink.conftest import sink_config
 SENT = [
     Column(*each, "")
     for each in (
-        ("text", "STRING"), ("topic", "STRING"), ("partition", "INT"), ("offset", "BIGINT"), ("timestamp", "TIMESTAMP"),
+        ("text", "STRING"),
+        ("topic", "STRING"),
+        ("partition", "INT"),
+        ("offset", "BIGINT"),
+        ("timestamp", "TIMESTAMP"),
     )
-]  # fmt: skip
+]
 RECORD = ("unbase64(text) AS value", "topic", "partition", "offset", "timestamp")
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -145,10 +145,11 @@ def test_what_a_killed_batch_left_in_a_table_does_not_land_in_another_one(routed
         routed.land("after bad")
     other = f"{routed.directory}/of/other/%{{[topic]}}"
     routed.config = replace(
-        routed.config, table=replace(routed.config.table, path=other),
+        routed.config,
+        table=replace(routed.config.table, path=other),
         state=StateConfig(path=routed.config.state_path),
         dead_letter=DeadLetterConfig(path=routed.config.dead_letter_path),
-    )  # fmt: skip
+    )
     routed.start()
     routed.send_lines(20, topic="b")
     assert routed.land().rows == 0

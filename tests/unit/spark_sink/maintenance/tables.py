@@ -61,16 +61,27 @@ def append_marks(table: Table, rows: Sequence[dict[str, object]]) -> None:
 def file_mark(file_id: str, landing: int, offset: int, days_ago: float = 0.0) -> dict[str, object]:
     day = at(days_ago).date()
     return {
-        "kind": "file", "landing": landing, "at": at(days_ago), "table": "lines", "host": "web-1", "file_id": file_id,
-        "offset": offset, "first_date": day, "last_date": day,
-    }  # fmt: skip
+        "kind": "file",
+        "landing": landing,
+        "at": at(days_ago),
+        "table": "lines",
+        "host": "web-1",
+        "file_id": file_id,
+        "offset": offset,
+        "first_date": day,
+        "last_date": day,
+    }
 
 
 def partition_mark(partition: int, landing: int, end: int, days_ago: float = 0.0) -> dict[str, object]:
     return {
-        "kind": "partition", "landing": landing, "at": at(days_ago), "topic": "logs", "partition": partition,
+        "kind": "partition",
+        "landing": landing,
+        "at": at(days_ago),
+        "topic": "logs",
+        "partition": partition,
         "end_offset": end,
-    }  # fmt: skip
+    }
 
 
 def age(table: Table, days: float) -> None:

@@ -14,7 +14,7 @@ from tests.unit.spark_sink.maintenance.tables import (
     file_mark,
     make_marks,
     partition_mark,
-)  # fmt: skip
+)
 
 pytestmark = pytest.mark.spark
 
@@ -53,8 +53,12 @@ def test_an_append_that_came_meanwhile_stays_and_does_not_fail(table: Table) -> 
     append_marks(table, [file_mark("b", 4, 6)])
     rows = table.read().where("kind = 'file'").select("file_id", "offset").collect()
     assert sorted((row["file_id"], row["offset"]) for row in rows) == [
-        ("a", 200), ("a", 300), ("b", 5), ("b", 6), ("c", 1),
-    ]  # fmt: skip
+        ("a", 200),
+        ("a", 300),
+        ("b", 5),
+        ("b", 6),
+        ("c", 1),
+    ]
     fold.read(table, FORGET).commit()
     assert offsets(table) == {"a": 300, "b": 6, "c": 1}
 

@@ -34,7 +34,7 @@ from tests.unit.spark_sink.maintenance.tables import (
     make_marks,
     messages,
     partition_mark,
-)  # fmt: skip
+)
 
 pytestmark = pytest.mark.spark
 

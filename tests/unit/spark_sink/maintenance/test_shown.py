@@ -47,7 +47,11 @@ def test_the_document_says_all_there_is() -> None:
         ],
         "partitions": [
             {
-                "topic": "logs", "partition": 0, "landed": 1200, "end": 1500, "lag": 300,
+                "topic": "logs",
+                "partition": 0,
+                "landed": 1200,
+                "end": 1500,
+                "lag": 300,
                 "last_batch": "2026-11-21T09:30:00Z",
             },
             {"topic": "logs", "partition": 1, "landed": None, "end": 7, "lag": None, "last_batch": None},
@@ -55,16 +59,23 @@ def test_the_document_says_all_there_is() -> None:
         ],
         "tables": [
             {
-                "table": "lines", "path": "/data/lines", "there": True, "version": 12,
-                "committed": "2026-11-21T09:30:00Z", "rows": 1200, "bytes": 3 * 2**20 + 10, "files": 4,
-                "small_files": 3, "dates": {"count": 2, "first": "2026-11-20", "last": "2026-11-21"},
+                "table": "lines",
+                "path": "/data/lines",
+                "there": True,
+                "version": 12,
+                "committed": "2026-11-21T09:30:00Z",
+                "rows": 1200,
+                "bytes": 3 * 2**20 + 10,
+                "files": 4,
+                "small_files": 3,
+                "dates": {"count": 2, "first": "2026-11-20", "last": "2026-11-21"},
             },
             {"table": "view errors", "path": "/data/errors", "there": False},
         ],
         "dead_letter": [{"reason": "not JSON", "rows": 1234}, {"reason": "no @timestamp", "rows": 1}],
         "state": {"files": 2000, "bytes_in_memory": 700_000},
         "errors": ["Kafka does not answer"],
-    }  # fmt: skip
+    }
 
 
 def test_for_people_it_is_a_table() -> None:

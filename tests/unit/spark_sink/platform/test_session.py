@@ -41,9 +41,12 @@ def test_a_collector_that_the_environment_names_stands_alone() -> None:
 def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> None:
     """Delta and Kafka's jars stay when an object store's come, and the log's settings when Java gets an option."""
     given: Raw = {
-        "jars.packages": "org.apache.hadoop:hadoop-aws:3.4.1", "jars": "/opt/more.jar", "sql.extensions": "a.B",
-        "driver.extraJavaOptions": "-XX:+UseZGC -Xss2m", "driver.extraClassPath": "/opt/own",
-    }  # fmt: skip
+        "jars.packages": "org.apache.hadoop:hadoop-aws:3.4.1",
+        "jars": "/opt/more.jar",
+        "sql.extensions": "a.B",
+        "driver.extraJavaOptions": "-XX:+UseZGC -Xss2m",
+        "driver.extraClassPath": "/opt/own",
+    }
     plain, own = settings(config, own=True, cores=3), settings(replace(config, spark=given), own=True, cores=3)
     jars = {f"spark.{name}": f"{plain.get(f'spark.{name}', '')},{given[name]}" for name in ("jars", "jars.packages")}
     assert {name: own[name] for name in jars} == {name: text.removeprefix(",") for name, text in jars.items()}

@@ -47,12 +47,16 @@ FIRST = [
     line("start", "09:30:00", 0),
     line("GET /cart 200", "09:30:01", 6, http={"response": {"status_code": 200}}, fields={"env": "prod"}),
     line(
-        "GET /cart 500", "09:30:02", 20,
-        http={"response": {"status_code": 500}}, fields={"env": "prod"}, kubernetes={"pod": "shop-1"},
+        "GET /cart 500",
+        "09:30:02",
+        20,
+        http={"response": {"status_code": 500}},
+        fields={"env": "prod"},
+        kubernetes={"pod": "shop-1"},
     ),
     line("ERROR no answer\n  at Cart", "09:30:02", 34, log={"flags": ["multiline"]}),
     line("login of ada", "09:31:00", 60, tags=["audit"]),
-]  # fmt: skip
+]
 SECOND = [
     line("E" * 97, "09:31:01", 73, log={"flags": ["truncated"]}),
     line("ERROR no answer", "09:31:02", 172, host="web-2", file="77bb"),

@@ -67,8 +67,11 @@ def test_what_lacks_the_field_goes_by_the_default_and_every_topic_has_its_table(
     way = transform("s3a://it's/%{[topic]}-%{[fields.service]:nobody}")
     parsed = way.parse(records(spark, values, topics=("web", "db.1"))).persist()
     assert [row.table for row in parsed.orderBy("kafka_offset").collect()] == [
-        "s3a://it's/web-nobody", "s3a://it's/db.1-nobody", "s3a://it's/web-shop", "s3a://it's/db.1-nobody",
-    ]  # fmt: skip
+        "s3a://it's/web-nobody",
+        "s3a://it's/db.1-nobody",
+        "s3a://it's/web-shop",
+        "s3a://it's/db.1-nobody",
+    ]
     assert way.tables(parsed) == (["s3a://it's/db.1-nobody", "s3a://it's/web-nobody", "s3a://it's/web-shop"], 0)
     parsed.unpersist()
 

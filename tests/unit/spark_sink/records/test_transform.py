@@ -72,10 +72,10 @@ GOOD: dict[str, bytes] = {
     "other zone": b'{"@timestamp":"2026-11-22T00:30:00+02:00"}',
     "no zone": b'{"@timestamp":"2026-11-21T23:59:59"}',
     "key twice": f'{{{TIME},"message":"first","message":"last"}}'.encode(),
-    "white space": f' \n{{ {TIME} }}\r\n'.encode(),
+    "white space": f" \n{{ {TIME} }}\r\n".encode(),
     "unicode": f'{{{TIME},"message":"naïve \\u00e9 🙂 \\u0000"}}'.encode(),
     "unknown fields": f'{{{TIME},"kubernetes":{{"pod":"p-1","labels":{{"a.b":"c"}}}}}}'.encode(),
-}  # fmt: skip
+}
 
 ALL = [*((name, value) for name, (value, _) in BAD.items()), *GOOD.items()]
 Found = dict[str, Row]

@@ -41,9 +41,13 @@ def test_the_table_is_made_with_the_views_columns_and_what_it_is_made_from(lab: 
     assert detail.partitionColumns == ["date"]
     properties = {name.removeprefix("spark_sink.view."): value for name, value in detail.properties.items()}
     assert properties == {
-        "sql": sql, "mode": "append", "stateful": "true", "from": "0", "delta.autoOptimize.optimizeWrite": "true",
+        "sql": sql,
+        "mode": "append",
+        "stateful": "true",
+        "from": "0",
+        "delta.autoOptimize.optimizeWrite": "true",
         **retention_properties(lab.views().config.maintenance.vacuum.retain),
-    }  # fmt: skip
+    }
     schema = lab.spark.read.format("delta").load(str(lab.table("v"))).schema
     assert schema.simpleString() == (
         "struct<window:struct<start:timestamp,end:timestamp>,date:date,host:string,n:bigint>"

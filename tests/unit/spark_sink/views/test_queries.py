@@ -28,7 +28,8 @@ BAD = [
     (ViewConfig(name="v", sql=A_HOST), r"without watermark.*set `watermark` and group by window\(ts"),
     (
         ViewConfig(
-            name="v", watermark=60.0,
+            name="v",
+            watermark=60.0,
             sql="SELECT window.start AS minute, count(*) AS n FROM lines GROUP BY window(ts, '1 minute').start",
         ),
         r"not by its start",
@@ -43,7 +44,7 @@ BAD = [
     (ViewConfig(name="v", sql="SELECT NULL AS nothing, host FROM lines"), r"`nothing` has no type"),
     (ViewConfig(name="v", sql="SELECT ts - kafka_ts AS took FROM lines"), r"`took` is an interval.*timestampdiff"),
     (ViewConfig(name="v", sql="SELECT host, path AS Host FROM lines"), r"several columns are called `host`"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("view", "said"), BAD, ids=[view.sql[:40] for view, _ in BAD])

@@ -51,8 +51,9 @@ def test_a_new_view_with_a_watermark_loses_no_row_of_a_table_whose_files_are_out
     files = 1010
     rows = lab.spark.range(0, files, 1, files).selectExpr(
         f"timestamp'2026-11-21 00:00:00' + make_interval(0, 0, 0, 0, 0, {files} - id) AS ts",
-        "'error' AS message", "DATE'2026-11-21' AS date",
-    )  # fmt: skip
+        "'error' AS message",
+        "DATE'2026-11-21' AS date",
+    )
     rows.write.format("delta").option("optimizeWrite", "false").mode("append").save(lab.lines)
     views = lab.run(MINUTES)
     assert views.figures()["minutes"].late == 0

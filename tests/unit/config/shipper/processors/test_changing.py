@@ -37,22 +37,37 @@ from tests.processing import section
         ("rate_limit: {limit: nan/s}", "rate_limit.limit", "'nan/s' is not a rate; write 10/s, 600/m or 5000/h"),
         ("convert: {fields: []}", "convert.fields", "must not be empty"),
         ("convert: {fields: [{from: a}]}", "convert.fields[0]", "needs 'to' or 'type'"),
-        ("convert: {fields: [{from: a, type: int}]}", "convert.fields[0].type",
-         "'int' must be one of: integer, long, float, double, string, boolean, ip"),
+        (
+            "convert: {fields: [{from: a, type: int}]}",
+            "convert.fields[0].type",
+            "'int' must be one of: integer, long, float, double, string, boolean, ip",
+        ),
         ("extract_array: {field: a, mappings: {}}", "extract_array.mappings", "must not be empty"),
-        ("extract_array: {field: a, mappings: {b.c: -1}}", "extract_array.mappings.b.c",
-         "-1 must be the index of an item: 0, 1, 2, …"),
-        ("extract_array: {field: a, mappings: {b: x}}", "extract_array.mappings.b",
-         "'x' must be the index of an item: 0, 1, 2, …"),
+        (
+            "extract_array: {field: a, mappings: {b.c: -1}}",
+            "extract_array.mappings.b.c",
+            "-1 must be the index of an item: 0, 1, 2, …",
+        ),
+        (
+            "extract_array: {field: a, mappings: {b: x}}",
+            "extract_array.mappings.b",
+            "'x' must be the index of an item: 0, 1, 2, …",
+        ),
         ("replace: {fields: [{field: a, pattern: b}]}", "replace.fields[0].replacement", "missing"),
-        ("truncate_fields: {fields: [a]}", "truncate_fields",
-         "needs one of 'max_bytes' and 'max_characters', not both"),
-        ("truncate_fields: {fields: [a], max_bytes: 1, max_characters: 1}", "truncate_fields",
-         "needs one of 'max_bytes' and 'max_characters', not both"),
+        (
+            "truncate_fields: {fields: [a]}",
+            "truncate_fields",
+            "needs one of 'max_bytes' and 'max_characters', not both",
+        ),
+        (
+            "truncate_fields: {fields: [a], max_bytes: 1, max_characters: 1}",
+            "truncate_fields",
+            "needs one of 'max_bytes' and 'max_characters', not both",
+        ),
         ("truncate_fields: {fields: [a], max_characters: -1}", "truncate_fields.max_characters", "must be at least 0"),
         ("urldecode: {fields: [{to: a}]}", "urldecode.fields[0].from", "missing"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_reported_with_its_place(text: str, where: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         section(f"- {text}")
@@ -62,7 +77,7 @@ def test_a_mistake_is_reported_with_its_place(text: str, where: str, message: st
 @pytest.mark.parametrize(
     "text",
     ["drop_fields: {fields: ['/(x/']}", "replace: {fields: [{field: a, pattern: '(x', replacement: ''}]}"],
-)  # fmt: skip
+)
 def test_a_pattern_that_does_not_compile_is_reported(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a regular expression"):
         section(f"- {text}")
@@ -71,17 +86,30 @@ def test_a_pattern_that_does_not_compile_is_reported(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "remarks"),
     [
-        ("drop_fields: {fields: [log.offset, agent]}",
-         [("fields[0]", "log.offset will stay: duplicates of an event are recognised by it")]),
-        ("drop_fields: {fields: [agent, log]}",
-         [("fields[1]", "log.offset, log.length, log.file.id will stay: duplicates of an event are recognised by it")]),
-        ("drop_fields: {fields: [log.file]}",
-         [("fields[0]", "log.file.id will stay: duplicates of an event are recognised by it")]),
+        (
+            "drop_fields: {fields: [log.offset, agent]}",
+            [("fields[0]", "log.offset will stay: duplicates of an event are recognised by it")],
+        ),
+        (
+            "drop_fields: {fields: [agent, log]}",
+            [
+                (
+                    "fields[1]",
+                    "log.offset, log.length, log.file.id will stay: duplicates of an event are recognised by it",
+                )
+            ],
+        ),
+        (
+            "drop_fields: {fields: [log.file]}",
+            [("fields[0]", "log.file.id will stay: duplicates of an event are recognised by it")],
+        ),
         ("drop_fields: {fields: [log.file.path, logs, log.offsets]}", []),
-        ("rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]}",
-         [("fields[1]", "log.length will stay: duplicates of an event are recognised by it")]),
+        (
+            "rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]}",
+            [("fields[1]", "log.length will stay: duplicates of an event are recognised by it")],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_removed_is_noted(text: str, remarks: list[Finding]) -> None:
     (config,) = section(f"- {text}").processors
     assert isinstance(config, DropFieldsConfig | RenameConfig)

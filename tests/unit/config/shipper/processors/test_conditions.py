@@ -27,11 +27,21 @@ def problem(text: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    ["{equals: {a.b: 1, c: text, d: true}}", "{contains.message: x}", "{regexp: {a: '^x'}}", "{range.a.b.gte: 1.5}",
-     "{range: {a: {lt: 5, gt: '-1'}}}", "{network: {a: private}}", "{network: {a: [10.0.0.0/8, '2001:db8::1/32']}}",
-     "{has_fields: [a.b, c]}", "{has_fields: a}", "{and: [{has_fields: a}, {not: {has_fields: b}}]}",
-     "{or: [{equals.a: 1}, {equals.a: 2}]}", "{not.equals.a: 1}"],
-)  # fmt: skip
+    [
+        "{equals: {a.b: 1, c: text, d: true}}",
+        "{contains.message: x}",
+        "{regexp: {a: '^x'}}",
+        "{range.a.b.gte: 1.5}",
+        "{range: {a: {lt: 5, gt: '-1'}}}",
+        "{network: {a: private}}",
+        "{network: {a: [10.0.0.0/8, '2001:db8::1/32']}}",
+        "{has_fields: [a.b, c]}",
+        "{has_fields: a}",
+        "{and: [{has_fields: a}, {not: {has_fields: b}}]}",
+        "{or: [{equals.a: 1}, {equals.a: 2}]}",
+        "{not.equals.a: 1}",
+    ],
+)
 def test_conditions_are_read(text: str) -> None:
     condition(text)
 
@@ -63,14 +73,16 @@ def test_dotted_and_nested_fields_are_the_same() -> None:
         ("{range.gte: 5}", f"range.gte: {NO_BOUND}"),
         ("{network.a: []}", "network.a: must not be empty"),
         *(
-            (f"{{network.a: '{each}'}}",
-             f"network.a: '{each}' is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {NETWORKS}")
+            (
+                f"{{network.a: '{each}'}}",
+                f"network.a: '{each}' is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {NETWORKS}",
+            )
             for each in ("10.0.0.1", "10.0.0.0/33", "10.0.0.0/255.0.0.0", "office", "fe80::%1/10", "::/129")
         ),
         ("{and: [{equals.a: [1]}]}", "and[0].equals.a: must be a text, a whole number, true or false"),
         ("{not: {}}", "not: is empty"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
     assert problem(text) == message
 

@@ -43,10 +43,12 @@ def test_a_branch_holds_lists_of_its_own() -> None:
         ("- if.has_fields: a", "processors[0].then: missing; name the processors for events that meet the condition"),
         ("- then: [drop_event: ]", "processors[0].if: missing; 'then' needs an 'if'"),
         ("- if: {}\n  then: [drop_event: ]", "processors[0].if: is empty"),
-        ("- {if.has_fields: a, then: [drop_event: ], elif: []}",
-         "processors[0].elif: unknown option; did you mean 'if'?"),
+        (
+            "- {if.has_fields: a, then: [drop_event: ], elif: []}",
+            "processors[0].elif: unknown option; did you mean 'if'?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
     assert problems(text) == [message]
 

@@ -20,9 +20,14 @@ def problem(text: str) -> str:
 def test_options_have_the_defaults_of_filebeat() -> None:
     (dissect,) = section('- dissect: {tokenizer: "%{a}"}').processors
     assert dissect == DissectConfig(
-        tokenizer="%{a}", source="message", target_prefix="dissect", ignore_failure=False, overwrite_keys=False,
-        trim_values="none", trim_chars=" ",
-    )  # fmt: skip
+        tokenizer="%{a}",
+        source="message",
+        target_prefix="dissect",
+        ignore_failure=False,
+        overwrite_keys=False,
+        trim_values="none",
+        trim_chars=" ",
+    )
     grok, redact = section('- grok: {patterns: "%{WORD:a}"}\n- redact:').processors
     assert grok == GrokConfig(patterns=("%{WORD:a}",))
     assert redact == RedactConfig(patterns=DEFAULT)

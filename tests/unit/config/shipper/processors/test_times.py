@@ -14,9 +14,15 @@ def problems(text: str) -> str:
 def test_timestamp_needs_a_field_and_layouts() -> None:
     (processor,) = section("- timestamp: {field: t, layouts: ['2006', UNIX]}").processors
     assert processor == TimestampConfig(
-        source="t", layouts=("2006", "UNIX"), target_field="@timestamp", timezone="UTC", ignore_missing=False,
-        ignore_failure=False, test=(), id="",
-    )  # fmt: skip
+        source="t",
+        layouts=("2006", "UNIX"),
+        target_field="@timestamp",
+        timezone="UTC",
+        ignore_missing=False,
+        ignore_failure=False,
+        test=(),
+        id="",
+    )
     assert "timestamp.layouts: missing" in problems("- timestamp: {field: t}")
     assert "timestamp.field: missing" in problems("- timestamp: {layouts: ['2006']}")
     assert "timestamp.layouts: must not be empty" in problems("- timestamp: {field: t, layouts: []}")
@@ -25,9 +31,14 @@ def test_timestamp_needs_a_field_and_layouts() -> None:
 def test_syslog_needs_nothing() -> None:
     (processor,) = section("- syslog: {}").processors
     assert processor == SyslogProcessorConfig(
-        source="message", format="auto", timezone="Local", overwrite_keys=True, ignore_missing=False,
-        ignore_failure=False, tag="",
-    )  # fmt: skip
+        source="message",
+        format="auto",
+        timezone="Local",
+        overwrite_keys=True,
+        ignore_missing=False,
+        ignore_failure=False,
+        tag="",
+    )
 
 
 def test_times_that_are_to_fit_are_tried() -> None:

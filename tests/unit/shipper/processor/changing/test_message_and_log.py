@@ -10,8 +10,10 @@ from tests.processing import batch_of, chain_of, processed, records
     ("config", "after"),
     [
         ("rename: {fields: [{from: message, to: event.original}]}", {"event": {"original": "a text"}}),
-        ("copy_fields: {fields: [{from: message, to: event.original}]}",
-         {"message": "a text", "event": {"original": "a text"}}),
+        (
+            "copy_fields: {fields: [{from: message, to: event.original}]}",
+            {"message": "a text", "event": {"original": "a text"}},
+        ),
         ("drop_fields: {fields: [message]}", {}),
         ("drop_fields: {fields: ['/mess/']}", {}),
         ("include_fields: {fields: [message]}", {"message": "a text"}),
@@ -23,13 +25,17 @@ from tests.processing import batch_of, chain_of, processed, records
         ("replace: {fields: [{field: message, pattern: .*, replacement: ''}]}", {"message": ""}),
         ("urldecode: {fields: [{from: message, to: m}]}", {"message": "a text", "m": "a text"}),
         ("convert: {fields: [{from: message, to: m, type: string}], mode: rename}", {"m": "a text"}),
-        ("add_tags: {tags: [x], target: message}",
-         {"message": "a text", "error": {"message": "message is not a list of tags", "type": "add_tags"}}),
-        ("rename: {fields: [{from: message, to: a}, {from: none, to: b}]}",
-         {"message": "a text", "error": {"message": "there is no field none", "type": "rename"}}),
+        (
+            "add_tags: {tags: [x], target: message}",
+            {"message": "a text", "error": {"message": "message is not a list of tags", "type": "add_tags"}},
+        ),
+        (
+            "rename: {fields: [{from: message, to: a}, {from: none, to: b}]}",
+            {"message": "a text", "error": {"message": "there is no field none", "type": "rename"}},
+        ),
         ("rename: {fields: [{from: message, to: message.text}]}", {"message": {"text": "a text"}}),
     ],
-)  # fmt: skip
+)
 def test_the_message_is_a_field_like_others(config: str, after: Doc) -> None:
     other = {"kind": "x"} if "include" not in config else {}
     assert processed(f"- {config}", {"message": "a text"}) == [after]
@@ -66,11 +72,13 @@ LEAST = {"offset": 0, "length": 10, "file": {"id": "f1"}}
         ("add_tags: {tags: [seen], target: log.flags}", {**WHOLE, "flags": ["seen"]}),
         ("truncate_fields: {fields: [message], max_characters: 4}", {**WHOLE, "flags": ["truncated"]}),
         ("truncate_fields: {fields: [message], max_characters: 9}", WHOLE),
-        ("truncate_fields: {fields: [message, none], max_characters: 4}",
-         {**WHOLE, "error": {"message": "there is no field none", "type": "truncate_fields"}}),
+        (
+            "truncate_fields: {fields: [message, none], max_characters: 4}",
+            {**WHOLE, "error": {"message": "there is no field none", "type": "truncate_fields"}},
+        ),
         ("move_fields: {fields: [log], to: my_}", LEAST),
     ],
-)  # fmt: skip
+)
 def test_what_repeats_are_told_by_stays_in_the_log(config: str, after: Doc) -> None:
     assert log_after(config) == after
 

@@ -50,8 +50,12 @@ def step(bench: MetadataBench, root: Path, **options: Any) -> AddHostMetadata:
         (
             DEBIAN,
             {
-                "type": "linux", "platform": "debian", "family": "debian", "name": "Debian GNU/Linux",
-                "version": "12 (bookworm)", "codename": "bookworm",
+                "type": "linux",
+                "platform": "debian",
+                "family": "debian",
+                "name": "Debian GNU/Linux",
+                "version": "12 (bookworm)",
+                "codename": "bookworm",
             },
         ),
         (ARCH, {"type": "linux", "platform": "arch", "family": "arch", "name": "Arch Linux", "build": "rolling"}),
@@ -59,7 +63,7 @@ def step(bench: MetadataBench, root: Path, **options: Any) -> AddHostMetadata:
         ("ID=odd", {"type": "linux", "platform": "odd"}),
         (None, {"type": "linux"}),
     ],
-)  # fmt: skip
+)
 def test_the_operating_system_is_that_of_os_release(tmp_path: Path, release: str | None, expected: Doc) -> None:
     if release is not None:
         write(tmp_path / "etc/os-release", release)
@@ -108,10 +112,15 @@ def test_it_adds_the_facts_once_for_a_file(bench: MetadataBench, root: Path) -> 
         "id": "abc123",
         "containerized": False,
         "os": {
-            "type": "linux", "platform": "debian", "family": "debian", "name": "Debian GNU/Linux",
-            "version": "12 (bookworm)", "codename": "bookworm", "kernel": os.uname().release,
+            "type": "linux",
+            "platform": "debian",
+            "family": "debian",
+            "name": "Debian GNU/Linux",
+            "version": "12 (bookworm)",
+            "codename": "bookworm",
+            "kernel": os.uname().release,
         },
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

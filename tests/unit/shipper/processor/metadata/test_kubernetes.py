@@ -84,15 +84,23 @@ def node(tmp_path: Path) -> Node:
         ("/var/log/syslog", {}, {}, {}),
         (DOCKER, {}, {}, {}),
         (POD, {"kubernetes": {"x": 1}}, {}, {"kubernetes": {"x": 1}}),
-        (POD, {"kubernetes": {"x": 1, "namespace": "own"}}, {"append_fields": True},
-         {"kubernetes": {**WEB_UID, "x": 1, "namespace": "own"}}),
+        (
+            POD,
+            {"kubernetes": {"x": 1, "namespace": "own"}},
+            {"append_fields": True},
+            {"kubernetes": {**WEB_UID, "x": 1, "namespace": "own"}},
+        ),
         (POD, {"y": 1}, {}, {"kubernetes": WEB_UID}),
-        (POD, {}, {"matchers": (LogsPathMatcher(logs_path="/var/log/pods"),), "default_matchers": False},
-         {"kubernetes": WEB_UID}),
+        (
+            POD,
+            {},
+            {"matchers": (LogsPathMatcher(logs_path="/var/log/pods"),), "default_matchers": False},
+            {"kubernetes": WEB_UID},
+        ),
         (POD, {}, {"matchers": (LogsPathMatcher(logs_path="/var/log/containers"),), "default_matchers": False}, {}),
         (POD, {}, {"matchers": (UnsupportedMatcher(),)}, {"kubernetes": WEB_UID}),
     ],
-)  # fmt: skip
+)
 def test_what_is_added(node: Node, path: str, doc: Doc, options: dict[str, Any], expected: Doc) -> None:
     assert node.record(path, doc, **options) == expected
 
@@ -125,9 +133,14 @@ def test_links_of_docker_are_followed_to_the_container(node: Node) -> None:
 
 def test_docker_has_names_and_the_labels_of_the_pod(node: Node) -> None:
     node.docker(
-        ID, io__kubernetes__pod__name="web-7d", io__kubernetes__pod__namespace="shop", io__kubernetes__pod__uid="u-1",
-        io__kubernetes__container__name="nginx", io__kubernetes__sandbox__id=SANDBOX, own="no",
-    )  # fmt: skip
+        ID,
+        io__kubernetes__pod__name="web-7d",
+        io__kubernetes__pod__namespace="shop",
+        io__kubernetes__pod__uid="u-1",
+        io__kubernetes__container__name="nginx",
+        io__kubernetes__sandbox__id=SANDBOX,
+        own="no",
+    )
     node.docker(SANDBOX, app="web", app__tier="x", io__kubernetes__pod__name="web-7d", annotation__note="1")
     labelled = {**WEB_UID, "labels": {"app": "web", "app_tier": "x"}}
     assert node.record(DOCKER)["kubernetes"] == labelled
@@ -141,9 +154,12 @@ def test_docker_has_names_and_the_labels_of_the_pod(node: Node) -> None:
 def test_containerd_has_names_and_the_image(node: Node, place: str) -> None:
     cri = "io.kubernetes.cri."
     annotations = {
-        f"{cri}sandbox-name": "web-7d", f"{cri}sandbox-namespace": "shop", f"{cri}sandbox-uid": "u-1",
-        f"{cri}container-name": "nginx", f"{cri}image-name": "nginx:1.25",
-    }  # fmt: skip
+        f"{cri}sandbox-name": "web-7d",
+        f"{cri}sandbox-namespace": "shop",
+        f"{cri}sandbox-uid": "u-1",
+        f"{cri}container-name": "nginx",
+        f"{cri}image-name": "nginx:1.25",
+    }
     node.write(f"{place}/io.containerd.runtime.v2.task/k8s.io/{ID}/config.json", {"annotations": annotations})
     assert node.record(LINK) == {
         "kubernetes": WEB_UID,

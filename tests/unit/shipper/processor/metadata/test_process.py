@@ -77,17 +77,26 @@ def test_it_adds_all_that_it_knows(bench: MetadataBench, host: Path) -> None:
             {"pid": 42},
             {"process": {"env": {"HOME": "/root", "EMPTY": ""}}},
         ),
-        ({"include_fields": ("process.name",), "match_pids": ("no", "pid")}, {"pid": 42},
-         {"process": {"name": "java (main)"}}),
-        ({"include_fields": ("process.name",), "overwrite_keys": True}, {"pid": 42, "process": {"name": "old", "x": 1}},
-         {"process": {"name": "java (main)", "x": 1}}),
+        (
+            {"include_fields": ("process.name",), "match_pids": ("no", "pid")},
+            {"pid": 42},
+            {"process": {"name": "java (main)"}},
+        ),
+        (
+            {"include_fields": ("process.name",), "overwrite_keys": True},
+            {"pid": 42, "process": {"name": "old", "x": 1}},
+            {"process": {"name": "java (main)", "x": 1}},
+        ),
         ({}, {}, {"process": None, "error": None}),
         ({"cgroup_prefixes": ("/docker/",), "include_fields": ("container",)}, {"pid": 42}, {"container": {"id": ID}}),
         ({"cgroup_prefixes": ("/lxc/",), "include_fields": ("container",)}, {"pid": 42}, {"container": None}),
-        ({"cgroup_regex": r"^/(\w+)\.slice", "include_fields": ("container",)}, {"pid": 42},
-         {"container": {"id": "system"}}),
+        (
+            {"cgroup_regex": r"^/(\w+)\.slice", "include_fields": ("container",)},
+            {"pid": 42},
+            {"container": {"id": "system"}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_options(bench: MetadataBench, host: Path, options: dict[str, Any], doc: Doc, expected: Doc) -> None:
     record = one(bench, host, doc, **{"match_pids": ("pid",), **options})
     assert {name: record.get(name) for name in expected} == expected

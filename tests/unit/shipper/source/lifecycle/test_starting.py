@@ -160,7 +160,7 @@ class Start:
 
     def _known(
         self, name: str, content: bytes, age: float, previous_path: str, *, prove: bool, **state: Any
-    ) -> list[Harvester]:  # fmt: skip
+    ) -> list[Harvester]:
         self.room.write(name, content)
         self.age(name, age)
         opened = self.room.open(name)

@@ -138,20 +138,9 @@ class Agent:
         self.configure()
 
     def configure(self, paths: list[str] | None = None, **input_options: Any) -> None:
-        config = {
-            "shipper.inputs": [
-                {
-                    "type": "filestream",
-                    "id": "app",
-                    "paths": paths or [str(self.logs / "*.log")],
-                    "prospector.scanner.check_interval": "1s",
-                    **input_options,
-                }
-            ],
-            "path.data": str(self.data),
-            **self.settings,
-            **self._output(),
-        }
+        one = {"type": "filestream", "id": "app", "paths": paths or [str(self.logs / "*.log")]}
+        one |= {"prospector.scanner.check_interval": "1s", **input_options}
+        config = {"shipper.inputs": [one], "path.data": str(self.data), **self.settings, **self._output()}
         self._file.write_bytes(orjson.dumps(config))
         self._file.chmod(0o600)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -157,34 +157,35 @@ def test_admin_and_source_read_over_tls(
     assert source.between(spark, config, {("sealed", 0): 0}, end).count() == 3
 
 
+@dataclass(frozen=True)
+class Refusal:
+    user: str
+    mechanism: str
+    message: str
+    trusted: bool = True
+
+
+WRONG_PASSWORD = r"refused the credentials \(kafka.username, kafka.password"
+
+
 @pytest.mark.parametrize(
-    ("ssl", "user", "mechanism", "words"),
+    "refusal",
     [
-        ({}, "plain", "PLAIN", r"refused the credentials \(kafka.username, kafka.password"),
-        ({}, "scram", "SCRAM-SHA-512", r"refused the credentials \(kafka.username, kafka.password"),
-        ({}, "scram", "SCRAM-SHA-256", r"look at kafka.sasl.mechanism"),
-        (
-            {"certificate_authorities": ()},
-            "plain",
-            "PLAIN",
-            r"authority that is not trusted: .*certificate_authorities",
-        ),
+        Refusal("plain", "PLAIN", WRONG_PASSWORD),
+        Refusal("scram", "SCRAM-SHA-512", WRONG_PASSWORD),
+        Refusal("scram", "SCRAM-SHA-256", r"look at kafka.sasl.mechanism"),
+        Refusal("plain", "PLAIN", r"authority that is not trusted: .*certificate_authorities", trusted=False),
     ],
 )
-def test_what_is_wrong_with_the_security_is_said_and_no_secret_is(
-    ssl: dict[str, Any],
-    user: str,
-    mechanism: str,
-    words: str,
-    secure_broker: SecureBroker,
-    spark: SparkSession,
-    tmp_path: Path,
+def test_what_is_wrong_with_the_security_is_reported_and_no_secret_is(
+    refusal: Refusal, secure_broker: SecureBroker, spark: SparkSession, tmp_path: Path
 ) -> None:
-    trust = {"certificate_authorities": (str(secure_broker.authority_file),)}
-    config = sealed(secure_broker.secure, tmp_path, trust | ssl, mechanism, username=user, password="not the password")
+    ssl = {"certificate_authorities": (str(secure_broker.authority_file),) if refusal.trusted else ()}
+    login = {"username": refusal.user, "password": "not the password"}
+    config = sealed(secure_broker.secure, tmp_path, ssl, refusal.mechanism, **login)
     with Admin(spark, source.client_options(config)) as admin:
         assert "not the password" not in repr(admin)
-        with pytest.raises(SinkError, match=words) as told:
+        with pytest.raises(SinkError, match=refusal.message) as caught:
             admin.names()
-    assert f"cannot read from Kafka at {secure_broker.secure}: " in str(told.value)
-    assert "not the password" not in str(told.value)
+    assert f"cannot read from Kafka at {secure_broker.secure}: " in str(caught.value)
+    assert "not the password" not in str(caught.value)

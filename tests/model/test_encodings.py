@@ -17,55 +17,15 @@ from tests.model.naive_reader import Message, as_messages
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 
-TEXTS = [
-    "one",
-    "a line of some words",
-    "",
-    "\r",
-    "zwölf €",
-    "日本語のログ",
-    "中文日志",
-    "로그",
-    "журнал",
-    "שלום",
-    "é",
-    "\U0001f600",
-    "\U00020000",
-    "\ufeff",
-    "\ufffd",
-    "\n",
-    "\x00\x1b\x7f",
-    "\u0a00\u0d0a\u0a0d",
-    "\u0100\u8500",
-    "~{",
-    "x" * 40,
-]
-# Halves of characters, of surrogate pairs and of escape sequences, and bytes that mean nothing.
-DAMAGE = [
-    b"\xff",
-    b"\xc3",
-    b"\xe2\x80",
-    b"\x81",
-    b"\x81\x30",
-    b"\x84\x31\x95",
-    b"\x8f\xa2",
-    b"\x00\xd8",
-    b"\xd8\x00",
-    b"\x00\xdc",
-    b"\xdc",
-    b"\x0a",
-    b"\x00",
-    b"\x1b$B",
-    b"\x1b$",
-    b"\x1b(J",
-    b"\x1b.",
-    b"\x0e",
-    b"~{",
-    b"~",
-    b"~}",
-    b"\x1b$B\x1b(J" * 12,
-    b"~{~}" * 15,
-]
+PLAIN_TEXTS = ["one", "a line of some words", "", "\r"]
+LANGUAGES = ["zwölf €", "日本語のログ", "中文日志", "로그", "журнал", "שלום", "é", "\U0001f600", "\U00020000"]
+ODD_CHARACTERS = ["\ufeff", "\ufffd", "\n", "\x00\x1b\x7f", "\u0a00\u0d0a\u0a0d", "\u0100\u8500", "~{"]
+TEXTS = [*PLAIN_TEXTS, *LANGUAGES, *ODD_CHARACTERS, "x" * 40]
+HALF_CHARACTERS = [b"\xff", b"\xc3", b"\xe2\x80", b"\x81", b"\x81\x30", b"\x84\x31\x95", b"\x8f\xa2"]
+HALF_SURROGATE_PAIRS = [b"\x00\xd8", b"\xd8\x00", b"\x00\xdc", b"\xdc"]
+HALF_UNITS = [b"\x0a", b"\x00"]
+ESCAPES = [b"\x1b$B", b"\x1b$", b"\x1b(J", b"\x1b.", b"\x0e", b"~{", b"~", b"~}", b"\x1b$B\x1b(J" * 12, b"~{~}" * 15]
+DAMAGE = [*HALF_CHARACTERS, *HALF_SURROGATE_PAIRS, *HALF_UNITS, *ESCAPES]
 
 
 def random_content(dice: random.Random, dialect: Dialect, terminator: LineTerminator) -> bytes:

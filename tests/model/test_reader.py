@@ -16,27 +16,11 @@ from tests.model.naive_reader import Message, as_messages, read_naively
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 
-PIECES = [
-    b"\n",
-    b"\r\n",
-    b"\n\n",
-    b"\r",
-    b"one",
-    b"a line of some words",
-    b" indented",
-    b"\tat x.y(Z.java:1)",
-    b"[1] start",
-    b"\xff",
-    b"\xc3",
-    b"\xe2\x82",
-    "zwölf €".encode(),
-    "\U0001f600".encode(),
-    b"\x00\x1b\x7f",
-    b"x" * 40,
-    "é".encode() * 30,
-    b"end\\",
-    b"-",
-]
+NEWLINES = [b"\n", b"\r\n", b"\n\n", b"\r"]
+WORDS = [b"one", b"a line of some words", b" indented", b"\tat x.y(Z.java:1)", b"[1] start"]
+HALF_CHARACTERS = [b"\xff", b"\xc3", b"\xe2\x82"]
+CHARACTERS = ["zwölf €".encode(), "\U0001f600".encode(), b"\x00\x1b\x7f"]
+PIECES = [*NEWLINES, *WORDS, *HALF_CHARACTERS, *CHARACTERS, b"x" * 40, "é".encode() * 30, b"end\\", b"-"]
 PARSERS = [
     multiline(r"^\s"),
     multiline(r"^\[", negate=True),

@@ -27,42 +27,21 @@ from tests.model.test_parsers import LINES, Row, drain, rows
 from tests.short_reads import LogOnDisk
 
 CONTAINERS = [
-    *(
-        f"2026-01-01T00:00:00.{n}Z {stream} {tag} {text}"
-        for n, (stream, tag, text) in enumerate(
-            [
-                ("stdout", "P", "a"),
-                ("stderr", "P", " b"),
-                ("stdout", "F", " c"),
-                ("stderr", "F", "[d"),
-                ("stdout", "P", '{"a":'),
-                ("stdout", "F", "1}"),
-                ("stderr", "P:x", ""),
-                ("stdout", "F", ""),
-            ]
-        )
-    ),
+    "2026-01-01T00:00:00.0Z stdout P a",
+    "2026-01-01T00:00:00.1Z stderr P  b",
+    "2026-01-01T00:00:00.2Z stdout F  c",
+    "2026-01-01T00:00:00.3Z stderr F [d",
+    '2026-01-01T00:00:00.4Z stdout P {"a":',
+    "2026-01-01T00:00:00.5Z stdout F 1}",
+    "2026-01-01T00:00:00.6Z stderr P:x ",
+    "2026-01-01T00:00:00.7Z stdout F ",
     '{"log":"part","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
     '{"log":" rest\\n","stream":"stdout","time":"2026-01-01T00:00:00Z"}',
     '{"log":"{\\"message\\": \\"m\\"}\\n","stream":"stderr","time":"2026-01-01T00:00:00Z","attrs":{"a":"b"}}',
 ]
-TEXTS = [
-    *(line.decode("utf-8", "replace") for line in LINES),
-    *CONTAINERS,
-    "",
-    " ",
-    "\t",
-    "\r",
-    "\n",
-    "end\\",
-    "日本語",
-    "\U0001f600 x",
-    "\ufeff",
-    "\x00",
-    "x" * 200,
-    "{" * 40,
-    "[" * 3000,
-]
+SHORT_TEXTS = ["", " ", "\t", "\r", "\n", "end\\", "日本語", "\U0001f600 x", "\ufeff", "\x00"]
+LONG_TEXTS = ["x" * 200, "{" * 40, "[" * 3000]
+TEXTS = [*(line.decode("utf-8", "replace") for line in LINES), *CONTAINERS, *SHORT_TEXTS, *LONG_TEXTS]
 PATTERNS = [r"^\s", r"^\[", r"\\$", "^$", "x$", r"^\{", "[ac]", "€|d$", "^"]
 ENCODINGS = [dialect for dialect in DIALECTS if dialect.codec]
 

@@ -107,44 +107,53 @@ def test_what_only_looks_like_structured_data_goes_before_the_message(data: str,
     assert read(f"{HEAD} {data}") == SyslogMessage(message, "2022-01-11T22:14:15.003Z", MEMBERS_165)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "timestamp"),
-        ("Not of syslog.", "timestamp"),
-        ("<abc>Oct 11 22:14:15 h it", "priority"),
-        ("<192>Oct 11 22:14:15 h it", "priority"),
-        ("<-1>Oct 11 22:14:15 h it", "priority"),
-        ("<>x", "priority"),
-        ("<1\u0663>Oct 11 22:14:15 h it", "priority"),
-        ("<", "priority"),
-        ("<00013>Oct 11 22:14:15 h it", "priority"),
-        ("13 Oct 11 22:14:15 h it", "timestamp"),
-        ("<13> h it", "timestamp"),
-        ("<13>Foo 11 22:14:15 h it", "timestamp"),
-        ("<13>2003-08-24 05:14:15-07:00 h it", "timestamp"),
-        ("<13>Feb 30 22:14:15 h it", "timestamp"),
-        ("<13>Oct 11 22:14:15", "host name"),
-        ("<13>Oct 11 22:14:15 ", "host name"),
-        ("<13>Oct 11 22:14:15 h", "host name"),
-        ("<13>Oct 11 22:14:15  it", "host name"),
-        ("<13>2022-01-11T22:14:15Z", "host name"),
-        ("<13>Oct 11 22:14:155 h it", "host name"),
-        ("<165>1 10-11-2003T22:14:15.003Z h app - ID47 -", "timestamp"),
-        ("<165>1 2022-01-11T22:14:60Z h app - ID47 -", "timestamp"),
-        ("<165>1 99999-01-11T22:14:60Z h app - ID47 -", "timestamp"),
-        ("<13>1 2003-08-24T05:14:15Z h su 1234 msg", "structured data"),
-        ("<13>1 2003-08-24T05:14:15Z", "host name"),
-        ("<13>1 2003-08-24T05:14:15Z h  1 m - x", "app name"),
-        (f"{HEAD} x", "structured data"),
-        (f"{HEAD} -x", "structured data"),
-        (f"{HEAD} [a", "structured data"),
-        (f'{HEAD} [a b="c]d"] x', "structured data"),
-        (f'{HEAD} [a b="c"]x', "structured data"),
-        (f"{HEAD} ", "structured data"),
+# What is missing or wrong, and the texts in which it is.
+WRONG = {
+    "timestamp": [
+        "",
+        "Not of syslog.",
+        "13 Oct 11 22:14:15 h it",
+        "<13> h it",
+        "<13>Foo 11 22:14:15 h it",
+        "<13>2003-08-24 05:14:15-07:00 h it",
+        "<13>Feb 30 22:14:15 h it",
+        "<165>1 10-11-2003T22:14:15.003Z h app - ID47 -",
+        "<165>1 2022-01-11T22:14:60Z h app - ID47 -",
+        "<165>1 99999-01-11T22:14:60Z h app - ID47 -",
     ],
-)
-def test_what_is_not_of_syslog_is_told_why(text: str, why: str) -> None:
+    "priority": [
+        "<abc>Oct 11 22:14:15 h it",
+        "<192>Oct 11 22:14:15 h it",
+        "<-1>Oct 11 22:14:15 h it",
+        "<>x",
+        "<1\u0663>Oct 11 22:14:15 h it",
+        "<",
+        "<00013>Oct 11 22:14:15 h it",
+    ],
+    "host name": [
+        "<13>Oct 11 22:14:15",
+        "<13>Oct 11 22:14:15 ",
+        "<13>Oct 11 22:14:15 h",
+        "<13>Oct 11 22:14:15  it",
+        "<13>2022-01-11T22:14:15Z",
+        "<13>Oct 11 22:14:155 h it",
+        "<13>1 2003-08-24T05:14:15Z",
+    ],
+    "structured data": [
+        "<13>1 2003-08-24T05:14:15Z h su 1234 msg",
+        f"{HEAD} x",
+        f"{HEAD} -x",
+        f"{HEAD} [a",
+        f'{HEAD} [a b="c]d"] x',
+        f'{HEAD} [a b="c"]x',
+        f"{HEAD} ",
+    ],
+    "app name": ["<13>1 2003-08-24T05:14:15Z h  1 m - x"],
+}
+
+
+@pytest.mark.parametrize(("text", "why"), [(text, why) for why, texts in WRONG.items() for text in texts])
+def test_what_is_wrong_in_a_syslog_message_is_reported(text: str, why: str) -> None:
     with pytest.raises(SyslogError, match=why):
         read(text)
 

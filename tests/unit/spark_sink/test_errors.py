@@ -71,8 +71,8 @@ def test_of_a_loss_sparks_reason_is_the_gist() -> None:
         ),
         ("IllegalSaslStateException: Unexpected handshake request with client mechanism PLAIN", "wants no password"),
         (
-            "SslAuthenticationException: SSL handshake failed\nCaused by: a.CertificateException: No subject alternative "
-            "names matching IP address 127.0.0.1 found",
+            "SslAuthenticationException: SSL handshake failed\nCaused by: a.CertificateException: "
+            "No subject alternative names matching IP address 127.0.0.1 found",
             "is for another host name",
         ),
         ("CertificateException: No name matching kafka.example found", "verification_mode: certificate"),

@@ -2,6 +2,7 @@ import itertools
 import time
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -40,66 +41,64 @@ def texts(runs: list[Messages]) -> list[str]:
     return [text for run in runs for text in run.texts]
 
 
-# Options, lines, the messages that they make, and what is under way at the end.
-CASES: dict[str, tuple[dict[str, Any], list[str], list[str], str | None]] = {
-    "a matching line is added to the one before": (
-        {"pattern": "^b"},
-        ["a", "b", "b", "c", "b", "b", "z"],
-        ["a b b", "c b b"],
-        "z",
+@dataclass(frozen=True)
+class Joining:
+    options: dict[str, Any]
+    lines: list[str]
+    messages: list[str]
+    pending: str | None  # at the end of the file
+
+
+CASES = {
+    "a matching line is added to the one before": Joining(
+        {"pattern": "^b"}, ["a", "b", "b", "c", "b", "b", "z"], ["a b b", "c b b"], "z"
     ),
-    "a matching line is put before the next": (
-        {"pattern": "^b", "match": "before"},
-        ["b", "b", "a", "b", "b", "c", "b"],
-        ["b b a", "b b c"],
-        "b",
+    "a matching line is put before the next": Joining(
+        {"pattern": "^b", "match": "before"}, ["b", "b", "a", "b", "b", "c", "b"], ["b b a", "b b c"], "b"
     ),
-    "a line that does not match is added": (
-        {"pattern": "^b", "negate": True},
-        ["b", "a", "c", "b", "d", "e", "b"],
-        ["b a c", "b d e"],
-        "b",
+    "a line that does not match is added": Joining(
+        {"pattern": "^b", "negate": True}, ["b", "a", "c", "b", "d", "e", "b"], ["b a c", "b d e"], "b"
     ),
-    "a line that does not match is put before": (
+    "a line that does not match is put before": Joining(
         {"pattern": "^b", "negate": True, "match": "before"},
         ["a", "c", "b", "d", "e", "b", "x"],
         ["a c b", "d e b"],
         "x",
     ),
-    "nothing before the first line is waited for": ({"pattern": "^b"}, ["b", "b", "a"], ["b b"], "a"),
-    "a flush pattern ends the message": (
+    "nothing before the first line is waited for": Joining({"pattern": "^b"}, ["b", "b", "a"], ["b b"], "a"),
+    "a flush pattern ends the message": Joining(
         {"pattern": "start", "negate": True, "flush_pattern": "end"},
         ["start 1", "x", "end", "y", "z", "start 2", "end", "start 3"],
         ["start 1 x end", "y z", "start 2 end"],
         "start 3",
     ),
-    "a flush pattern in the first line is not asked": (
+    "a flush pattern in the first line is not asked": Joining(
         {"pattern": "start", "negate": True, "flush_pattern": "end"},
         ["start end", "x", "end", "end", "end", "start"],
         ["start end x end", "end end"],
         "start",
     ),
-    "a line that begins a message and has the flush pattern ends the one before": (
+    "a line that begins a message and has the flush pattern ends the one before": Joining(
         {"pattern": "start", "negate": True, "flush_pattern": "end"},
         ["start", "start end", "a", "start"],
         ["start start end", "a"],
         "start",
     ),
-    "a flush pattern is asked of the line behind the last one too": (
+    "a flush pattern is asked of the line behind the last one too": Joining(
         {"pattern": r"\\$", "match": "before", "flush_pattern": "^end"},
         ["a\\", "b", "end", "c", "d", "x\\", "end\\", "z", "y"],
         ["a\\ b end", "c", "d", "x\\ end\\", "z"],
         "y",
     ),
-    "lines are counted": ({"type": "count", "count_lines": 3}, list("abcdefgh"), ["a b c", "d e f"], "g h"),
-    "one line is a message": ({"type": "count", "count_lines": 1}, list("abc"), ["a", "b", "c"], None),
-    "lines in a row that match are joined": (
+    "lines are counted": Joining({"type": "count", "count_lines": 3}, list("abcdefgh"), ["a b c", "d e f"], "g h"),
+    "one line is a message": Joining({"type": "count", "count_lines": 1}, list("abc"), ["a", "b", "c"], None),
+    "lines in a row that match are joined": Joining(
         {"type": "while_pattern", "pattern": "^{"},
         ["{a", "{b", "x", "y", "{c", "z", "{d", "{e"],
         ["{a {b", "x", "y", "{c", "z"],
         "{d {e",
     ),
-    "lines in a row that do not match are joined": (
+    "lines in a row that do not match are joined": Joining(
         {"type": "while_pattern", "pattern": "^{", "negate": True},
         ["a", "b", "{x", "{y", "c", "{z"],
         ["a b", "{x", "{y", "c", "{z"],
@@ -111,15 +110,15 @@ CASES: dict[str, tuple[dict[str, Any], list[str], list[str], str | None]] = {
 @pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize("name", CASES)
 def test_lines_are_joined_as_the_type_says(log: LogOnDisk, clock: ManualClock, name: str, size: int) -> None:
-    options, lines, joined, rest = CASES[name]
-    log.write("".join(f"{line}\n" for line in lines).encode())
-    reader = open_reader(log, clock, **{"pattern": None, **options}, size=size)
+    case = CASES[name]
+    log.write("".join(f"{line}\n" for line in case.lines).encode())
+    reader = open_reader(log, clock, **{"pattern": None, **case.options}, size=size)
     runs = read(reader)
-    assert [text.replace("\n", " ") for text in texts(runs)] == joined
-    assert runs[-1].end == sum(len(text) + 1 for text in joined)
+    assert [text.replace("\n", " ") for text in texts(runs)] == case.messages
+    assert runs[-1].end == sum(len(text) + 1 for text in case.messages)
     assert sum(length for run in runs for length in run.lengths) == runs[-1].end
-    ended = reader.finish()
-    assert (ended.texts[0].replace("\n", " ") if ended else None) == rest
+    last = reader.finish()
+    assert (last.texts[0].replace("\n", " ") if last else None) == case.pending
 
 
 @pytest.mark.parametrize("size", [2, 1000])

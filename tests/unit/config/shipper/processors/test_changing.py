@@ -10,6 +10,13 @@ from config.yaml.errors import ConfigError
 from config.yaml.schema import options
 from tests.processing import section
 
+AN_INDEX = "must be the index of an item: 0, 1, 2, …"
+ONE_LIMIT = "needs one of 'max_bytes' and 'max_characters', not both"
+
+
+def kept(where: str, fields: str) -> list[Finding]:
+    return [(where, f"{fields} will stay: duplicates of an event are recognised by it")]
+
 
 @pytest.mark.parametrize(
     ("text", "where", "message"),
@@ -43,27 +50,11 @@ from tests.processing import section
             "'int' must be one of: integer, long, float, double, string, boolean, ip",
         ),
         ("extract_array: {field: a, mappings: {}}", "extract_array.mappings", "must not be empty"),
-        (
-            "extract_array: {field: a, mappings: {b.c: -1}}",
-            "extract_array.mappings.b.c",
-            "-1 must be the index of an item: 0, 1, 2, …",
-        ),
-        (
-            "extract_array: {field: a, mappings: {b: x}}",
-            "extract_array.mappings.b",
-            "'x' must be the index of an item: 0, 1, 2, …",
-        ),
+        ("extract_array: {field: a, mappings: {b.c: -1}}", "extract_array.mappings.b.c", f"-1 {AN_INDEX}"),
+        ("extract_array: {field: a, mappings: {b: x}}", "extract_array.mappings.b", f"'x' {AN_INDEX}"),
         ("replace: {fields: [{field: a, pattern: b}]}", "replace.fields[0].replacement", "missing"),
-        (
-            "truncate_fields: {fields: [a]}",
-            "truncate_fields",
-            "needs one of 'max_bytes' and 'max_characters', not both",
-        ),
-        (
-            "truncate_fields: {fields: [a], max_bytes: 1, max_characters: 1}",
-            "truncate_fields",
-            "needs one of 'max_bytes' and 'max_characters', not both",
-        ),
+        ("truncate_fields: {fields: [a]}", "truncate_fields", ONE_LIMIT),
+        ("truncate_fields: {fields: [a], max_bytes: 1, max_characters: 1}", "truncate_fields", ONE_LIMIT),
         ("truncate_fields: {fields: [a], max_characters: -1}", "truncate_fields.max_characters", "must be at least 0"),
         ("urldecode: {fields: [{to: a}]}", "urldecode.fields[0].from", "missing"),
     ],
@@ -86,28 +77,11 @@ def test_a_pattern_that_does_not_compile_is_reported(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "remarks"),
     [
-        (
-            "drop_fields: {fields: [log.offset, agent]}",
-            [("fields[0]", "log.offset will stay: duplicates of an event are recognised by it")],
-        ),
-        (
-            "drop_fields: {fields: [agent, log]}",
-            [
-                (
-                    "fields[1]",
-                    "log.offset, log.length, log.file.id will stay: duplicates of an event are recognised by it",
-                )
-            ],
-        ),
-        (
-            "drop_fields: {fields: [log.file]}",
-            [("fields[0]", "log.file.id will stay: duplicates of an event are recognised by it")],
-        ),
+        ("drop_fields: {fields: [log.offset, agent]}", kept("fields[0]", "log.offset")),
+        ("drop_fields: {fields: [agent, log]}", kept("fields[1]", "log.offset, log.length, log.file.id")),
+        ("drop_fields: {fields: [log.file]}", kept("fields[0]", "log.file.id")),
         ("drop_fields: {fields: [log.file.path, logs, log.offsets]}", []),
-        (
-            "rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]}",
-            [("fields[1]", "log.length will stay: duplicates of an event are recognised by it")],
-        ),
+        ("rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]}", kept("fields[1]", "log.length")),
     ],
 )
 def test_what_cannot_be_removed_is_noted(text: str, remarks: list[Finding]) -> None:

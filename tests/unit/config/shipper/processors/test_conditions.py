@@ -72,19 +72,18 @@ def test_dotted_and_nested_fields_are_the_same() -> None:
         ("{range.a.eq: 5}", f"range.a.eq: {NO_BOUND}"),
         ("{range.gte: 5}", f"range.gte: {NO_BOUND}"),
         ("{network.a: []}", "network.a: must not be empty"),
-        *(
-            (
-                f"{{network.a: '{each}'}}",
-                f"network.a: '{each}' is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {NETWORKS}",
-            )
-            for each in ("10.0.0.1", "10.0.0.0/33", "10.0.0.0/255.0.0.0", "office", "fe80::%1/10", "::/129")
-        ),
         ("{and: [{equals.a: [1]}]}", "and[0].equals.a: must be a text, a whole number, true or false"),
         ("{not: {}}", "not: is empty"),
     ],
 )
 def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
     assert problem(text) == message
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.0/33", "10.0.0.0/255.0.0.0", "office", "fe80::%1/10", "::/129"])
+def test_what_is_not_a_network_is_reported_with_what_is(text: str) -> None:
+    expected = f"'{text}' is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {NETWORKS}"
+    assert problem(f"{{network.a: '{text}'}}") == f"network.a: {expected}"
 
 
 def test_a_pattern_that_does_not_compile_is_reported() -> None:

@@ -1,6 +1,6 @@
 """The table of relation.py, as a table. No file is read: what is seen of one are its names, numbers and times."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pytest
@@ -35,251 +35,86 @@ def new_file(path: str = "/l/web.log", key: FileKey = (1, 900), **changes: Any) 
     return replace(opened, **changes)
 
 
-ROWS: dict[str, tuple[OpenedFile, FileState, FileKey | None, bool, bool]] = {
-    # what is seen: the new file, the entry, held as a copy of: goes on if missing or removed, if truncated
-    "the same inode, born at the same time": (
-        new_file(key=ORIGINAL, birth=BIRTH),
-        entry(),
-        None,
-        True,
-        False,
+IF_MISSING = frozenset({MISSING, REMOVED})
+IF_TRUNCATED = frozenset({TRUNCATED})
+ALWAYS = IF_MISSING | IF_TRUNCATED
+NEVER: frozenset[str] = frozenset()
+ENTRY = entry()
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is seen of a new file, and how the entry's file has to have ended for the new one to resume there."""
+
+    opened: OpenedFile
+    state: FileState = ENTRY
+    copy_of: FileKey | None = None  # the file whose copy it is suspected to be
+    resumes: frozenset[str] = NEVER
+
+
+ROWS = {
+    "the same inode, born at the same time": Row(new_file(key=ORIGINAL, birth=BIRTH), resumes=IF_MISSING),
+    "also by another number of its device": Row(new_file(key=(2, 811), birth=BIRTH), resumes=IF_MISSING),
+    "also where it was under its name": Row(new_file("/l/app.log", ORIGINAL, birth=BIRTH), resumes=IF_MISSING),
+    "also suspected to be a copy of what was there": Row(
+        new_file("/l/app.log", ORIGINAL, birth=BIRTH), copy_of=ORIGINAL, resumes=IF_MISSING
     ),
-    "also by another number of its device": (
-        new_file(key=(2, 811), birth=BIRTH),
-        entry(),
-        None,
-        True,
-        False,
+    "the same inode, whose birth is unknown": Row(new_file(key=ORIGINAL, birth=0), entry(birth=0), resumes=IF_MISSING),
+    "unknown now": Row(new_file(key=ORIGINAL, birth=0), resumes=IF_MISSING),
+    "unknown then": Row(new_file(key=ORIGINAL), entry(birth=0), resumes=IF_MISSING),
+    "the same inode, born at another time": Row(new_file(key=ORIGINAL, birth=BIRTH + 1)),
+    "another inode, born at the same time": Row(new_file(birth=BIRTH)),
+    "a .gz whose name begins with its": Row(new_file("/old/app.log.1.gz", content=ZIPPED), resumes=IF_MISSING),
+    "a .gz that has its time": Row(new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED), resumes=IF_MISSING),
+    "a .gz is smaller than what it was made of": Row(
+        new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED, size=2), resumes=IF_MISSING
     ),
-    "also where it was under its name": (
-        new_file("/l/app.log", ORIGINAL, birth=BIRTH),
-        entry(),
-        None,
-        True,
-        False,
+    "a .gz of an older generation of that log": Row(
+        new_file("/l/app.log.3.gz", content=ZIPPED), entry(path="/l/app.log.1"), resumes=IF_MISSING
     ),
-    "also held as a copy of what was there": (
-        new_file("/l/app.log", ORIGINAL, birth=BIRTH),
-        entry(),
-        ORIGINAL,
-        True,
-        False,
+    "a .gz of a younger generation": Row(new_file("/l/app.log.1.gz", content=ZIPPED), entry(path="/l/app.log.2")),
+    "a .gz of another name and time": Row(new_file("/l/my-app.log.gz", content=ZIPPED)),
+    "a .gz of a .gz's name, and another time": Row(
+        new_file("/l/app.log.gz.1", content=ZIPPED), entry(path="/l/app.log.gz", compressed=5)
     ),
-    "the same inode, of which no birth is told": (
-        new_file(key=ORIGINAL, birth=0),
-        entry(birth=0),
-        None,
-        True,
-        False,
+    "a .gz of a .gz's time": Row(
+        new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED, size=2), entry(compressed=5), resumes=IF_MISSING
     ),
-    "nor now": (
-        new_file(key=ORIGINAL, birth=0),
-        entry(),
-        None,
-        True,
-        False,
+    "a plain file whose name begins with its": Row(new_file("/l/app.log.1")),
+    "modified when it was": Row(new_file(modified=MODIFIED), resumes=IF_MISSING),
+    "and more was written since it was read": Row(new_file(modified=MODIFIED, size=9), resumes=IF_MISSING),
+    "but it is smaller than was seen of it": Row(new_file(modified=MODIFIED, size=7)),
+    "named after it, and made before it was truncated": Row(
+        new_file("/l/app.log.1", birth=MODIFIED), resumes=IF_TRUNCATED
     ),
-    "nor then": (
-        new_file(key=ORIGINAL),
-        entry(birth=0),
-        None,
-        True,
-        False,
+    "named by a date": Row(new_file("/old/app-20261121.log", birth=MODIFIED), resumes=IF_TRUNCATED),
+    "made a moment later": Row(new_file("/l/app.log.1", birth=MODIFIED + 1)),
+    "made later, with an older time": Row(new_file("/l/app.log.1", modified=MODIFIED - 1)),
+    "named after it and written before it was truncated, its birth unknown": Row(
+        new_file("/l/app.log.1", birth=0, modified=MODIFIED - 1), resumes=IF_TRUNCATED
     ),
-    "the same inode, born at another time": (
-        new_file(key=ORIGINAL, birth=BIRTH + 1),
-        entry(),
-        None,
-        False,
-        False,
+    "named after it and written later, its birth unknown": Row(new_file("/l/app.log.1", birth=0)),
+    "a .gz named after it, of a file that was written before it was truncated": Row(
+        new_file("/l/app.log.1.gz", content=ZIPPED, modified=MODIFIED), resumes=ALWAYS
     ),
-    "another inode, born at the same time": (
-        new_file(birth=BIRTH),
-        entry(),
-        None,
-        False,
-        False,
+    "made before it was truncated, of another name": Row(new_file(birth=MODIFIED)),
+    "named after it, which was truncated at an unknown time": Row(
+        new_file("/l/app.log.1", birth=MODIFIED), entry(modified=0)
     ),
-    "a .gz whose name begins with its": (
-        new_file("/old/app.log.1.gz", content=ZIPPED),
-        entry(),
-        None,
-        True,
-        False,
-    ),
-    "a .gz that has its time": (
-        new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED),
-        entry(),
-        None,
-        True,
-        False,
-    ),
-    "a .gz is smaller than what it was made of": (
-        new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED, size=2),
-        entry(),
-        None,
-        True,
-        False,
-    ),
-    "a .gz of an older generation of that log": (
-        new_file("/l/app.log.3.gz", content=ZIPPED),
-        entry(path="/l/app.log.1"),
-        None,
-        True,
-        False,
-    ),
-    "a .gz of a younger generation": (
-        new_file("/l/app.log.1.gz", content=ZIPPED),
-        entry(path="/l/app.log.2"),
-        None,
-        False,
-        False,
-    ),
-    "a .gz of another name and time": (
-        new_file("/l/my-app.log.gz", content=ZIPPED),
-        entry(),
-        None,
-        False,
-        False,
-    ),
-    "a .gz of a .gz's name, and another time": (
-        new_file("/l/app.log.gz.1", content=ZIPPED),
-        entry(path="/l/app.log.gz", compressed=5),
-        None,
-        False,
-        False,
-    ),
-    "a .gz of a .gz's time": (
-        new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED, size=2),
-        entry(compressed=5),
-        None,
-        True,
-        False,
-    ),
-    "a plain file whose name begins with its": (
-        new_file("/l/app.log.1"),
-        entry(),
-        None,
-        False,
-        False,
-    ),
-    "modified when it was": (
-        new_file(modified=MODIFIED),
-        entry(),
-        None,
-        True,
-        False,
-    ),
-    "and more was written since it was read": (
-        new_file(modified=MODIFIED, size=9),
-        entry(),
-        None,
-        True,
-        False,
-    ),
-    "but it is smaller than was seen of it": (
-        new_file(modified=MODIFIED, size=7),
-        entry(),
-        None,
-        False,
-        False,
-    ),
-    "named after it, and made before it was truncated": (
-        new_file("/l/app.log.1", birth=MODIFIED),
-        entry(),
-        None,
-        False,
-        True,
-    ),
-    "named by a date": (
-        new_file("/old/app-20261121.log", birth=MODIFIED),
-        entry(),
-        None,
-        False,
-        True,
-    ),
-    "made a moment later": (
-        new_file("/l/app.log.1", birth=MODIFIED + 1),
-        entry(),
-        None,
-        False,
-        False,
-    ),
-    "made later, with an older time": (
-        new_file("/l/app.log.1", modified=MODIFIED - 1),
-        entry(),
-        None,
-        False,
-        False,
-    ),
-    "named after it and written before it was truncated, and nobody knows when made": (
-        new_file("/l/app.log.1", birth=0, modified=MODIFIED - 1),
-        entry(),
-        None,
-        False,
-        True,
-    ),
-    "named after it and written later, and nobody knows when made": (
-        new_file("/l/app.log.1", birth=0),
-        entry(),
-        None,
-        False,
-        False,
-    ),
-    "a .gz named after it, of a file that was written before it was truncated": (
-        new_file("/l/app.log.1.gz", content=ZIPPED, modified=MODIFIED),
-        entry(),
-        None,
-        True,
-        True,
-    ),
-    "made before it was truncated, of another name": (
-        new_file(birth=MODIFIED),
-        entry(),
-        None,
-        False,
-        False,
-    ),
-    "named after it, which nobody knows when it was truncated": (
-        new_file("/l/app.log.1", birth=MODIFIED),
-        entry(modified=0),
-        None,
-        False,
-        False,
-    ),
-    "held as its copy": (
-        new_file(),
-        entry(),
-        ORIGINAL,
-        False,
-        True,
-    ),
-    "held as a copy of another": (
-        new_file(),
-        entry(),
-        (1, 812),
-        False,
-        False,
-    ),
-    "nothing of these": (
-        new_file(),
-        entry(),
-        None,
-        False,
-        False,
-    ),
+    "suspected to be its copy": Row(new_file(), copy_of=ORIGINAL, resumes=IF_TRUNCATED),
+    "suspected to be a copy of another": Row(new_file(), copy_of=(1, 812)),
+    "nothing of these": Row(new_file()),
 }
 
 
 @pytest.mark.parametrize("ended", [MISSING, REMOVED, TRUNCATED])
 @pytest.mark.parametrize("row", ROWS)
-def test_who_may_go_on_where_another_file_ended(row: str, ended: str) -> None:
-    opened, state, original, if_gone, if_truncated = ROWS[row]
-    expected = if_truncated if ended == TRUNCATED else if_gone
-    assert may_go_on(replace(state, ended=ended), opened, original) is expected
+def test_which_file_may_resume_where_another_file_ended(row: str, ended: str) -> None:
+    seen = ROWS[row]
+    assert may_go_on(replace(seen.state, ended=ended), seen.opened, seen.copy_of) is (ended in seen.resumes)
 
 
-def test_nobody_goes_on_in_the_entry_of_a_file_that_is_there() -> None:
+def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
     assert may_go_on(entry(), new_file(key=ORIGINAL, birth=BIRTH), None)
     assert not may_go_on(entry(None), new_file(key=ORIGINAL, birth=BIRTH), None)
 
@@ -296,7 +131,7 @@ def test_nobody_goes_on_in_the_entry_of_a_file_that_is_there() -> None:
         (5 * SECOND + 7, 6 * SECOND, False),
         (5 * SECOND, 6 * SECOND, False),
         (5 * SECOND, 4 * SECOND + 7, False),
-        (0, 0, False),  # of an older release's entry nobody knows the time
+        (0, 0, False),  # an older release's entry has no time
         (0, 7, False),
     ],
 )
@@ -317,7 +152,7 @@ def test_where_no_byte_can_be_proven_the_inode_alone_counts(why: str, ended: str
     state = entry(ended, **UNPROVABLE[why])
     same, same_inode = new_file(key=ORIGINAL, birth=BIRTH), new_file(key=ORIGINAL, birth=0)
     zipped, same_time = new_file("/l/app.log.1.gz", content=ZIPPED), new_file(modified=MODIFIED)
-    assert [may_go_on(state, each, None) for each in (same, same_inode, zipped, same_time)] == [
+    assert [may_go_on(state, opened, None) for opened in (same, same_inode, zipped, same_time)] == [
         True,
         True,
         False,
@@ -326,7 +161,7 @@ def test_where_no_byte_can_be_proven_the_inode_alone_counts(why: str, ended: str
 
 
 @pytest.mark.parametrize("why", UNPROVABLE)
-def test_and_no_copy_goes_on_where_it_was_truncated(why: str) -> None:
+def test_and_no_copy_resumes_where_it_was_truncated(why: str) -> None:
     state = entry(TRUNCATED, **UNPROVABLE[why])
     assert not may_go_on(state, new_file(), ORIGINAL)
     assert not may_go_on(state, new_file("/l/app.log.1", birth=MODIFIED), None)
@@ -343,5 +178,7 @@ def test_and_no_copy_goes_on_where_it_was_truncated(why: str) -> None:
         (new_file("/l/app.log.1", birth=MODIFIED), entry(), Relation.NONE),
     ],
 )
-def test_of_several_that_hold_the_first_is_told(opened: OpenedFile, state: FileState, seen: Relation) -> None:
+def test_the_first_of_several_relations_that_apply_is_returned(
+    opened: OpenedFile, state: FileState, seen: Relation
+) -> None:
     assert relation(state, opened, None) is seen

@@ -1,4 +1,4 @@
-"""The destination of the Lab's agent, and what it has of a record."""
+"""The destination of the Lab's agent, and the records that have arrived there."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from tests.fakes import MemoryOutput
 
 @dataclass(frozen=True)
 class Arrived:
-    """A record as the destination has it."""
+    """A record at the destination."""
 
     file_id: str
     inode: int
@@ -20,7 +20,7 @@ class Arrived:
 
 
 class Destination(MemoryOutput):
-    """Also keeps in `taken` the batches that it was given and that were not looked at yet."""
+    """Also keeps in `taken` the batches that it was given, until the model has looked at them."""
 
     def __init__(self, encoder: Encoder, deliveries: Deliveries) -> None:
         super().__init__(encoder, deliveries)
@@ -33,10 +33,10 @@ class Destination(MemoryOutput):
         return taken
 
     def arrive_some(self, batches: int) -> None:
-        """The first of those that are on the way; the others are lost if the agent is killed now."""
+        """Let the first batches in flight arrive; the others are lost if the agent is killed now."""
         self.arrive(min(batches, len(self._on_the_way)))
 
     def acknowledge_one(self, which: int) -> None:
-        """Of the batches that have arrived, whichever comes first."""
+        """Acknowledge one of the batches that have arrived."""
         if self._arrived:
             self.acknowledge([which % len(self._arrived)])

@@ -52,11 +52,11 @@ HANDFUL: dict[str, str | int | float | bool] = {
 def root_logger() -> Iterator[None]:
     """What a test sets up is taken back: a handler that stayed would write to a stream that is closed by then."""
     root, quiet = logging.getLogger(), logging.getLogger("watchdog")
-    found = (root.handlers[:], root.level, quiet.level)
+    before = (root.handlers[:], root.level, quiet.level)
     yield
-    root.handlers[:] = found[0]
-    root.setLevel(found[1])
-    quiet.setLevel(found[2])
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    quiet.setLevel(before[2])
 
 
 @pytest.fixture

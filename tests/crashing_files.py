@@ -26,7 +26,7 @@ class Crash(BaseException):
 
 def _common(old: bytes, new: bytes) -> int:
     pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(old), len(new)))
+    return next((offset for offset, (left, right) in pairs if left != right), min(len(old), len(new)))
 
 
 class _Node:

@@ -40,12 +40,12 @@ class ManualClock:
         self._time += seconds
 
     def set_by(self, seconds: float) -> None:
-        """Somebody sets the wall clock."""
+        """The wall clock is set."""
         self._time += seconds
 
 
 class MemoryOutput:
-    """Keeps records in `records`. While `holding`, the test decides what becomes of the batches that were taken.
+    """Keeps records in `records`. While `holding`, the test decides when batches arrive and are acknowledged.
 
     A batch arrives (its records are in `records`) before it is acknowledged (the pipeline learns of it), as with a
     real destination: a crash in between makes a repeat. `refuse` gives the reason why a message will never be taken.
@@ -94,18 +94,18 @@ class MemoryOutput:
             self._arrived.append((batch, [Rejection(index, reason) for index, reason in reasons.items()]))
 
     def acknowledge(self, order: Sequence[int] | None = None) -> None:
-        """Tell the pipeline of the batches that arrived: those with these indices, in this order (None: all)."""
+        """Report batches that arrived to the pipeline: those with these indices, in this order (None: all)."""
         chosen = range(len(self._arrived)) if order is None else order
-        told = [self._arrived[index] for index in chosen]
-        for entry in told:
+        acknowledged = [self._arrived[index] for index in chosen]
+        for entry in acknowledged:
             self._arrived.remove(entry)
-        for batch, rejected in told:
+        for batch, rejected in acknowledged:
             self._deliveries.delivered(batch, rejected)
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A record that waits in the client; `report` is called once with what became of it."""
+    """A record that waits in the client; `report` is called once with the outcome."""
 
     value: str
     key: str
@@ -131,16 +131,16 @@ def refuse_above(request_bytes: int) -> Verdict:
 
 @dataclass
 class MemoryKafka:
-    """A cluster: what was delivered, and what it says to the next requests.
+    """A cluster: what was delivered, and how it answers the next requests.
 
     `verdict` gets the records of a request and returns for each the code of its error, or None for a delivery.
-    `journal` has what became of each record, in order: (what, key, value), with `produced` when a client took it,
-    `failed` when a report or the client's refusal said so, and `landed` when it is in the topic.
+    `journal` has what happened to each record, in order: (what, key, value), with `produced` when a client took it,
+    `failed` after a failed report or the client's refusal, and `landed` when it is in the topic.
     """
 
     verdict: Verdict = accept
     request_records: int = 100
-    queue_records: int = 100_000  # that a client may hold; more are marked with _QUEUE_FULL
+    queue_records: int = 100_000  # in a client's queue; more are marked with _QUEUE_FULL
     record_bytes: int = 1_000_000  # a client refuses a longer one at once
     journal: list[tuple[str, str, str]] = field(default_factory=list)
     clients: list[FakeProducer] = field(default_factory=list)
@@ -157,8 +157,8 @@ class MemoryKafka:
 
 class FakeProducer:
     """The `Producer` of output/kafka.py, with the habits of librdkafka: on a full queue it takes a prefix and marks the
-    rest with `_error`; reports come in from `poll` and `flush` only; after a request that failed it goes on with the
-    next. `paused` keeps everything in the queue, as while no broker answers.
+    rest with `_error`; reports come in from `poll` and `flush` only; after a failed request it continues with the next.
+    `paused` keeps everything in the queue, as while no broker answers.
     """
 
     def __init__(self, kafka: MemoryKafka, on_error: Callable[[KafkaError], None]) -> None:
@@ -233,10 +233,10 @@ class FakeProducer:
         return len(self._queue)
 
     def fail_for_good(self) -> None:
-        """An idempotent producer that lost its place: nothing is sent or taken any more, and `on_error` is told."""
+        """An idempotent producer that lost its place: nothing is sent or taken any more, and `on_error` is called."""
         self._failed_for_good = True
         self._errors.append(KafkaError(KafkaError._FATAL, "the producer's epoch is gone", True))
 
     def lose_connection(self) -> None:
-        """An error that belongs to no record, told at the next `poll`."""
+        """An error that belongs to no record, reported at the next `poll`."""
         self._errors.append(KafkaError(KafkaError._ALL_BROKERS_DOWN))

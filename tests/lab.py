@@ -40,7 +40,7 @@ LONG = 10.0  # real seconds; what has not happened by then never will
 
 
 class Lab:
-    """`scanner` and `input` hold options of the input beyond the Lab's own; `flush` is the registry's, in seconds.
+    """`scanner` and `input` are options of the input beyond the Lab's own; `flush` is the registry's, in seconds.
 
     `bytes_lost` is what the agents that have ended counted, all of them together.
     """
@@ -71,26 +71,26 @@ class Lab:
         self.keep(self.logs / name)
 
     def keep(self, path: Path) -> int:
-        """Kept open: an inode that is never free is never used again, so it is the name of one file for good."""
+        """Keep a file open: an inode that is never free is never used again, so it is the name of one file forever."""
         inode = path.stat().st_ino
         if inode not in self._kept_open:
             self._kept_open[inode] = os.open(path, os.O_RDONLY)
         return inode
 
     def release(self, path: Path) -> None:
-        """Its inode may be used again as soon as nobody else has it."""
+        """Its inode may be used again as soon as no one else has the file open."""
         fd = self._kept_open.pop(path.stat().st_ino, None)
         if fd is not None:
             os.close(fd)
 
     def opened_by_agent(self) -> set[int]:
-        """The inodes of the files that the agent has open, by the system's own account."""
-        device, found = self.logs.stat().st_dev, set()
+        """Return the inodes of the files that the agent has open, according to the system."""
+        device, opened = self.logs.stat().st_dev, set()
         for number in {int(name) for name in os.listdir("/proc/self/fd")} - set(self._kept_open.values()):
             with suppress(OSError):  # the descriptor of the listing itself
                 status = os.fstat(number)
-                found |= {status.st_ino} if status.st_dev == device else set()
-        return found
+                opened |= {status.st_ino} if status.st_dev == device else set()
+        return opened
 
     def rotate(self, name: str, to: str) -> None:
         (self.logs / name).rename(self.logs / to)
@@ -105,7 +105,7 @@ class Lab:
         return (self.logs / name).stat().st_ino
 
     def content(self, inode: int) -> bytes:
-        """All that a file holds, whatever its name is now."""
+        """Return the whole content of a file, under whatever name it is now."""
         fd = self._kept_open[inode]
         return os.pread(fd, os.fstat(fd).st_size, 0)
 
@@ -138,7 +138,7 @@ class Lab:
     def _connect(self, config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Destination:
         self.output = Destination(Encoder(2**31), publisher)
         self.output.records = self.records
-        self.output.refuse = lambda text: "refused for ever" if text == self.refuse else None
+        self.output.refuse = lambda text: "refused permanently" if text == self.refuse else None
         return self.output
 
     @property
@@ -168,7 +168,7 @@ class Lab:
             self.step(seconds, wait=0.002)
 
     def kill(self) -> None:
-        """As SIGKILL: the next life goes on with the registry as it is on disk at this instant."""
+        """As SIGKILL: the next run resumes with the registry as it is on disk at this instant."""
         self._lives += 1
         left_behind = self.data.parent / f"data-{self._lives}"
         shutil.copytree(self.data, left_behind)
@@ -176,7 +176,7 @@ class Lab:
         self.data = left_behind
 
     def stop(self) -> None:
-        """As SIGTERM: read no more, wait for what is under way, save."""
+        """As SIGTERM: stop reading, wait for what is in flight, save."""
         deadline = time.monotonic() + LONG
         while not self.running.loop.drained:
             self.running.loop.step(reading=False, wait=0.001)
@@ -201,17 +201,27 @@ class Lab:
 
     @property
     def arrived(self) -> list[Arrived]:
-        found = []
+        events = []
         for record in map(json.loads, self.records):
             log = record["log"]
             place = (log["file"]["id"], int(log["file"]["inode"]), log["offset"], log["length"])
-            found.append(Arrived(*place, record["message"]))
-        return found
+            events.append(Arrived(*place, record["message"]))
+        return events
+
+    @property
+    def messages(self) -> list[str]:
+        return [event.message for event in self.arrived]
+
+    @property
+    def file_ids(self) -> set[str]:
+        return {event.file_id for event in self.arrived}
 
     def lines(self, inode: int) -> list[str]:
-        """What arrived of a file, in order, repeats left out."""
-        found = dict.fromkeys((each.file_id, each.offset, each.message) for each in self.arrived if each.inode == inode)
-        return [message for _, _, message in found]
+        """Return the messages of a file that have arrived, in order, without repeats."""
+        events = dict.fromkeys(
+            (event.file_id, event.offset, event.message) for event in self.arrived if event.inode == inode
+        )
+        return [message for _, _, message in events]
 
     def expect_lines(self, name: str, *lines: str) -> None:
         """Let the agent work until these and no other lines of the file have arrived."""
@@ -222,7 +232,7 @@ class Lab:
         assert self.lines(inode) == list(lines)
 
     def calm_down(self) -> None:
-        """Let the agent work until it has nothing to do any more and all is acknowledged."""
+        """Let the agent work until it has nothing left to do and all is acknowledged."""
         quiet = 0
         deadline = time.monotonic() + LONG
         while quiet < 3:
@@ -231,14 +241,16 @@ class Lab:
             app = self.running
             calm = app.loop.drained and before == app.metrics.summary() and not self._unread()
             quiet = quiet + 1 if calm else 0
-            assert time.monotonic() < deadline, "does not come to rest"
+            assert time.monotonic() < deadline, "does not become idle"
 
     def _unread(self) -> bool:
         running = self.crawler.running.values()
-        return any(each.has_new_data(os.fstat(each.fd).st_size) or not each.settled for each in running)
+        return any(
+            harvester.has_new_data(os.fstat(harvester.fd).st_size) or not harvester.settled for harvester in running
+        )
 
     def run_once(self) -> dict[str, str]:
-        """As `shipper run --once`; what keeps it from ending with 0, by path."""
+        """As `shipper run --once`; return what keeps it from ending with 0, by path."""
         self.start(once=True)
         deadline = time.monotonic() + LONG
         while not self.running.loop.finished:

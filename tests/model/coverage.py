@@ -1,4 +1,4 @@
-"""Whether all of each life has arrived."""
+"""Checks that all of each life has arrived."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,36 +8,36 @@ from tests.model.readings import Reading
 
 
 @dataclass
-class Told:
-    """What came under one file id: messages by offset, and the bytes of other lives that were joined to them."""
+class Received:
+    """What arrived under one file id: its messages by offset."""
 
     life: Life
     messages: dict[int, tuple[int, str]] = field(default_factory=dict)
-    ends: dict[int, int] = field(default_factory=dict)  # where each ends in the life, by offset
+    ends: dict[int, int] = field(default_factory=dict)  # where each message ends in the life, by offset
     last: int = -1
     end: int = 0
 
 
 class Coverage:
-    """`ids`: what came, by file id; `joined_to`: how many bytes of a life's head are the end of a message of another;
-    `was_altered`: whether other bytes may have come under the same id since."""
+    """`ids`: what arrived, by file id. `continued_bytes`: how many bytes of a life's head are the end of another one's
+    message. `was_altered`: True if other bytes may have arrived under the same id since."""
 
     def __init__(
         self,
-        ids: Mapping[str, Told],
+        ids: Mapping[str, Received],
         lives: Lives,
         reading: Reading,
-        joined_to: Callable[[Life], int],
+        continued_bytes: Callable[[Life], int],
         was_altered: Callable[[Life], bool],
     ) -> None:
         self._ids = ids
         self._lives = lives
         self._reading = reading
-        self._joined_to = joined_to
+        self._continued_bytes = continued_bytes
         self._was_altered = was_altered
 
     def missing(self, *, unfinished_too: bool = False) -> list[str]:
-        """Each life whose messages do not tile what is owed of it, and how."""
+        """Describe each life whose messages do not tile what is owed of it."""
         return [problem for life in self._lives.all if (problem := self._missing(life, unfinished_too))]
 
     def _missing(self, life: Life, unfinished_too: bool) -> str:
@@ -47,37 +47,39 @@ class Coverage:
         end = max(len(content) if whole else self._reading.line_end(owed), life.arrived)
         position = 0
         for start, stop in sorted(self.spans(life)):
-            if start > position and self._reading.rest(content[position:start], at_start=not position):
+            if start > position and self._reading.shippable(content[position:start], at_start=not position):
                 break
             position = max(position, stop)
         # In a .gz a line without an end is one, and its message may be dropped for what that has.
-        is_dropped = life.packed and not self.rest(life, position, len(content))
-        if self.rest(life, position, end) and not is_dropped:
+        is_dropped = life.packed and not self.shippable(life, position, len(content))
+        if self.shippable(life, position, end) and not is_dropped:
             return f"{life}: missing from {position} on: {content[position:end][:60]!r}"
         return ""
 
-    def rest(self, life: Life, start: int, end: int) -> bytes:
-        """What of these bytes would have given an event. The last message may go on in another file, and be dropped for
-        what it has there."""
-        rest = self._reading.rest(bytes(life.content[start:end]), at_start=not start)
-        heads = {self._reading.head(bytes(each.content)) for each in self._lives.all} if rest else set()
-        return b"" if any(not self._reading.rest(rest + head) for head in heads) else rest
+    def shippable(self, life: Life, start: int, end: int) -> bytes:
+        """Return those of these bytes that would have become events.
+
+        The last message may continue in another file, and be dropped for what it has there.
+        """
+        unread = self._reading.shippable(bytes(life.content[start:end]), at_start=not start)
+        heads = {self._reading.head(bytes(other.content)) for other in self._lives.all} if unread else set()
+        return b"" if any(not self._reading.shippable(unread + head) for head in heads) else unread
 
     def spans(self, life: Life) -> list[tuple[int, int]]:
-        """What arrived of a life, and what of it arrived of a copy: whole lines, or all up to where it ends."""
-        found = [(0, max(map(self._joined_to, [life, *self._lives.twins(life)])))]
+        """Return what arrived of a life, and of its copies where they are equal: whole lines, or all up to its end."""
+        spans = [(0, max(map(self._continued_bytes, [life, *self._lives.twins(life)])))]
         if self._was_altered(life):
-            found.append((0, life.arrived))
-        for told in self._ids.values():
-            if told.life is life:
-                found += told.ends.items()
-            elif told.life.root is life.root:
-                ours, theirs = bytes(life.content), bytes(told.life.content)
-                found += [
+            spans.append((0, life.arrived))
+        for received in self._ids.values():
+            if received.life is life:
+                spans += received.ends.items()
+            elif received.life.root is life.root:
+                ours, theirs = bytes(life.content), bytes(received.life.content)
+                spans += [
                     (start, end)
-                    for start, end in told.ends.items()
+                    for start, end in received.ends.items()
                     if start < len(ours)
                     and ours[start:end] == theirs[start : min(end, len(ours))]
                     and (end >= len(ours) or end == self._reading.line_end(ours[:end]))
                 ]
-        return found
+        return spans

@@ -1,4 +1,4 @@
-"""Does the actions of a program to real files, and keeps the model of their lives beside."""
+"""Applies the actions of a program to real files, and keeps the model of their lives up to date."""
 
 import gzip
 import itertools
@@ -16,7 +16,7 @@ HEADER = b"#Fields: date time status\n"
 
 
 class Disk:
-    """`logs` and `logs/sub` are what the input's globs name; `outside` and `targets` are not."""
+    """The input's globs match files in `logs` and `logs/sub`, not those in `outside` and `targets`."""
 
     def __init__(self, lab: Lab, reading: Reading, *, header: bool = False) -> None:
         self.lives = Lives()
@@ -29,13 +29,13 @@ class Disk:
             directory.mkdir()
         self._header = HEADER if header else b""
         self._serial = itertools.count(1)
-        self._copies: set[int] = set()  # never written to: they would go another way than their original
+        self._copies: set[int] = set()  # never written to: they would differ from their original
         self._packed: set[int] = set()
         self.unseen = Unseen()
         lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*")
 
     def look(self) -> None:
-        """Take note of what can be found by the paths now."""
+        """Update the model with what the paths match now."""
         reachable = set()
         for directory in (self._logs, self._logs / "sub"):
             for name in os.listdir(directory):
@@ -43,9 +43,9 @@ class Disk:
                     reachable.add((directory / name).stat().st_ino)
         opened = self._lab.opened_by_agent() if self._unseen_cuts else set()
         for life, inode in self._unseen_cuts:
-            # Of a file that is not there nobody knows that it was truncated, only that it is gone.
+            # The agent cannot know that a missing file was truncated, only that it is missing.
             life.unknown = life.unknown or inode not in reachable | opened
-        if any(life.owed is None and not life.at & reachable for life in self.lives.all):
+        if any(life.owed is None and not life.inodes_now & reachable for life in self.lives.all):
             self.lives.look(reachable, self._lab.opened_by_agent())
         else:
             self.lives.look(reachable, set())
@@ -55,20 +55,20 @@ class Disk:
         return self.unseen.cuts(is_running=self._lab.app is not None)
 
     def exists(self, life: Life) -> bool:
-        """Under whatever name: it may be where no path of the input leads."""
+        """True if a file has this content, under any name: also where no path of the input leads."""
         directories = (self._logs, self._logs / "sub", self._outside, self._targets)
-        there = {path.stat().st_ino for directory in directories for path in directory.iterdir() if path.exists()}
-        return bool(life.at & there)
+        existing = {path.stat().st_ino for directory in directories for path in directory.iterdir() if path.exists()}
+        return bool(life.inodes_now & existing)
 
     def _keep(self, path: Path) -> int:
-        """Take note of a file, which may have the inode of one that nobody has any more."""
+        """Register a file, which may have the inode of a deleted one."""
         inode = path.stat().st_ino
         if inode not in self._lab.inodes:
-            self.lives.left(inode)
+            self.lives.inode_was_reused(inode)
             self._copies.discard(inode)
             self._packed.discard(inode)
             for life in [life for life, cut in self._unseen_cuts if cut == inode]:
-                life.unknown = True  # what was truncated there is gone
+                life.unknown = True  # what was truncated there is deleted
         return self._lab.keep(path)
 
     def _path(self, name: str, generation: int = 0) -> Path:
@@ -84,14 +84,14 @@ class Disk:
         inode = self._keep(path)
         life = self.lives.of(inode)
         if life is None:
-            self.lives.begin(path.name, content, inode)
+            self.lives.start(path.name, content, inode)
         else:
             life.sizes.append(len(life.content))
             life.content += content
 
     def _lines(self, kinds: tuple[int, ...]) -> bytes:
-        first, *rest = kinds
-        lines = [LINES[0 if LINES[first] == "\n" else first], *(LINES[kind] for kind in rest)]
+        first, *others = kinds
+        lines = [LINES[0 if LINES[first] == "\n" else first], *(LINES[kind] for kind in others)]
         return b"".join(self._reading.raw(line.format(n=next(self._serial))) for line in lines)
 
     def write(self, name: str, kinds: tuple[int, ...]) -> None:
@@ -104,7 +104,7 @@ class Disk:
         self.write(name, (7,) * lines)
 
     def _shift(self, name: str) -> None:
-        """As logrotate: each generation becomes one older, the oldest goes."""
+        """As logrotate: each generation becomes one older, the oldest is deleted."""
         self._path(name, GENERATIONS).unlink(missing_ok=True)
         for generation in range(GENERATIONS - 1, 0, -1):
             path = self._path(name, generation)
@@ -135,7 +135,7 @@ class Disk:
         return path.stat().st_ino in self._copies
 
     def copytruncate(self, name: str) -> None:
-        """With nothing in between, as fast as logrotate does it: the copy is the life that ends."""
+        """Without a step of the agent in between, as logrotate does it: the life that ends is in the copy."""
         path = self._path(name)
         if path.exists():
             life = self.lives.of(path.stat().st_ino)
@@ -145,12 +145,12 @@ class Disk:
             assert life is not None
             self._is_copied(life, seen=not life.renamed)
             self.unseen.cut(life, path.stat().st_ino)
-            life.at.clear()
-            self.lives.also_at(life, inode)
-            self.lives.begin(name, b"", path.stat().st_ino).truncated_in_place = True
+            life.inodes_now.clear()
+            self.lives.add_inode(life, inode)
+            self.lives.start(name, b"", path.stat().st_ino).truncated_in_place = True
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
-        """`seen`: whether the copy has something by which it can be known."""
+        """`seen`: True if something about the copy tells the agent of what it is one."""
         life.copied = True
         life.unknown = life.unknown or not seen
 
@@ -163,14 +163,14 @@ class Disk:
         return inode
 
     def copy(self, name: str) -> None:
-        """A copy of what goes on; a slow copytruncate when a truncation follows."""
+        """A copy of a file that is written to afterwards; a slow copytruncate if a truncation follows."""
         path = self._path(name)
         if path.exists():
             life = self.lives.of(path.stat().st_ino)
             self._shift(name)
             inode = self._copy(path, self._logs / f"{name}.1")
             assert life is not None
-            self.lives.begin(f"{name}.1", bytes(life.content), inode).twin = life
+            self.lives.start(f"{name}.1", bytes(life.content), inode).twin = life
 
     def truncate(self, name: str) -> None:
         path = self._path(name)
@@ -178,8 +178,8 @@ class Disk:
             life = self.lives.of(path.stat().st_ino)
             os.truncate(path, 0)
             assert life is not None
-            life.at.clear()
-            self.lives.begin(name, b"", path.stat().st_ino).truncated_in_place = True
+            life.inodes_now.clear()
+            self.lives.start(name, b"", path.stat().st_ino).truncated_in_place = True
 
     def delete(self, name: str, generation: int) -> None:
         self._path(name, generation).unlink(missing_ok=True)
@@ -199,11 +199,11 @@ class Disk:
             if path.stat().st_ino in self.unseen.copies:
                 life = self.lives.of(path.stat().st_ino)
                 assert life is not None
-                life.unknown = True  # it comes back under a name that has nothing to do with its original's
+                life.unknown = True  # it comes back under a name that is not derived from its original's
             path.rename(self._outside / f"{path.name}-{next(self._serial)}")
 
     def move_back(self, which: int) -> None:
-        """To a name that nobody writes to, or to the one it had when that is free."""
+        """To the name it had if that is free, else to one that is never written to."""
         outside = sorted(self._outside.iterdir())
         if outside:
             path = outside[which % len(outside)]
@@ -217,7 +217,7 @@ class Disk:
             os.link(path, self._logs / f"{path.name}-{next(self._serial)}", follow_symlinks=False)
 
     def swap(self, which: int) -> None:
-        """current.log leads somewhere else from now on, in one step."""
+        """Replace the symlink current.log by one to another file, in one step."""
         target = self._targets / f"{which}.txt"
         if not target.exists():
             self._append(target, self._lines((0,)))
@@ -240,4 +240,4 @@ class Disk:
         self._packed.add(inode)
         life.packed = True
         self._is_copied(life, seen=not life.renamed)
-        self.lives.also_at(life, inode)
+        self.lives.add_inode(life, inode)

@@ -1,4 +1,4 @@
-"""Actions that make files of equal bytes: what agents that go by head, tail, size, time or inode alone take for one."""
+"""Actions that make files of equal bytes: an agent that goes by head, tail, size, time or inode alone confuses them."""
 
 import os
 from pathlib import Path
@@ -16,29 +16,29 @@ class EqualDisk(Disk):
         super().__init__(lab, reading, header=header)
         self._probe = self._targets / "probe"
         self._probe.touch()
-        self._made_again: dict[Life | None, Life] = {}  # what was at the path before, and began alike
+        self._predecessors: dict[Life | None, Life] = {}  # the file at the path before, with the same first lines
 
     def recreate_as(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
-        """Deleted and made anew, with the first lines that it had (`part` of it), and others: a restored backup, or a
-        job that always logs the same first lines."""
+        """Delete a file and create it again with its first lines (`part` of it) and others: a restored backup, or a job
+        that always logs the same first lines."""
         path = self._path(name, generation)
         life = self._own_life(path)
         if life is not None:
             content = self._reading.beginning(bytes(life.content), part)
             self._delete(path)
             self._make(path, content, kinds)
-            self._made_again[self._own_life(path)] = life
+            self._predecessors[self._own_life(path)] = life
 
     def gzip(self, name: str, generation: int) -> None:
-        """The name of a .gz is all that is seen of what it was made of (relation.py)."""
+        """Only the name of a .gz shows which file it was made of (relation.py)."""
         path = self._logs / f"{name}.{generation}"
         life = self.lives.of(path.stat().st_ino) if path.is_file() else None
         super().gzip(name, generation)
-        if life is not None and life.packed and life.root in self._made_again:
-            life.root.twin = self._made_again[life.root]
+        if life is not None and life.packed and life.root in self._predecessors:
+            life.root.twin = self._predecessors[life.root]
 
-    def begin_as(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
-        """Another file, whose name has nothing to do with it, begins with the same lines."""
+    def create_alike(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
+        """Create another file with the same first lines, under an unrelated name."""
         life = self._own_life(self._path(name, generation))
         if life is not None:
             self._make(
@@ -55,20 +55,20 @@ class EqualDisk(Disk):
         content = bytes(life.content)
         if how == "shorter":
             content = self._reading.beginning(content, 0.5)
-        elif how == "altered" and self._reading.write is str:  # else it may be no line of its kind any more
+        elif how == "altered" and self._reading.write is str:  # else it may not be a line of its kind any more
             content = _altered(content)
         self._delete(path)
         self._make(path, content, ())
         restored = self._own_life(path)
         if restored is not None and len(content) == len(life.content):
-            restored.twin = life  # it goes on where that was, as far as it is equal
+            restored.twin = life  # the agent resumes at its position, as far as they are equal
             restored.altered = content != life.content
         else:
-            self._made_again[restored] = life
+            self._predecessors[restored] = life
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def _own_life(self, path: Path) -> Life | None:
-        """Of a file that is no copy: what takes the place of one may be taken for it."""
+        """Return the life of a file that is not a copy: what replaces a copy may be taken for it."""
         if not path.is_file() or path.stat().st_nlink > 1 or path.stat().st_ino in self._copies:
             return None
         return self.lives.of(path.stat().st_ino)
@@ -79,22 +79,22 @@ class EqualDisk(Disk):
         self._let_time_pass()
 
     def _make(self, path: Path, content: bytes, kinds: tuple[int, ...]) -> None:
-        if content == self._header:  # who logs a header goes on to log
+        if content == self._header:  # a program that logs a header logs lines after it
             kinds = kinds or (0,)
         path.write_bytes(content + (self._lines(kinds) if kinds else b""))
-        self.lives.begin(path.name, path.read_bytes(), self._keep(path))
+        self.lives.start(path.name, path.read_bytes(), self._keep(path))
         self._let_time_pass()
 
     def _let_time_pass(self) -> None:
-        """No other file gets the times of this one: those of the kernel may stand still for some milliseconds."""
+        """Wait until no other file can get the times of this one: the kernel's clock ticks every few milliseconds."""
         self._probe.write_bytes(b"")
-        before = self._probe.stat().st_mtime_ns  # that of the kernel's last tick, as other files may have it
+        before = self._probe.stat().st_mtime_ns  # the kernel's last tick, as other files may have it
         while self._probe.stat().st_mtime_ns == before:
             self._probe.write_bytes(b"")
 
 
 def _altered(content: bytes) -> bytes:
-    """As long, with another digit in the middle; as it is where there is none."""
+    """Replace a digit in the middle by another; the length stays. Without a digit, nothing changes."""
     place = next(
         (place for place in range(len(content) // 2, len(content)) if content[place : place + 1].isdigit()), -1
     )

@@ -20,16 +20,16 @@ PROGRESS = 10.0  # seconds between two lines
 A_CORE = 3  # programs at a time: at each end of an agent the kernel takes some 15 ms to close an inotify descriptor
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def problem_of(program: Program, *, in_full: bool = False) -> str:
-    """What the agent did wrong, in words; empty when it did nothing wrong."""
+    """Describe what the agent did wrong; empty if it did nothing wrong."""
     try:
         play(program)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other programs are to be played too
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other programs are played too
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} ({Path(where.filename).name}:{where.lineno}): {error}"
         return "\n".join([text, *error.__notes__]) if in_full else text[:300]
@@ -37,7 +37,7 @@ def problem_of(program: Program, *, in_full: bool = False) -> str:
 
 
 def kind_of(problem: str) -> str:
-    """What and where, without the words: they hold ids and numbers that are others each time."""
+    """Return what went wrong and where, without ids and numbers, which change with each run."""
     return problem.partition(": ")[0]
 
 
@@ -46,34 +46,34 @@ def _play_seed(seed: int) -> tuple[int, str]:
 
 
 def fuzz(count: int, first: int) -> int:
-    """Play `count` programs from seed `first` on; how many failed."""
+    """Play `count` programs from seed `first` on, and return how many failed."""
     failed: Counter[str] = Counter()
-    started = said = time.monotonic()
+    started = reported = time.monotonic()
     with multiprocessing.Pool(A_CORE * (os.cpu_count() or 1)) as pool:
         results = pool.imap_unordered(_play_seed, range(first, first + count), chunksize=10)
         for done, (seed, problem) in enumerate(results, 1):
             if problem:
                 failed[kind_of(problem)] += 1
-                say(f"seed {seed} failed: {problem}\n    once more, with its program: script/fuzz-files --show {seed}")
-            if time.monotonic() - said > PROGRESS or done == count:
-                said = time.monotonic()
-                rate = done / (said - started)
-                say(f"{done} of {count} programs, {failed.total()} failed, {rate:.0f}/s")
+                log(f"seed {seed} failed: {problem}\n    once more, with its program: script/fuzz-files --show {seed}")
+            if time.monotonic() - reported > PROGRESS or done == count:
+                reported = time.monotonic()
+                rate = done / (reported - started)
+                log(f"{done} of {count} programs, {failed.total()} failed, {rate:.0f}/s")
     for kind, times in failed.most_common():
-        say(f"{times:6} x {kind}")
+        log(f"{times:6} x {kind}")
     return failed.total()
 
 
 def show(program: Program, tries: int) -> int:
-    """Play it until it fails, and tell all about that."""
-    problem = next((found for _ in range(tries) if (found := problem_of(program, in_full=True))), "")
-    say(problem or f"seed {program.seed} did not fail in {tries} tries")
+    """Play it until it fails, and print the whole problem."""
+    problem = next((problem for _ in range(tries) if (problem := problem_of(program, in_full=True))), "")
+    log(problem or f"seed {program.seed} did not fail in {tries} tries")
     return 1 if problem else 0
 
 
 def shrink(program: Program, tries: int) -> Program:
     """Leave out actions, then parts of what remains, as long as it fails in the same way in one of `tries`."""
-    kind = next((kind_of(found) for _ in range(tries) if (found := problem_of(program))), "")
+    kind = next((kind_of(problem) for _ in range(tries) if (problem := problem_of(program))), "")
     if not kind:
         return program
 
@@ -103,9 +103,9 @@ def _shorten(items: list[Any], fails: Callable[[list[Any]], bool]) -> list[Any]:
     while size:
         before, start = len(items), 0
         while start < len(items):
-            rest = items[:start] + items[start + size :]
-            if fails(rest):
-                items = rest
+            shorter = items[:start] + items[start + size :]
+            if fails(shorter):
+                items = shorter
             else:
                 start += size
         if size > 1 or len(items) == before:

@@ -1,4 +1,4 @@
-"""The naive model: what each file held in each of its lives, and how much of it must arrive.
+"""The naive model: the content of each file in each of its lives, and how much of it must arrive.
 
 A life begins when a file is created or truncated, and has the same content wherever it goes: under another name, in a
 copytruncate copy, compressed. All of a life must arrive as long as it can be reached by a path of the input. When it
@@ -14,52 +14,55 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Life:
-    """`at`: the inodes that hold it now, `inodes`: all that ever did. `owed`: bytes that must arrive, None: all.
-    `twin`: the life that this one is a copy of, which went on meanwhile: either may be shipped under the other's id.
+    """What a file contains from its creation or truncation to its deletion or next truncation.
+
+    `inodes_now`: the inodes of the files that have this content, `inodes`: of all that ever had it. `owed`: bytes that
+    must arrive, None: all. `twin`: the life that this one is a copy of, and which was written to meanwhile: either may
+    be shipped under the other's id.
     """
 
     path: str
     content: bytearray
-    at: set[int]
+    inodes_now: set[int]
     inodes: set[int] = field(default_factory=set)
     owed: int | None = None
-    held: bool = False  # not to be reached any more, but the agent has it open
+    kept_open: bool = False  # no path leads to it any more, but the agent has it open
     truncated_in_place: bool = False  # it began by a truncation: the agent must open the file once more to read it
     handed: int = 0
     arrived: int = 0
-    sizes: list[int] = field(default_factory=list)  # that it had before it was written to once more
+    sizes: list[int] = field(default_factory=list)  # before each write
     twin: "Life | None" = None
-    renamed: bool = False  # to a name that has nothing to do with the one it had
+    renamed: bool = False  # to a name that is not derived from the old one
     altered: bool = False  # put back with its time and size, but not as it was
-    copied: bool = False  # it is in another file now, as a copy or a .gz
+    copied: bool = False  # its content is in another file now, as a copy or a .gz
     packed: bool = False
-    unknown: bool = False  # and by nothing that is seen of that file it can be known
+    unknown: bool = False  # and nothing about that file tells the agent that it is a copy
 
     def __post_init__(self) -> None:
-        self.inodes |= self.at
+        self.inodes |= self.inodes_now
 
     def __str__(self) -> str:
         return f"{self.path} (inodes {sorted(self.inodes)}, {len(self.content)} bytes)"
 
     @property
     def root(self) -> "Life":
-        """What it is a copy of, or a copy of a copy."""
+        """The life that it is a copy of, directly or through other copies."""
         return self if self.twin is None else self.twin.root
 
-    def went(self, *, is_open: bool) -> None:
+    def became_unreachable(self, *, is_open: bool) -> None:
         """No path leads to it any more."""
         if self.owed is None:
             is_open = is_open and (self.handed > 0 or not self.truncated_in_place)
-            self.held = is_open
+            self.kept_open = is_open
             self.owed = len(self.content) if is_open else self.handed
 
     def agent_ended(self, *, killed: bool) -> None:
-        """What nobody has open and no path leads to can be read no more."""
+        """A life that no process has open and no path leads to can never be read again."""
         if killed:
             self.handed = self.arrived
         if self.owed is not None:
             self.owed = min(self.owed, self.handed)
-            self.held = False
+            self.kept_open = False
 
 
 class Lives:
@@ -67,45 +70,45 @@ class Lives:
         self.all: list[Life] = []
         self._by_inode: dict[int, list[Life]] = {}
 
-    def begin(self, path: str, content: bytes, inode: int) -> Life:
+    def start(self, path: str, content: bytes, inode: int) -> Life:
         life = Life(path, bytearray(content), {inode})
         self.all.append(life)
         self._by_inode.setdefault(inode, []).append(life)
         return life
 
     def of(self, inode: int) -> Life | None:
-        """The life that the file holds now."""
+        """The current life of the file."""
         lives = self._by_inode.get(inode)
-        return lives[-1] if lives and inode in lives[-1].at else None
+        return lives[-1] if lives and inode in lives[-1].inodes_now else None
 
-    def also_at(self, life: Life, inode: int) -> None:
-        life.at.add(inode)
+    def add_inode(self, life: Life, inode: int) -> None:
+        life.inodes_now.add(inode)
         life.inodes.add(inode)
         self._by_inode.setdefault(inode, []).append(life)
 
-    def left(self, inode: int) -> None:
-        """Another file has the inode now."""
+    def inode_was_reused(self, inode: int) -> None:
+        """The inode belongs to another file now."""
         for life in self._by_inode.get(inode, ()):
-            life.at.discard(inode)
+            life.inodes_now.discard(inode)
 
-    def ever_at(self, inode: int) -> list[Life]:
+    def of_inode(self, inode: int) -> list[Life]:
         return self._by_inode.get(inode, [])
 
     def candidates(self, inode: int) -> Iterator[Life]:
-        """All that the file ever held, and what that was copied to or from; the latest first."""
+        """Yield all lives that the file ever had, and those they were copied to or from; the latest first."""
         for life in reversed(self._by_inode.get(inode, [])):
             yield life
             if life.twin is not None:
                 yield life.twin
 
     def twins(self, life: Life) -> list[Life]:
-        """Its copies and copies of those, and what it is one of."""
-        return [each for each in self.all if each is not life and each.root is life.root]
+        """Return its copies, the copies of those, and the lives that it is a copy of."""
+        return [other for other in self.all if other is not life and other.root is life.root]
 
     def look(self, reachable: set[int], opened: set[int]) -> None:
-        """Paths have changed: `reachable` inodes can be found now, `opened` ones the agent has open."""
+        """Paths have changed: `reachable` inodes match the input's paths now, `opened` ones the agent has open."""
         for life in self.all:
-            if life.at & reachable:
-                life.owed, life.held = None, False
+            if life.inodes_now & reachable:
+                life.owed, life.kept_open = None, False
             elif life.owed is None:
-                life.went(is_open=bool(life.at & opened))
+                life.became_unreachable(is_open=bool(life.inodes_now & opened))

@@ -30,32 +30,33 @@ class Naive:
 
 
 def read_naively(
-    content: bytes, wanted: str, waiting_bytes: int, cuts: tuple[int, ...] = ()
+    content: bytes, stream: str, waiting_bytes: int, cuts: tuple[int, ...] = ()
 ) -> list[tuple[str, int, int, bool, dict[str, Any]]]:
-    """Text, offset, length, whether it is flagged, and members of each message; empty ones and what is under way at
-    the end of the content are left out."""
-    found: list[Naive] = []
+    """Return text, offset, length, flag and members of each message; empty ones, and what is pending at the end of the
+    content, are left out."""
+    read: list[Naive] = []
     start = 0
     for cut in [*cuts, None]:
         messages: list[Naive] = []
         for raw in re.findall(rb"[^\n]*\n|[^\n]+", content[start:cut]):
             if raw.endswith(b"\n") or cut is not None:
-                _take(messages, raw.rstrip(b"\n").decode(), start, len(raw), wanted, waiting_bytes)
+                _take(messages, raw.rstrip(b"\n").decode(), start, len(raw), stream, waiting_bytes)
             start += len(raw)
         if cut is None:
-            under_way = {message.group for message in messages if not message.whole}
-            messages = [message for message in messages if message.group not in under_way]
-        found += messages
-    return [message.record for message in found if "".join(message.texts)]
+            pending = {message.group for message in messages if not message.whole}
+            messages = [message for message in messages if message.group not in pending]
+        read += messages
+    return [message.record for message in read if "".join(message.texts)]
 
 
-def _take(messages: list[Naive], text: str, offset: int, length: int, wanted: str, waiting_bytes: int) -> None:
+def _take(messages: list[Naive], text: str, offset: int, length: int, only: str, waiting_bytes: int) -> None:
     stream, part, whole, doc = _parsed(text)
-    if stream is not None and wanted not in ("all", stream):
+    if stream is not None and only not in ("all", stream):
         return
-    message = next((each for each in messages if stream and each.stream == stream and not each.whole), None)
+    pending = [message for message in messages if stream and message.stream == stream and not message.whole]
+    message = pending[0] if pending else None
     if message is None:
-        is_quiet = all(each.whole for each in messages)
+        is_quiet = all(other.whole for other in messages)
         group = len(messages) if is_quiet else messages[-1].group
         message = Naive(offset, stream, doc, group)
         messages.append(message)
@@ -63,15 +64,15 @@ def _take(messages: list[Naive], text: str, offset: int, length: int, wanted: st
     message.whole = whole
     message.cost += length + 256
     messages[-1].length = offset + length - messages[-1].offset
-    first = next((index for index, each in enumerate(messages) if each.group == message.group), len(messages))
-    if sum(each.cost for each in messages[first + 1 :]) > waiting_bytes:
-        for each in messages:
-            each.given_up = each.given_up or not each.whole
-            each.whole = True
+    first = next((index for index, other in enumerate(messages) if other.group == message.group), len(messages))
+    if sum(later.cost for later in messages[first + 1 :]) > waiting_bytes:
+        for other in messages:
+            other.given_up = other.given_up or not other.whole
+            other.whole = True
 
 
 def _parsed(text: str) -> tuple[str | None, str, bool, dict[str, Any]]:
-    """Stream, text, whether it is whole, members."""
+    """Return stream, text, True if the text is whole, and members."""
     if text.startswith("{"):
         try:
             row = json.loads(text)
@@ -91,8 +92,8 @@ def _parsed(text: str) -> tuple[str | None, str, bool, dict[str, Any]]:
 
 
 def _time(text: str) -> str | None:
-    found = TIME.fullmatch(text)
-    return None if found is None or "-02-30T" in text else f"{found[1]}Z"
+    match = TIME.fullmatch(text)
+    return None if match is None or "-02-30T" in text else f"{match[1]}Z"
 
 
 def flag(given_up: bool) -> tuple[str, ...]:

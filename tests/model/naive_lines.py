@@ -75,21 +75,21 @@ DIALECTS = [
 def read_naively(
     content: bytes, dialect: Dialect, terminator: LineTerminator, max_bytes: int, cuts: tuple[int, ...] = ()
 ) -> list[Message]:
-    """All lines of a content that is complete at each of `cuts`; what is under way at the end is left out."""
-    found: list[Message] = []
+    """Return all lines of a content that ends at each of `cuts`; one that is pending at the end is left out."""
+    lines: list[Message] = []
     raw_terminator = TERMINATORS[terminator].encode(dialect.codec)
-    start = at = 0
-    while at < len(content):
-        ends = at % dialect.unit == 0 and content.startswith(raw_terminator, at)
-        if ends and not any(at < cut < at + len(raw_terminator) for cut in cuts):
-            found.append(_line(content, start, at, len(raw_terminator), dialect, terminator, max_bytes))
-            start = at = at + len(raw_terminator)
+    start = index = 0
+    while index < len(content):
+        ends = index % dialect.unit == 0 and content.startswith(raw_terminator, index)
+        if ends and not any(index < cut < index + len(raw_terminator) for cut in cuts):
+            lines.append(_line(content, start, index, len(raw_terminator), dialect, terminator, max_bytes))
+            start = index = index + len(raw_terminator)
         else:
-            at += 1
-        if at in cuts and start < at:
-            found.append(_line(content, start, at, 0, dialect, terminator, max_bytes))
-            start = at
-    return found
+            index += 1
+        if index in cuts and start < index:
+            lines.append(_line(content, start, index, 0, dialect, terminator, max_bytes))
+            start = index
+    return lines
 
 
 def _line(

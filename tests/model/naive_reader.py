@@ -1,4 +1,4 @@
-"""What the reader chain is to do, written as plainly as possible: whole file, line by line, message by message."""
+"""The reader chain written as plainly as possible: the whole file, line by line, message by message."""
 
 import re
 from dataclasses import dataclass
@@ -20,18 +20,18 @@ class Message:
 
 
 def read_naively(content: bytes, config: InputConfig, max_bytes: int, cuts: tuple[int, ...] = ()) -> list[Message]:
-    """All messages of a content that is complete at each of `cuts`; what is under way at the end is left out."""
-    found: list[Message] = []
+    """Return all messages of a content that ends at each of `cuts`; one that is pending at the end is left out."""
+    messages: list[Message] = []
     start = 0
     for cut in [*cuts, None]:
         piece = content[start:cut]
-        messages = _lines(piece, start, max_bytes, complete=cut is not None)
+        pieces = _lines(piece, start, max_bytes, complete=cut is not None)
         for parser in config.parsers:
             assert isinstance(parser, MultilineConfig), "no other parser is read naively"
-            messages = _join(messages, parser, max_bytes, complete=cut is not None)
-        found += messages
+            pieces = _join(pieces, parser, max_bytes, complete=cut is not None)
+        messages += pieces
         start += len(piece)
-    return [limited for message in found if (limited := _limited(message, max_bytes)).text]
+    return [limited for message in messages if (limited := _limited(message, max_bytes)).text]
 
 
 def _lines(piece: bytes, start: int, max_bytes: int, *, complete: bool) -> list[Message]:
@@ -52,41 +52,41 @@ def _join(lines: list[Message], rule: MultilineConfig, max_bytes: int, *, comple
     groups: list[list[Message]] = []
     group: list[Message] = []
     for line in lines:
-        flushed = bool(group) and rule.flush_pattern is not None and _found(rule.flush_pattern, line)
-        if group and not flushed and not _goes_on(group, line, rule):
+        flushed = bool(group) and rule.flush_pattern is not None and _matches(rule.flush_pattern, line)
+        if group and not flushed and not _continues(group, line, rule):
             groups.append(group)
             group = []
         group.append(line)
         if flushed or _is_whole(group, rule):
             groups.append(group)
             group = []
-    return [_joined(each, rule, max_bytes) for each in [*groups, *([group] if group and complete else [])]]
+    return [_message(lines, rule, max_bytes) for lines in [*groups, *([group] if group and complete else [])]]
 
 
-def _goes_on(group: list[Message], line: Message, rule: MultilineConfig) -> bool:
+def _continues(group: list[Message], line: Message, rule: MultilineConfig) -> bool:
     if rule.type == "pattern":
-        return _hit(group[-1] if rule.match == "before" else line, rule)
-    return rule.type == "count" or _hit(line, rule)
+        return _is_joined(group[-1] if rule.match == "before" else line, rule)
+    return rule.type == "count" or _is_joined(line, rule)
 
 
 def _is_whole(group: list[Message], rule: MultilineConfig) -> bool:
-    """Whether it is known to be, before the next line was seen."""
+    """True if that is known before the next line is read."""
     if rule.type == "count":
         return len(group) == rule.count_lines
     known = rule.type == "while_pattern" or (rule.match == "before" and rule.flush_pattern is None)
-    return known and not _hit(group[-1], rule)
+    return known and not _is_joined(group[-1], rule)
 
 
-def _hit(line: Message, rule: MultilineConfig) -> bool:
-    return _found(rule.pattern or "", line) != rule.negate
+def _is_joined(line: Message, rule: MultilineConfig) -> bool:
+    return _matches(rule.pattern or "", line) != rule.negate
 
 
-def _found(pattern: str, line: Message) -> bool:
+def _matches(pattern: str, line: Message) -> bool:
     """As RE2 does it; Python's own `$` is also before a newline that ends the text, as that of a joined message may."""
     return re.search(pattern.replace("$", r"\Z"), line.text, re.ASCII) is not None
 
 
-def _joined(group: list[Message], rule: MultilineConfig, max_bytes: int) -> Message:
+def _message(group: list[Message], rule: MultilineConfig, max_bytes: int) -> Message:
     flags = {flag for line in group for flag in line.flags}
     text = ""
     for number, line in enumerate(group):

@@ -16,11 +16,11 @@ from tests.model.program import Program
 from tests.model.verdict import Verdict, Wrong
 from tests.still_lab import StillLab
 
-LATE = 30.0  # seconds in which nothing is flushed: a kill forgets much
+LATE = 30.0  # seconds in which nothing is flushed: a kill loses many positions
 LONGEST = 400  # steps of three seconds: what has not happened by then never will
 
 
-class Said(logging.Handler):
+class Warnings(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.lines: list[str] = []
@@ -30,13 +30,13 @@ class Said(logging.Handler):
 
 
 @contextmanager
-def listening() -> Iterator[Said]:
-    said, logger = Said(), logging.getLogger("shipper")
-    logger.addHandler(said)
+def collected_warnings() -> Iterator[Warnings]:
+    warnings, logger = Warnings(), logging.getLogger("shipper")
+    logger.addHandler(warnings)
     try:
-        yield said
+        yield warnings
     finally:
-        logger.removeHandler(said)
+        logger.removeHandler(warnings)
 
 
 def _directory(where: str | None) -> tempfile.TemporaryDirectory[str]:
@@ -44,30 +44,30 @@ def _directory(where: str | None) -> tempfile.TemporaryDirectory[str]:
 
 
 def play(program: Program) -> None:
-    """Raises Wrong, with the program, when something is missing, repeated, out of order or lost in silence."""
+    """Raises Wrong, with the program, when something is missing, repeated, out of order or lost without a log line."""
     # In memory where there is such a directory: an fsync that takes 10 ms would be most of the time. But there no inode
     # is used again, so the files of some programs are where they are by default.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     where = None if program.options.get("disk") else memory
-    with _directory(memory) as own, _directory(where) as directory, listening() as said:
+    with _directory(memory) as own, _directory(where) as directory, collected_warnings() as warnings:
         lab = StillLab(Path(directory))
         lab.data = Path(own) / "data-0"
-        player = Player(lab, program, said)
+        player = Player(lab, program, warnings)
         try:
             player.play()
         except Exception as error:
-            error.add_note(f"after action {player.done} of\n{program}\nsaid:\n" + "\n".join(said.lines[-20:]))
+            error.add_note(f"after action {player.done} of\n{program}\nlogged:\n" + "\n".join(warnings.lines[-20:]))
             raise
         finally:
             lab.close()
 
 
 class Player:
-    def __init__(self, lab: StillLab, program: Program, said: Said) -> None:
+    def __init__(self, lab: StillLab, program: Program, warnings: Warnings) -> None:
         self.done = 0
         self._lab = lab
         self._program = program
-        self._said = said
+        self._warnings = warnings
         options = program.options
         reading = program.reading
         self._disk = EqualDisk(lab, reading, header=options["header"])
@@ -97,7 +97,7 @@ class Player:
         self._verdict.take()
         if missing := self._verdict.coverage.missing(unfinished_too=True):
             raise Wrong(f"after --once: {missing}")
-        self._run((0, *[11] * 10))  # with --once nobody looks for what is gone
+        self._run((0, *[11] * 10))  # with --once the agent does not look for missing files
         self._stop()
         self._account()
 
@@ -145,40 +145,40 @@ class Player:
             self._lab.destination.holding = False
             self._lab.stop()
             self._disk.unseen.agent_saved()
-            self._ended(killed=False)
+            self._agent_ended(killed=False)
 
     def _kill(self) -> None:
         if self._lab.app is not None:
             self._lab.kill()
             self._verdict.killed = True
-            self._ended(killed=True)
+            self._agent_ended(killed=True)
 
-    def _ended(self, *, killed: bool) -> None:
+    def _agent_ended(self, *, killed: bool) -> None:
         self._verdict.take()
         for life in self._disk.lives.all:
             life.agent_ended(killed=killed)
-        self._disk.look()  # by its handles it could have seen more
+        self._disk.look()  # through its open handles it could have read more
         for state in read(self._lab.data / "registry").values():
             self._known[state.id] = max(self._known.get(state.id, 0), state.size_seen)
 
     def _account(self) -> None:
-        """What the agent knew of and could not ship has its line in the log, and is counted."""
+        """Raise Wrong unless what the agent knew of and could not ship was logged and counted."""
         silent, lost = [], 0
-        for file_id, told in self._verdict.ids.items():
-            life = told.life
+        for file_id, received in self._verdict.ids.items():
+            life = received.life
             if life.owed is None or self._has_copy(life) or self._disk.exists(life):
                 continue
             known = min(self._known.get(file_id, 0), len(life.content))
             end = max((stop for _, stop in self._verdict.coverage.spans(life)), default=0)
-            if unshipped := self._verdict.coverage.rest(life, end, known):
-                # Empty lines before a line that goes on: they may be a message of their own, ended by time.
+            if unshipped := self._verdict.coverage.shippable(life, end, known):
+                # Empty lines before an indented line may be a message of their own that ended by time.
                 lost += len(unshipped.lstrip(self._program.reading.newline))
-                if not any(file_id in line for line in self._said.lines):
+                if not any(file_id in line for line in self._warnings.lines):
                     silent.append(f"{life}: bytes {end} to {known} (file id {file_id})")
         if silent:
-            raise Wrong(f"lost without a word: {silent}")
+            raise Wrong(f"lost without a log line: {silent}")
         if lost > self._lab.bytes_lost:
             raise Wrong(f"{lost} bytes are lost, {self._lab.bytes_lost} counted")
 
     def _has_copy(self, life: Life) -> bool:
-        return any(each.twin is not None and life in (each, each.twin) for each in self._disk.lives.all)
+        return any(other.twin is not None and life in (other, other.twin) for other in self._disk.lives.all)

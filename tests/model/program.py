@@ -12,7 +12,7 @@ from typing import Any
 from tests.model import readings
 from tests.model.readings import READINGS, Reading
 
-# What lines are like; {n} is another number each time, so that no two files are equal unless one is a copy.
+# Templates of lines; {n} is another number each time, so that no two files are equal unless one is a copy.
 LINES = [
     "{n} one\n",
     "{n} a second line\n",
@@ -33,8 +33,8 @@ Action = tuple[Any, ...]  # its name, and arguments
 
 @dataclass(frozen=True)
 class Program:
-    """`options` say how agent and files are set up; `actions` then happen in turn. `read_as`: one of READINGS; without
-    one, lines are messages, or are joined with option `multiline`."""
+    """`options` set up agent and files; `actions` then happen in turn. `read_as` is one of READINGS; without one, lines
+    are messages, or are joined with option `multiline`."""
 
     seed: object
     options: dict[str, bool]
@@ -53,12 +53,12 @@ class Program:
 
 
 def generate(seed: int) -> Program:
-    """From `OTHERWISE` on, its lines are read in another way than as they are."""
+    """Return the program of a seed; from `OTHERWISE` on with one of READINGS."""
     dice = random.Random(f"files {seed}")
     options = {
         name: dice.random() < 0.5 for name in ("multiline", "symlinks", "gzip", "header", "flush_at_once", "disk")
     }
-    # A header longer than the fingerprint cannot be told from another's; one that may be sent alone neither.
+    # Two files cannot be distinguished by equal headers that are longer than the fingerprint, or that are sent alone.
     options["header"] &= not options["multiline"] and seed < OTHERWISE
     actions: list[Action] = []
     for _ in range(dice.randrange(5, 50)):
@@ -68,7 +68,7 @@ def generate(seed: int) -> Program:
 
 
 def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:
-    """One action, or a few that belong together: the agent is not away for most of the program."""
+    """Return one action, or a few that belong together, so that the agent runs for most of the program."""
     kinds = [kind for kind in _KINDS if options.get(_NEEDS.get(kind, ""), True)]
     kind = dice.choices(kinds, [_KINDS[kind][0] for kind in kinds])[0]
     actions = [_KINDS[kind][1](dice)]
@@ -76,11 +76,9 @@ def _burst(dice: random.Random, options: dict[str, bool]) -> list[Action]:
         # Else hardly any file is so large that its head and tail are not all of it.
         actions = [("write_much", actions[0][1], 20), _run(dice), *actions]
     if kind in ("stop", "kill"):
-        files = [
-            each for each in kinds if each not in ("stop", "kill", "run", "settle", "hold", "arrive", "acknowledge")
-        ]
+        files = [kind for kind in kinds if kind not in _OF_THE_AGENT]
         for _ in range(dice.choice([0, 1, 2, 4])):
-            other = dice.choices(files, [_KINDS[each][0] for each in files])[0]
+            other = dice.choices(files, [_KINDS[kind][0] for kind in files])[0]
             actions.append(_KINDS[other][1](dice))
         actions.append(("start",))
     return actions
@@ -100,7 +98,7 @@ def _any(dice: random.Random) -> tuple[str, int]:
 
 
 def _part(dice: random.Random) -> tuple[float, tuple[int, ...]]:
-    """How much of another file a new one has, and the kinds of its own lines behind."""
+    """Return which part of another file a new one begins with, and the kinds of its own lines behind that."""
     own = _write(dice)[2] if dice.random() < 0.5 else ()
     return dice.choice([0.0, 0.5, 1.0]), own
 
@@ -111,6 +109,7 @@ def _run(dice: random.Random) -> Action:
 
 Make = Callable[[random.Random], Action]
 
+_OF_THE_AGENT = ("stop", "kill", "run", "settle", "hold", "arrive", "acknowledge")
 # Weight, and how one is made.
 _KINDS: dict[str, tuple[int, Make]] = {
     "run": (24, _run),
@@ -133,7 +132,7 @@ _KINDS: dict[str, tuple[int, Make]] = {
     "swap": (3, lambda dice: ("swap", dice.randrange(3))),
     "gzip": (5, lambda dice: ("gzip", _name(dice), dice.choice([1, 1, 2]))),
     "recreate_as": (2, lambda dice: ("recreate_as", *_any(dice), *_part(dice))),
-    "begin_as": (2, lambda dice: ("begin_as", *_any(dice), *_part(dice))),
+    "create_alike": (2, lambda dice: ("create_alike", *_any(dice), *_part(dice))),
     "restore": (2, lambda dice: ("restore", *_any(dice), dice.choice(["whole", "altered", "shorter"]))),
     "hold": (4, lambda dice: ("hold", dice.random() < 0.6)),
     "arrive": (3, lambda dice: ("arrive", dice.choice([1, 1, 2, 100]))),

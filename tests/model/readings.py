@@ -17,16 +17,16 @@ from config.shipper.processors.adding import AddFieldsConfig
 from config.shipper.processors.moving import DropEventConfig
 from tests.builders import multiline
 
-Parts = tuple[str, bool]  # the text of a line, and whether the message's next line follows without a newline
+Parts = tuple[str, bool]  # the text of a line; True if the message's next line follows without a newline
 CRI = "2026-01-01T00:00:00.5Z "
 SECOND = "a second line"  # what is in each line of one kind
 
 
 @dataclass(frozen=True)
 class Reading:
-    """`options` of the input. `write`: what the file has of a line; `read`: the text that a line of the file stands
-    for. `dropped`: messages go no further that have this in them. `joins`: lines that begin with a blank may belong to
-    the one before. `squeezes`: two parsers join, so what begins with an empty line may be inside of a message.
+    """`options` of the input. `write`: how a line is written in the file; `read`: the text of a line of the file.
+    `dropped`: messages with this text are dropped. `joins`: indented lines may belong to the line before.
+    `squeezes`: two parsers join lines, so an empty line may be inside of a message.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -42,27 +42,27 @@ class Reading:
         return "\n".encode(self.codec)
 
     def raw(self, line: str) -> bytes:
-        """A line of a program, which may have lost its newline, as the file has it."""
+        """Return a line of a program, with or without its newline, as it is written in the file."""
         text = line.rstrip("\r\n")
         return (self.write(text) + line[len(text) :]).encode(self.codec)
 
     def text(self, raw: bytes) -> str:
-        """The message that consists of these bytes, whole lines but for the last one perhaps."""
+        """Return the message that consists of these bytes: whole lines, except perhaps the last one."""
         text = ""
         for line in self._lines(raw):
-            part, goes_on = self._part(line)
-            text += part + ("" if goes_on else "\n")
+            part, continues = self._part(line)
+            text += part + ("" if continues else "\n")
         if self.squeezes:
             text = re.sub("\n+", "\n", text)
         return text.removesuffix("\n").lstrip("\n")  # empty lines at the beginning leave nothing
 
     def line_end(self, raw: bytes) -> int:
-        """Where the last whole line ends."""
+        """Return where the last whole line ends."""
         return raw.rfind(self.newline) + len(self.newline) if self.newline in raw else 0
 
-    def rest(self, raw: bytes, *, at_start: bool = False) -> bytes:
-        """Without the messages at the beginning that give no event. `at_start` of a file, lines that go on may belong
-        to one that was dropped."""
+    def shippable(self, raw: bytes, *, at_start: bool = False) -> bytes:
+        """Return the bytes without the first messages, as long as these do not become events. `at_start` of a file,
+        indented lines may belong to a message that was dropped."""
         groups: list[list[str]] = [[]] if at_start and self.dropped is not None else []
         for line in self._lines(raw):
             if groups and self.joins and self._part(line)[0][:1] in (" ", "\t"):
@@ -79,12 +79,12 @@ class Reading:
         return raw[position:]
 
     def beginning(self, raw: bytes, part: float) -> bytes:
-        """So many of its lines, and one at least."""
+        """Return the first lines: `part` of all, and one at least."""
         lines = self._lines(raw)
         return "".join(lines[: max(round(len(lines) * part), 1)]).encode(self.codec)
 
     def head(self, raw: bytes) -> bytes:
-        """The lines at the beginning of a file that may belong to a message that began in another one."""
+        """Return the first lines of a file that may belong to a message that began in another one."""
         head = []
         for line in self._lines(raw) if self.joins else ():
             if self._part(line)[0][:1] not in (" ", "\t"):
@@ -116,7 +116,7 @@ def _cri(text: str) -> str:
 
 def _of_cri(line: str) -> Parts:
     if line.count(" ") < 3:
-        return line, False  # asked of another file, whether these bytes are there
+        return line, False  # bytes of another file, to which the message is compared
     _, _, tag, text = line.split(" ", 3)
     return text, tag == "P"
 

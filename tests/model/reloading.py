@@ -69,10 +69,10 @@ class ReloadingLab(Lab):
     @property
     def harvesters(self) -> dict[str, Harvester]:
         """Those that read, by the name of their file."""
-        return {Path(each.state.path).name: each for each in self.crawler.running.values()}
+        return {Path(harvester.state.path).name: harvester for harvester in self.crawler.running.values()}
 
-    def messages(self) -> list[tuple[str, list[str]]]:
-        """What arrived, repeats included, each with its tags."""
+    def messages(self) -> list[tuple[str, list[str]]]:  # type: ignore[override]  # with tags
+        """Return what arrived, repeats included, each message with its tags."""
         return [(record["message"], record.get("tags", [])) for record in map(orjson.loads, self.records)]
 
     def settle(self, happened: Callable[[], object]) -> None:

@@ -63,15 +63,15 @@ def random_sizes(dice: random.Random) -> Iterator[int]:
 
 def read(reader: Reader, start: int = 0) -> list[Message]:
     """All there is, in runs that join and account for each raw byte."""
-    found: list[Message] = []
+    messages: list[Message] = []
     for run in iter(reader.next, None):
         assert run.start == start
         for message in as_messages(run):
             assert message.offset == start
             start = message.end
-            found.append(message)
+            messages.append(message)
         assert run.end == start
-    return found
+    return messages
 
 
 @pytest.mark.parametrize("seed", seeds(1500, failed_once=[12989]))
@@ -81,9 +81,9 @@ def test_lines_are_what_a_naive_reading_finds_whatever_the_sizes_of_the_reads(se
     cuts = tuple(sorted(dice.sample(range(1, len(content) + 1), min(dice.choice([0, 0, 1, 3]), len(content)))))
     log.write(content)
     file = log.open(0, cuts, random_sizes(dice))
-    found = read(LimitReader(line.build(dialect.encoding, terminator, file, max_bytes), max_bytes))
+    messages = read(LimitReader(line.build(dialect.encoding, terminator, file, max_bytes), max_bytes))
     expected = read_naively(content, dialect, terminator, max_bytes, cuts)
-    assert found == expected
+    assert messages == expected
     for position in dice.sample([0, *(message.end for message in expected)], min(len(expected) + 1, 4)):
         again = log.open(position, tuple(cut for cut in cuts if cut > position), random_sizes(dice))
         repeated = read(LimitReader(line.build(dialect.encoding, terminator, again, max_bytes), max_bytes), position)

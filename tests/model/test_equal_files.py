@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab import Lab
-from tests.model.test_rotations import look_around, messages, pass_time
+from tests.model.test_rotations import look_around, pass_time
 
 BACKUP = "backup starts\nbackup is done\n"
 
@@ -31,7 +31,7 @@ def take_inode(lab: Lab, inode: int) -> Path:
 
 
 def ids_and_offsets(lab: Lab) -> list[tuple[str, int]]:
-    return [(each.file_id, each.offset) for each in lab.arrived]
+    return [(event.file_id, event.offset) for event in lab.arrived]
 
 
 @pytest.mark.parametrize("more", ["", "one line more\n"])
@@ -44,7 +44,7 @@ def test_a_new_file_that_equals_a_deleted_one_is_shipped_from_its_start(lab: Lab
     (lab.logs.parent / "other").touch()
     place(lab, "backup-20261122.log", BACKUP + more)
     pass_time(lab)
-    assert messages(lab) == BACKUP.splitlines() + (BACKUP + more).splitlines()
+    assert lab.messages == BACKUP.splitlines() + (BACKUP + more).splitlines()
     assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
 
 
@@ -61,7 +61,7 @@ def test_nor_while_nobody_looked_and_with_its_inode(lab: Lab, more: str) -> None
     taken.rename(lab.logs / "backup-20261122.log")
     lab.start()
     pass_time(lab)
-    assert messages(lab) == BACKUP.splitlines() + (BACKUP + more).splitlines()
+    assert lab.messages == BACKUP.splitlines() + (BACKUP + more).splitlines()
     assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
 
 
@@ -71,16 +71,16 @@ def test_a_copy_that_takes_the_place_of_its_original_gets_no_id_under_which_more
     lab.until(lambda: len(lab.arrived) == 2)
     shutil.copy(lab.logs / "app.log", lab.logs / "app.log.bak")
     lab.append("app.log", "".join(f"first {number}\n" for number in range(20)))
-    lab.until(lambda: sum(each.message.startswith("first") for each in lab.arrived) == 20)
+    lab.until(lambda: sum(event.message.startswith("first") for event in lab.arrived) == 20)
     lab.remove("app.log")
     lab.rotate("app.log.bak", to="app.log")
     look_around(lab)
     lab.append("app.log", "".join(f"other {number}\n" for number in range(20)))
     pass_time(lab)
     named: dict[tuple[str, int], str] = {}
-    for each in lab.arrived:
-        assert named.setdefault((each.file_id, each.offset), each.message) == each.message
-    assert {f"other {number}" for number in range(20)} <= set(messages(lab))
+    for event in lab.arrived:
+        assert named.setdefault((event.file_id, event.offset), event.message) == event.message
+    assert {f"other {number}" for number in range(20)} <= set(lab.messages)
 
 
 def test_a_file_and_its_copy_that_are_met_together_come_once(lab: Lab) -> None:
@@ -92,7 +92,7 @@ def test_a_file_and_its_copy_that_are_met_together_come_once(lab: Lab) -> None:
     lab.truncate("app.log")
     lab.append("app.log", "three\n")
     pass_time(lab)
-    assert sorted(messages(lab)) == ["one", "three", "two"]
+    assert sorted(lab.messages) == ["one", "three", "two"]
 
 
 def test_copies_in_a_fast_loop_come_once(lab: Lab) -> None:
@@ -112,7 +112,7 @@ def test_copies_in_a_fast_loop_come_once(lab: Lab) -> None:
             lab.step(wait=0.001)
         lab.truncate("app.log")
     pass_time(lab)
-    assert sorted(messages(lab)) == sorted(expected)
+    assert sorted(lab.messages) == sorted(expected)
 
 
 LINES = [f"{number:04} " + "x" * 20 for number in range(400)]
@@ -134,7 +134,7 @@ def test_a_gz_that_begins_as_one_that_was_shipped_is_another(lab: Lab, again: st
     path.write_bytes(gzip.compress("".join(f"{line}\n" for line in others).encode()))
     lab.start()
     pass_time(lab)
-    assert messages(lab) == LINES + others
+    assert lab.messages == LINES + others
 
 
 def test_a_file_that_was_rewritten_between_head_and_tail_is_another(lab: Lab) -> None:
@@ -163,7 +163,7 @@ def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_
     os.utime(taken, ns=(status.st_atime_ns, status.st_mtime_ns))
     taken.rename(lab.logs / "app.log")
     pass_time(lab)
-    assert messages(lab) == ["one", "two", "one", "TWO"]
+    assert lab.messages == ["one", "two", "one", "TWO"]
     assert len(set(ids_and_offsets(lab))) == 4
 
 
@@ -174,7 +174,7 @@ def test_an_open_file_that_was_rewritten_to_its_size_with_equal_last_lines_is_an
     lab.until(lambda: len(lab.arrived) == 2)
     (lab.logs / "app.log").write_text("two\n" + same)
     lab.until(lambda: len(lab.arrived) == 4)
-    assert messages(lab) == ["one", same[:-1], "two", same[:-1]]
+    assert lab.messages == ["one", same[:-1], "two", same[:-1]]
     assert len(set(ids_and_offsets(lab))) == 4
 
 
@@ -188,7 +188,7 @@ def test_a_file_that_was_restored_with_its_time_goes_on(lab: Lab) -> None:
     shutil.copy2(lab.logs.parent / "saved", lab.logs / "app.log")
     lab.start()
     pass_time(lab)
-    assert messages(lab) == ["one", "two"]
+    assert lab.messages == ["one", "two"]
 
 
 def test_a_file_that_was_written_again_with_equal_text_does_not(lab: Lab) -> None:
@@ -200,7 +200,7 @@ def test_a_file_that_was_written_again_with_equal_text_does_not(lab: Lab) -> Non
     (lab.logs / "app.log").write_text("one\ntwo\n")
     lab.start()
     pass_time(lab)
-    assert messages(lab) == ["one", "two"] * 2
+    assert lab.messages == ["one", "two"] * 2
 
 
 def test_a_deleted_file_that_looked_like_a_copy_is_shipped_all_the_same(lab: Lab) -> None:
@@ -210,7 +210,7 @@ def test_a_deleted_file_that_looked_like_a_copy_is_shipped_all_the_same(lab: Lab
     (lab.logs / "app.log.1").write_text("header\n")
     lab.until(lambda: lab.inode("app.log.1") in lab.opened_by_agent())
     (lab.logs / "app.log.1").unlink()
-    lab.until(lambda: messages(lab) == ["header", "header"])
+    lab.until(lambda: lab.messages == ["header", "header"])
 
 
 @pytest.mark.parametrize("content", ["header\n", "header\nline\n"])
@@ -232,6 +232,6 @@ def test_held_copies_leave_room_for_a_new_file(lab: Lab) -> None:
     for number in range(600):
         shutil.copy(lab.logs / "app.log", lab.logs / f"app.log.{number}")
     lab.append("new.log", "new\n")
-    lab.until(lambda: "new" in messages(lab))
+    lab.until(lambda: "new" in lab.messages)
     lab.calm_down()
-    assert messages(lab).count("header") == 601
+    assert lab.messages.count("header") == 601

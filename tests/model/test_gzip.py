@@ -89,7 +89,7 @@ def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_told(seed: int
     cuts = tuple(dice.choices(range(len(content) + 1), k=dice.choice([0, 1, 4])))
     log.write(b"")
     file = GzipFile(log.open().fd, offset, cuts, ShortReads(0, random_sizes(dice)))
-    read, told = b"", []
+    read, problems = b"", []
     # Behind a whole member it would be a shorter file than the one that was read up to the offset: truncated.
     pieces = random_pieces(dice, packed.raw) if offset <= packed.ends[0] else [packed.raw]
     for piece in pieces:
@@ -98,11 +98,11 @@ def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_told(seed: int
             read += data
             assert file.offset == offset + len(read)
             if cut:
-                told.append(file.offset)
+                problems.append(file.offset)
     assert read == content[offset:]
     assert (file.complete, file.raw_offset) == (True, len(packed.raw))
     # Also the end of a member that nothing followed for a while is told, and the very end always.
-    assert {cut for cut in cuts if cut > offset} | {len(content)} <= set(told) <= {*cuts, *packed.ends}
+    assert {cut for cut in cuts if cut > offset} | {len(content)} <= set(problems) <= {*cuts, *packed.ends}
 
 
 @pytest.mark.parametrize("seed", seeds(100))
@@ -133,35 +133,35 @@ def read_naively(raw: bytes) -> tuple[bytes, int | None]:
     """Content, and at which byte it is found to be damaged."""
     content = b""
     member = zlib.decompressobj(31)
-    begun = ended = False
-    for at in range(len(raw)):
-        byte = raw[at : at + 1]
-        if ended and not begun:
+    started = ended = False
+    for index in range(len(raw)):
+        byte = raw[index : index + 1]
+        if ended and not started:
             if byte == b"\0":
                 continue
             if byte != MAGIC[:1]:
-                return content, at
-        begun = True
+                return content, index
+        started = True
         try:
             content += member.decompress(byte)
         except zlib.error:
-            return content, at
+            return content, index
         if member.eof:
-            member, begun, ended = zlib.decompressobj(31), False, True
+            member, started, ended = zlib.decompressobj(31), False, True
     return content, None
 
 
 def random_damage(dice: random.Random, raw: bytes) -> bytes:
-    at = dice.choice([dice.randrange(len(raw)), dice.randrange(min(12, len(raw))), len(raw) - dice.randint(1, 8)])
+    place = dice.choice([dice.randrange(len(raw)), dice.randrange(min(12, len(raw))), len(raw) - dice.randint(1, 8)])
     kind = dice.randrange(5)
     if kind == 0:
-        return raw[:at] + bytes([raw[at] ^ 1 << dice.randrange(8)]) + raw[at + 1 :]
+        return raw[:place] + bytes([raw[place] ^ 1 << dice.randrange(8)]) + raw[place + 1 :]
     if kind == 1:
-        return raw[:at] + dice.randbytes(dice.randint(1, 9)) + raw[at:]
+        return raw[:place] + dice.randbytes(dice.randint(1, 9)) + raw[place:]
     if kind == 2:
-        return raw[:at] + raw[at + dice.randint(1, 9) :]
+        return raw[:place] + raw[place + dice.randint(1, 9) :]
     if kind == 3:
-        return raw[:at]
+        return raw[:place]
     return raw + dice.randbytes(dice.randint(1, 30))
 
 

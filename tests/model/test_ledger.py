@@ -41,18 +41,18 @@ def test_the_position_is_the_end_of_the_longest_resolved_prefix(seed: int) -> No
     start = dice.choice([0, 1000])
     advances: list[int] = []
     ledger, naive = Ledger(start, advances.append), NaiveLedger(start)
-    under_way: list[tuple[Callable[[], None], int]] = []
+    pending: list[tuple[Callable[[], None], int]] = []
     end = start
     for _ in range(dice.randrange(1, 120)):
-        if not under_way or dice.random() < 0.5:
+        if not pending or dice.random() < 0.5:
             end += dice.choice([0, 1, 10, 500])
-            under_way.append((ledger.track(end), naive.track(end)))
+            pending.append((ledger.track(end), naive.track(end)))
         else:
-            resolve, index = dice.choice(under_way)  # perhaps for the second time
+            resolve, index = dice.choice(pending)  # perhaps for the second time
             resolve()
             naive.resolve(index)
         assert (ledger.position, ledger.open_batches) == (naive.position, naive.open_batches), repr(ledger)
     assert advances == sorted(set(advances))
-    for resolve, _ in dice.sample(under_way, len(under_way)):
+    for resolve, _ in dice.sample(pending, len(pending)):
         resolve()
     assert (ledger.position, ledger.tracked, ledger.open_batches) == (end, end, 0)

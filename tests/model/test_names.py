@@ -20,8 +20,8 @@ def random_lines(dice: random.Random, at_least: int) -> bytes:
 
 
 def with_one_byte_changed(dice: random.Random, content: bytes, upto: int) -> bytes:
-    at = dice.randrange(upto)
-    return content[:at] + b"x" + content[at + 1 :]
+    start = dice.randrange(upto)
+    return content[:start] + b"x" + content[start + 1 :]
 
 
 def write(dice: random.Random, room: Room, name: str, content: bytes) -> None:

@@ -101,8 +101,8 @@ Row = tuple[str, int, int, tuple[str, ...], Doc]
 
 
 def rows(runs: list[Messages], start: int = 0) -> list[Row]:
-    """All messages; the runs join, and each message lies in its own."""
-    found: list[Row] = []
+    """Return all messages; check that the runs are contiguous, and that each message lies in its run."""
+    result: list[Row] = []
     for run in runs:
         assert run.start == start
         for index, text in enumerate(run.texts):
@@ -110,10 +110,10 @@ def rows(runs: list[Messages], start: int = 0) -> list[Row]:
             assert text or doc
             assert start <= run.offsets[index]
             start = run.offsets[index] + run.lengths[index]
-            found.append((text, run.offsets[index], run.lengths[index], run.flags.get(index, ()), copy.deepcopy(doc)))
+            result.append((text, run.offsets[index], run.lengths[index], run.flags.get(index, ()), copy.deepcopy(doc)))
         assert start <= run.end
         start = run.end
-    return found
+    return result
 
 
 def drain(reader: Reader) -> list[Messages]:
@@ -127,15 +127,15 @@ def test_the_sizes_of_the_reads_change_nothing(seed: int, log: LogOnDisk) -> Non
     log.write(case.content)
     whole, piecemeal = Metrics(), Metrics()
     expected = drain(case.chain(log, whole))
-    found = drain(case.chain(log, piecemeal, sizes=random_sizes(dice)))
-    assert rows(found) == rows(expected)
-    assert (found[-1].end if found else 0) == (expected[-1].end if expected else 0)
+    runs = drain(case.chain(log, piecemeal, sizes=random_sizes(dice)))
+    assert rows(runs) == rows(expected)
+    assert (runs[-1].end if runs else 0) == (expected[-1].end if expected else 0)
     assert piecemeal == whole
 
 
 @pytest.mark.parametrize("seed", seeds(300))
 def test_a_second_reading_from_any_position_gives_the_same(seed: int, log: LogOnDisk) -> None:
-    """The first reading sees the file grow, and ends messages by time here and there; the second has its cuts."""
+    """The file grows during the first reading, which ends some messages by time; the second reading has its cuts."""
     dice = random.Random(seed)
     case = random_case(dice)
     log.write(b"")

@@ -1,4 +1,4 @@
-"""Lines and messages whose end does not come, in many files: all together are bounded, and nothing is lost."""
+"""Lines and messages without an end, in many files: all together are bounded, and nothing is lost."""
 
 import gzip
 import json
@@ -24,24 +24,22 @@ class SmallLab(Lab):
 
     @property
     def pending(self) -> int:
-        return sum(each.pending_bytes for each in self.crawler.running.values())
+        return sum(harvester.pending_bytes for harvester in self.crawler.running.values())
 
     @property
     def is_read(self) -> bool:
         running = self.crawler.running.values()
-        return len(running) == FILES and all(each.read_to == each.size for each in running)
+        return len(running) == FILES and all(harvester.read_to == harvester.size for harvester in running)
 
     def parts(self, name: str) -> list[str]:
-        """What arrived of a file, each once; a repeat must say the same."""
+        """Return what arrived of a file, each part once; a repeat must be equal."""
         inode = self.inode(name)
-        found: dict[tuple[str, int], tuple[int, str]] = {}
-        for each in self.arrived:
-            if each.inode == inode:
-                assert found.setdefault((each.file_id, each.offset), (each.length, each.message)) == (
-                    each.length,
-                    each.message,
-                )
-        return [message for _, (_, message) in sorted(found.items(), key=lambda item: item[0][1])]
+        arrived: dict[tuple[str, int], tuple[int, str]] = {}
+        for event in self.arrived:
+            if event.inode == inode:
+                part = (event.length, event.message)
+                assert arrived.setdefault((event.file_id, event.offset), part) == part
+        return [message for _, (_, message) in sorted(arrived.items(), key=lambda item: item[0][1])]
 
     @property
     def flagged(self) -> int:
@@ -56,8 +54,8 @@ def lab(tmp_path: Path) -> Iterator[SmallLab]:
 
 
 def line(number: int) -> str:
-    """One that says where a part of it comes from."""
-    return "".join(f"{number}:{at:06} " for at in range(PART // 9))
+    """Return a line whose parts show to which line they belong."""
+    return "".join(f"{number}:{index:06} " for index in range(PART // 9))
 
 
 def test_the_largest_lines_without_an_end_become_messages_and_lose_nothing(

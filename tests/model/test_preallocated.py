@@ -37,13 +37,13 @@ class Appender:
         self._file.truncate(self._mapped_to)
         return mmap.mmap(self._file.fileno(), self._mapped_to)
 
-    def store(self, content: bytes, at: int | None = None) -> None:
-        at = self.written if at is None else at
-        while at + len(content) > self._mapped_to:
+    def store(self, content: bytes, offset: int | None = None) -> None:
+        offset = self.written if offset is None else offset
+        while offset + len(content) > self._mapped_to:
             self._map.close()
             self._map = self._map_next()
-        self._map[at : at + len(content)] = content
-        self.written = max(self.written, at + len(content))
+        self._map[offset : offset + len(content)] = content
+        self.written = max(self.written, offset + len(content))
 
     def close(self) -> None:
         if self._file.closed:
@@ -66,23 +66,19 @@ def is_open(lab: UserLab) -> bool:
     return bool(lab.crawler.running)
 
 
-def ids(lab: UserLab) -> set[str]:
-    return {each.file_id for each in lab.arrived}
-
-
 def test_lines_of_a_mapped_file_come_once_and_under_one_id(lab: UserLab, appender: Appender) -> None:
     lab.start()
-    wanted = []
+    expected = []
     for number in range(1500):
-        wanted.append(f"line {number} {'x' * (number % 97)}")
-        appender.store(wanted[-1].encode() + b"\n")
+        expected.append(f"line {number} {'x' * (number % 97)}")
+        appender.store(expected[-1].encode() + b"\n")
         if number % 50 == 0:
             lab.step(seconds=CHECK_INTERVAL)
     lab.until(lambda: len(lab.messages) >= 1500, seconds=CHECK_INTERVAL)
     appender.close()
     lab.calm_down()
-    assert lab.messages == wanted
-    assert len(ids(lab)) == 1
+    assert lab.messages == expected
+    assert len(lab.file_ids) == 1
     lab.stop()
     assert lab.bytes_lost == 0
 
@@ -95,7 +91,7 @@ def test_so_they_do_in_each_encoding(lab: UserLab, appender: Appender, encoding:
         appender.store(f"{number} ĀĐ\n".encode(encoding.replace("16", "16-")))
         lab.pass_time(2 * CHECK_INTERVAL)
         assert lab.messages == [f"{before} ĀĐ" for before in range(number + 1)]
-    assert len(ids(lab)) == 1
+    assert len(lab.file_ids) == 1
 
 
 def test_a_line_of_which_the_end_is_stored_first_comes_whole(lab: UserLab, appender: Appender) -> None:
@@ -120,7 +116,7 @@ def test_a_mapped_file_that_was_closed_is_read_on_when_it_is_stored_in(lab: User
     os.utime(lab.logs / "a.log")  # the kernel does so when it writes the page back
     lab.pass_time(2 * CHECK_INTERVAL)
     assert lab.messages == ["one", "two"]
-    assert len(ids(lab)) == 1
+    assert len(lab.file_ids) == 1
 
 
 def test_a_restart_goes_on_in_a_mapped_file(lab: UserLab, appender: Appender) -> None:
@@ -132,8 +128,8 @@ def test_a_restart_goes_on_in_a_mapped_file(lab: UserLab, appender: Appender) ->
     lab.start()
     appender.store(b"three\n")
     lab.pass_time(2 * CHECK_INTERVAL)
-    assert sorted({each.offset: each.message for each in lab.arrived}.items()) == [(0, "one"), (4, "two"), (8, "three")]
-    assert len(ids(lab)) == 1
+    assert sorted({event.offset: event.message for event in lab.arrived}.items()) == [(0, "one"), (4, "two"), (8, "three")]
+    assert len(lab.file_ids) == 1
 
 
 def test_nothing_of_it_counts_as_behind_or_lost(lab: UserLab, appender: Appender) -> None:
@@ -210,7 +206,7 @@ def test_a_name_by_its_bytes_waits_until_they_are_filled(lab: UserLab, appender:
     appender.store(b"last\n")
     lab.pass_time(2 * CHECK_INTERVAL)
     assert lab.messages == ["one", "x" * 63, "last"]
-    assert len(ids(lab)) == 1
+    assert len(lab.file_ids) == 1
 
 
 def test_the_hole_under_a_writer_that_does_not_append_is_content(lab: UserLab) -> None:
@@ -245,7 +241,7 @@ def test_a_mapped_file_is_known_after_a_rotation(lab: UserLab, appender: Appende
     appender.close()
     lab.pass_time(2 * CHECK_INTERVAL)
     assert sorted(lab.messages) == ["new", "one", "two"]
-    assert len(ids(lab)) == 2
+    assert len(lab.file_ids) == 2
     assert {state.ended for state in read(lab.data / "registry").values()} == {None}
 
 

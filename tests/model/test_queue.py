@@ -33,8 +33,8 @@ def test_order_is_kept_and_the_bound_is_passed_by_one_batch_at_most(seed: int) -
                 taken.append(got)
         elif taken:
             queue.remove(taken.pop(dice.randrange(len(taken))))
-        held = waiting + taken
-        assert queue.events == sum(each.events for each in held) < queue.max_events + largest
-        assert queue.bytes == sum(each.size + each.events * EVENT_OVERHEAD for each in held)
+        batches = waiting + taken
+        assert queue.events == sum(batch.events for batch in batches) < queue.max_events + largest
+        assert queue.bytes == sum(batch.size + batch.events * EVENT_OVERHEAD for batch in batches)
         assert queue.has_room == (queue.events < queue.max_events and queue.bytes < queue.max_bytes)
         assert queue.empty == (not waiting)

@@ -27,10 +27,6 @@ def copytruncate(lab: Lab, name: str, to: str) -> None:
     lab.truncate(name)
 
 
-def messages(lab: Lab) -> list[str]:
-    return [each.message for each in lab.arrived]
-
-
 def test_a_copy_that_was_made_before_truncation_is_not_shipped_again(lab: Lab) -> None:
     lab.append("a.log", "one\ntwo\n")
     lab.start()
@@ -38,7 +34,7 @@ def test_a_copy_that_was_made_before_truncation_is_not_shipped_again(lab: Lab) -
     copytruncate(lab, "a.log", "a.log.1")
     lab.append("a.log", "three\n")
     pass_time(lab)
-    assert messages(lab) == ["one", "two", "three"]
+    assert lab.messages == ["one", "two", "three"]
     assert lab.running.metrics.bytes_lost == 0
 
 
@@ -57,7 +53,7 @@ def test_a_copy_that_is_seen_before_its_original_is_truncated_waits(lab: Lab) ->
     lab.truncate("a.log")
     lab.append("a.log", "three\n")
     pass_time(lab)
-    assert messages(lab) == ["one", "two", "three"]
+    assert lab.messages == ["one", "two", "three"]
 
 
 def test_what_was_not_read_before_truncation_is_read_from_the_copy(lab: Lab) -> None:
@@ -68,9 +64,9 @@ def test_what_was_not_read_before_truncation_is_read_from_the_copy(lab: Lab) -> 
     copytruncate(lab, "a.log", "a.log.1")
     lab.append("a.log", "three\n")
     pass_time(lab)
-    assert messages(lab) == ["one", "two", "three"]
-    (first,) = {each.file_id for each in lab.arrived if each.message in ("one", "two")}
-    assert [each.offset for each in lab.arrived if each.file_id == first] == [0, 4]
+    assert lab.messages == ["one", "two", "three"]
+    (first,) = {event.file_id for event in lab.arrived if event.message in ("one", "two")}
+    assert [event.offset for event in lab.arrived if event.file_id == first] == [0, 4]
 
 
 def test_a_copy_of_what_is_still_there_is_a_file_of_its_own_in_the_end(lab: Lab) -> None:
@@ -79,8 +75,8 @@ def test_a_copy_of_what_is_still_there_is_a_file_of_its_own_in_the_end(lab: Lab)
     lab.expect_lines("a.log", "one")
     shutil.copy(lab.logs / "a.log", lab.logs / "a.log.bak")
     pass_time(lab)
-    assert messages(lab) == ["one", "one"]
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert lab.messages == ["one", "one"]
+    assert len(lab.file_ids) == 2
 
 
 def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_its_own(lab: Lab) -> None:
@@ -91,7 +87,7 @@ def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_i
     look_around(lab, 5)
     lab.append("a.log.2", "two\n")
     lab.until(lambda: len(lab.arrived) == 4)
-    assert messages(lab)[2:] == ["header", "two"]
+    assert lab.messages[2:] == ["header", "two"]
 
 
 def test_copytruncate_while_nobody_looked_loses_and_repeats_nothing(lab: Lab) -> None:
@@ -104,7 +100,7 @@ def test_copytruncate_while_nobody_looked_loses_and_repeats_nothing(lab: Lab) ->
     lab.append("a.log", "three\n")
     lab.start()
     pass_time(lab)
-    assert sorted(messages(lab)) == ["one", "three", "two"]
+    assert sorted(lab.messages) == ["one", "three", "two"]
 
 
 def compress(lab: Lab, name: str) -> None:
@@ -141,8 +137,8 @@ def test_a_gz_that_holds_more_than_was_shipped_is_read_on(lab: Lab) -> None:
     compress(lab, "a.log")
     lab.start()
     pass_time(lab)
-    assert messages(lab)[100:] == ["two", "last"]
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert lab.messages[100:] == ["two", "last"]
+    assert len(lab.file_ids) == 1
 
 
 def test_a_gz_that_was_never_seen_is_read_through(lab: Lab) -> None:
@@ -151,7 +147,7 @@ def test_a_gz_that_was_never_seen_is_read_through(lab: Lab) -> None:
     compress(lab, "a.log.1")
     lab.start()
     pass_time(lab)
-    assert messages(lab) == ["one", "two"]
+    assert lab.messages == ["one", "two"]
     assert not lab.crawler.running
 
 
@@ -162,7 +158,7 @@ def test_once_reads_gzip_files_too(lab: Lab) -> None:
     lab.append("a.log", "three")
     lab.run_once()
     lab.run_once()
-    assert sorted(messages(lab)) == ["one", "three", "two"]
+    assert sorted(lab.messages) == ["one", "three", "two"]
 
 
 def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None:
@@ -170,14 +166,14 @@ def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None
     lab.append("a.log", "one\ntwo\n +\n")
     lab.start()
     # Next to no time passes while the watcher's thread lets one wait: else the message would end by its timeout.
-    lab.until(lambda: messages(lab) == ["one"], seconds=0.0004)
+    lab.until(lambda: lab.messages == ["one"], seconds=0.0004)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\nthree\nfour\n")
     lab.until(lambda: len(lab.arrived) == 3, seconds=0.0004)
     pass_time(lab)
-    assert messages(lab) == ["one", "two\n +\n ++", "three", "four"]
-    assert [each.offset for each in lab.arrived] == [0, 4, 4, 10]
-    assert [each.length for each in lab.arrived] == [4, 11, 6, 5]
+    assert lab.messages == ["one", "two\n +\n ++", "three", "four"]
+    assert [event.offset for event in lab.arrived] == [0, 4, 4, 10]
+    assert [event.length for event in lab.arrived] == [4, 11, 6, 5]
 
 
 def test_a_message_across_a_rotation_waits_for_its_end_in_the_new_file(lab: Lab) -> None:
@@ -193,7 +189,7 @@ def test_a_message_across_a_rotation_waits_for_its_end_in_the_new_file(lab: Lab)
     lab.append("a.log", " +++\ntwo\n")
     lab.until(lambda: len(lab.arrived) == 1)
     pass_time(lab)
-    assert messages(lab) == ["one\n +\n ++\n +++", "two"]
+    assert lab.messages == ["one\n +\n ++\n +++", "two"]
 
 
 def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
@@ -209,7 +205,7 @@ def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
     lab.kill()
     lab.start()
     pass_time(lab)
-    assert messages(lab) == ["one\n +\n ++", "one\n +\n ++", "two"]
+    assert lab.messages == ["one\n +\n ++", "one\n +\n ++", "two"]
 
 
 def test_a_message_across_a_rotation_that_ends_by_time_leaves_the_rest_to_the_new_file(lab: Lab) -> None:
@@ -219,23 +215,23 @@ def test_a_message_across_a_rotation_that_ends_by_time_leaves_the_rest_to_the_ne
     look_around(lab)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\n")
-    lab.until(lambda: messages(lab) == ["one\n +\n ++"], seconds=1)
+    lab.until(lambda: lab.messages == ["one\n +\n ++"], seconds=1)
     lab.append("a.log", " late\ntwo\n")
     pass_time(lab)
-    assert messages(lab) == ["one\n +\n ++", " late", "two"]
+    assert lab.messages == ["one\n +\n ++", " late", "two"]
 
 
 def test_a_message_across_a_rotation_while_nobody_looked_comes_out_whole(lab: Lab) -> None:
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "zero\none\n +\n")
     lab.start()
-    lab.until(lambda: messages(lab) == ["zero"])
+    lab.until(lambda: lab.messages == ["zero"])
     lab.stop()
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\ntwo\n")
     lab.start()
     pass_time(lab)
-    assert messages(lab) == ["zero", "one\n +\n ++", "two"]
+    assert lab.messages == ["zero", "one\n +\n ++", "two"]
 
 
 def test_a_deleted_file_is_read_to_its_end(lab: Lab) -> None:
@@ -248,7 +244,7 @@ def test_a_deleted_file_is_read_to_its_end(lab: Lab) -> None:
     pass_time(lab, 3)
     lab.destination.holding = False
     pass_time(lab)
-    assert messages(lab)[-1] == "last"
+    assert lab.messages[-1] == "last"
     assert not lab.crawler.running
 
 
@@ -262,7 +258,7 @@ def test_a_file_that_is_moved_away_and_back_goes_on(lab: Lab) -> None:
     os.rename(away, lab.logs / "a.log")
     lab.append("a.log", "two\n")
     pass_time(lab)
-    assert messages(lab) == ["one", "two"]
+    assert lab.messages == ["one", "two"]
 
 
 @pytest.mark.parametrize("down", [True, False])
@@ -284,7 +280,7 @@ def test_two_rotations_that_nobody_saw_lose_nothing(lab: Lab, down: bool) -> Non
     lab.expect_lines("a.log.1", "three")
     lab.expect_lines("a.log", "four")
     assert len(lab.arrived) == 4
-    assert len({each.file_id for each in lab.arrived}) == 3
+    assert len(lab.file_ids) == 3
 
 
 def test_a_file_that_is_renamed_over_another_goes_on_where_it_was(lab: Lab) -> None:
@@ -298,7 +294,7 @@ def test_a_file_that_is_renamed_over_another_goes_on_where_it_was(lab: Lab) -> N
     lab.expect_lines("a.log", "of the other", "after the rename")
     pass_time(lab)
     assert len(lab.arrived) == 3
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert len(lab.file_ids) == 2
 
 
 LONG_HEADER = "h" * 2000 + "\n"  # longer than what the registry keeps of the first bytes
@@ -313,7 +309,7 @@ def test_a_file_that_was_cut_and_has_grown_past_the_position_behind_an_equal_hea
     lab.append("a.log", LONG_HEADER + "two\nthree\n")
     lab.start()
     lab.expect_lines("a.log", LONG_HEADER[:-1], "one", LONG_HEADER[:-1], "two", "three")
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert len(lab.file_ids) == 2
 
 
 def test_two_files_with_equal_headers_are_two_files(lab: Lab) -> None:
@@ -322,7 +318,7 @@ def test_two_files_with_equal_headers_are_two_files(lab: Lab) -> None:
     lab.start()
     lab.expect_lines("a.log", LONG_HEADER[:-1], "one")
     lab.expect_lines("b.log", LONG_HEADER[:-1], "two")
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert len(lab.file_ids) == 2
 
 
 def test_what_is_truncated_unread_is_counted_and_told_with_path_file_id_and_range(
@@ -335,8 +331,8 @@ def test_what_is_truncated_unread_is_counted_and_told_with_path_file_id_and_rang
     lab.append("a.log", "new\n")
     lab.expect_lines("a.log", "read", "new")
     file_id = lab.arrived[0].file_id
-    (told,) = [line for line in caplog.messages if "lost" in line]
-    assert f"{lab.logs}/a.log" in told
-    assert file_id in told
-    assert "offset 5" in told
+    (warning,) = [line for line in caplog.messages if "lost" in line]
+    assert f"{lab.logs}/a.log" in warning
+    assert file_id in warning
+    assert "offset 5" in warning
     assert lab.running.metrics.bytes_lost == len("unfinished")

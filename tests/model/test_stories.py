@@ -54,7 +54,7 @@ def test_a_message_that_a_stop_splits_comes_out_whole(lab: Lab) -> None:
     lab.start()
     lab.until(lambda: lab.records)
     lab.stop()
-    assert [each.message for each in lab.arrived] == ["zero"]
+    assert lab.messages == ["zero"]
     lab.append("a.log", "  and more\nend\n")
     lab.start()
     lab.expect_lines("a.log", "zero", "one\n  more\n  and more", "end")
@@ -70,8 +70,8 @@ def test_after_a_kill_what_was_not_acknowledged_comes_again_under_the_same_name(
     lab.start()
     lab.append("a.log", "three\n")
     lab.expect_lines("a.log", "one", "two", "three")
-    assert [each.message for each in lab.arrived] == ["one", "two", "one", "two", "three"]
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert lab.messages == ["one", "two", "one", "two", "three"]
+    assert len(lab.file_ids) == 1
 
 
 def test_what_was_on_the_way_when_it_was_killed_is_sent_again(lab: Lab) -> None:
@@ -94,7 +94,7 @@ def test_a_rotated_file_is_read_to_its_end_and_the_new_one_is_another(lab: Lab) 
     lab.append("a.log", "first\n")
     lab.expect_lines("a.log.1", "one", "last")
     lab.expect_lines("a.log", "first")
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert len(lab.file_ids) == 2
 
 
 def test_a_file_that_was_rotated_while_nobody_looked_goes_on_where_it_was(lab: Lab) -> None:
@@ -118,8 +118,8 @@ def test_a_truncated_file_is_a_new_one_from_its_start(lab: Lab) -> None:
     lab.truncate("a.log")
     lab.append("a.log", "new\n")
     lab.expect_lines("a.log", "one", "two", "new")
-    assert [each.offset for each in lab.arrived] == [0, 4, 0]
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert [event.offset for event in lab.arrived] == [0, 4, 0]
+    assert len(lab.file_ids) == 2
     assert lab.running.metrics.files_truncated == 1
 
 
@@ -196,19 +196,19 @@ def test_a_message_that_was_ended_by_time_stays_ended_after_a_kill(lab: Lab) -> 
     lab.kill()
     lab.start()
     lab.expect_lines("a.log", "one", " came too late", "next", "end")
-    assert [each.message for each in lab.arrived][:2] == ["one", "one"]
+    assert lab.messages[:2] == ["one", "one"]
 
 
 def test_once_sends_the_last_line_without_its_terminator_and_ends_there(lab: Lab) -> None:
     lab.append("a.log", "one\ntwo")
     lab.append("empty.log", "")
     lab.run_once()
-    assert [each.message for each in lab.arrived] == ["one", "two"]
+    assert lab.messages == ["one", "two"]
     lab.run_once()
     assert len(lab.records) == 2
     lab.append("a.log", " goes on\n")
     lab.run_once()
-    assert [each.message for each in lab.arrived] == ["one", "two", " goes on"]
+    assert lab.messages == ["one", "two", " goes on"]
 
 
 def test_a_rejected_event_goes_to_the_dead_letter_and_the_position_past_it(lab: Lab) -> None:
@@ -259,5 +259,5 @@ def test_a_line_that_is_written_while_its_file_is_deleted_by_the_agent_is_not_lo
     lab.until(lambda: lab.lines(inode) == ["one", "two"], seconds=1)
     lab.until(lambda: not crawler.running, seconds=1)
     assert list(lab.logs.iterdir()) == []
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert len(lab.file_ids) == 1
     assert lab.running.metrics.bytes_lost == 0

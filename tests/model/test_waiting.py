@@ -51,7 +51,7 @@ class World:
         growth = dice.choice([Growth(), Growth(PIECE_BYTES // 10, PIECE_BYTES)])  # one piece, or two events each
         self.chain = WaitingChain([*steps, Counts()], context.metrics, self.clock, growth)
         self.sources = [self.source(name) for name in ("f1", "f2")]
-        self.ledgers = {each.file_id: Ledger(0) for each in self.sources}
+        self.ledgers = {source.file_id: Ledger(0) for source in self.sources}
         self.put: dict[str, list[int]] = defaultdict(list)
         self.sent: dict[str, list[int]] = defaultdict(list)
         self.acked: dict[str, set[int]] = defaultdict(set)

@@ -161,16 +161,16 @@ def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, lo
     case = random_case(dice)
     growing, at_once = Metrics(), Metrics()
     runs, cuts = read_growing(dice, case, log, growing)
-    found: list[Row] = rows(runs)
+    given: list[Row] = rows(runs)
     assert all(not run.interleaved or run.start <= run.interleaved[0][0] for run in runs)
     whole = drain(case.read(log, at_once, cuts=tuple(cuts)))
-    assert rows(whole) == found
+    assert rows(whole) == given
     assert (whole[-1].end if whole else 0) == (runs[-1].end if runs else 0)
     assert counted(at_once) == counted(growing)
     places = sorted({0, *(run.end for run in runs), *(run.end for run in whole)})
     for position in dice.sample(places, min(len(places), 6)):
         again = drain(case.read(log, Metrics(), position, tuple(cuts), sizes=random_sizes(dice)))
-        assert rows(again, position) == [row for row in found if row[1] >= position], position
+        assert rows(again, position) == [row for row in given if row[1] >= position], position
 
 
 @pytest.mark.parametrize("seed", seeds(100))

@@ -1,4 +1,4 @@
-"""What was done to files and the agent has not looked at since."""
+"""What was done to files since the agent last looked at them."""
 
 from tests.model.lives import Life
 
@@ -6,7 +6,7 @@ from tests.model.lives import Life
 class Unseen:
     def __init__(self) -> None:
         self.copies: set[int] = set()  # inodes
-        # What was truncated since the agent looked, and since it saved that for certain: lives, and where they were.
+        # Lives that were truncated since the agent looked, and since it certainly saved that, with their inodes.
         self._cut: list[tuple[Life, int]] = []
         self._cut_unsaved: list[tuple[Life, int]] = []
 

@@ -31,14 +31,10 @@ class UserLab(Lab):
         self._file.write_text(json.dumps({"shipper.inputs": [one], "output.console": {}, "name": "lab", **queue}))
         return load(self._file, ShipperConfig)
 
-    @property
-    def messages(self) -> list[str]:
-        return [each.message for each in self.arrived]
-
-    def until_messages(self, *wanted: str) -> None:
+    def until_messages(self, *expected: str) -> None:
         """No scan is needed for it: next to no time passes."""
-        self.until(lambda: len(self.messages) >= len(wanted), seconds=0.0005)
-        assert self.messages == list(wanted)
+        self.until(lambda: len(self.messages) >= len(expected), seconds=0.0005)
+        assert self.messages == list(expected)
 
     def pass_time(self, seconds: float, steps: int = 20) -> None:
         for _ in range(steps):

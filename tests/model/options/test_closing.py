@@ -18,7 +18,7 @@ def test_a_file_without_news_for_five_minutes_is_closed_and_a_line_that_comes_la
     assert not lab.is_open("a.log")
     lab.append("a.log", "two\n")
     lab.until_messages("one", "two")
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert len(lab.file_ids) == 1
 
 
 def test_close_on_state_change_inactive_of_zero_keeps_a_file_open(lab: UserLab) -> None:
@@ -35,7 +35,7 @@ def test_a_file_that_is_written_to_now_and_then_is_not_inactive(lab: UserLab) ->
     lab.start()
     for number in range(5):
         lab.append("a.log", f"{number}\n")
-        lab.until(lambda wanted=number + 1: len(lab.messages) == wanted)  # type: ignore[misc]  # a default: not inferred
+        lab.until(lambda expected=number + 1: len(lab.messages) == expected)  # type: ignore[misc]  # a default: not inferred
         lab.pass_time(50)
         assert lab.is_open("a.log")
     assert lab.running.metrics.harvesters_started == 1
@@ -100,16 +100,16 @@ def test_close_reader_on_eof_closes_a_file_at_its_end_and_it_is_opened_again_wit
 
 def test_a_file_that_is_there_is_closed_after_the_interval_and_goes_on_without_loss_or_repeat(lab: UserLab) -> None:
     lab.options = {"close.reader.after_interval": "1m", "close.on_state_change.inactive": 0}
-    wanted = []
+    expected = []
     lab.start()
     for number in range(30):
         lab.append("a.log", f"{number}\n")
-        wanted.append(f"{number}")
+        expected.append(f"{number}")
         lab.pass_time(11, steps=3)
     lab.pass_time(30)
-    assert lab.messages == wanted
+    assert lab.messages == expected
     assert lab.running.metrics.harvesters_started >= 4
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert len(lab.file_ids) == 1
 
 
 def test_a_deleted_file_that_a_blocked_output_keeps_is_given_up_after_the_interval_told_and_counted(
@@ -130,12 +130,12 @@ def test_a_deleted_file_that_a_blocked_output_keeps_is_given_up_after_the_interv
     assert inode not in lab.opened_by_agent()
     lab.destination.room = None
     lab.pass_time(5)
-    (file_id,) = {each.file_id for each in lab.arrived}
-    end = max(each.offset + each.length for each in lab.arrived)
+    (file_id,) = lab.file_ids
+    end = max(event.offset + event.length for event in lab.arrived)
     assert 0 < lab.running.metrics.bytes_lost == size - end
-    (told,) = [line for line in caplog.messages if "given up (close.reader.after_interval)" in line]
-    assert f"{lab.logs}/a.log (file id {file_id})" in told
-    assert f"{size - end} bytes, from offset {end} to {size}" in told
+    (warning,) = [line for line in caplog.messages if "given up (close.reader.after_interval)" in line]
+    assert f"{lab.logs}/a.log (file id {file_id})" in warning
+    assert f"{size - end} bytes, from offset {end} to {size}" in warning
 
 
 def test_a_file_that_is_there_and_that_a_blocked_output_keeps_is_not_given_up(lab: UserLab) -> None:
@@ -149,7 +149,7 @@ def test_a_file_that_is_there_and_that_a_blocked_output_keeps_is_not_given_up(la
     lab.destination.room = None
     lab.until(lambda: len(lab.messages) == 20_000, seconds=1)
     assert lab.running.metrics.bytes_lost == 0
-    assert len({(each.file_id, each.offset) for each in lab.arrived}) == 20_000
+    assert len({(event.file_id, event.offset) for event in lab.arrived}) == 20_000
 
 
 def test_of_deleted_files_above_the_budget_the_one_opened_first_is_given_up_and_the_other_arrives_whole(
@@ -169,9 +169,9 @@ def test_of_deleted_files_above_the_budget_the_one_opened_first_is_given_up_and_
     lab.destination.room = None
     lab.until(lambda: lab.messages.count("more of new.log") == 40_000, seconds=0.01)
     assert lab.messages.count("more of old.log") < 40_000
-    (told,) = [line for line in caplog.messages if "given up" in line]
-    assert "old.log" in told
-    assert "close.removed.max_bytes" in told
+    (warning,) = [line for line in caplog.messages if "given up" in line]
+    assert "old.log" in warning
+    assert "close.removed.max_bytes" in warning
 
 
 def test_type_log_closes_by_its_old_names(lab: UserLab) -> None:

@@ -29,9 +29,9 @@ def test_a_gz_among_plain_files_is_told_of_once_when_compression_is_none(
     lab.pass_time(HOUR)
     lab.append("a.log.gz", b"\n")
     lab.pass_time(HOUR)
-    told = [line for line in caplog.messages if "looks like a gzip file" in line]
-    assert len(told) == 1
-    assert f"{lab.logs}/a.log.gz" in told[0]
+    warnings = [line for line in caplog.messages if "looks like a gzip file" in line]
+    assert len(warnings) == 1
+    assert f"{lab.logs}/a.log.gz" in warnings[0]
 
 
 def test_a_gz_of_several_members_arrives_whole(lab: UserLab) -> None:
@@ -85,9 +85,9 @@ def test_a_damaged_gz_is_told_of_once_shipped_as_far_as_it_is_whole_and_not_read
     lab.pass_time(DAY, steps=200)
     assert lab.messages == ["one", "two"]
     assert lab.running.metrics.harvesters_started == 1
-    (told,) = [line for line in caplog.messages if "damaged" in line]
-    assert f"{lab.logs}/a.log.gz" in told
-    assert f"compressed byte {len(packed) - 8}" in told
+    (warning,) = [line for line in caplog.messages if "damaged" in line]
+    assert f"{lab.logs}/a.log.gz" in warning
+    assert f"compressed byte {len(packed) - 8}" in warning
 
 
 def test_under_compression_gzip_a_file_that_is_no_gzip_is_told_of_and_the_others_are_shipped(

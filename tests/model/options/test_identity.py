@@ -39,7 +39,7 @@ def test_under_each_identity_a_restart_goes_on_where_it_was(lab: UserLab, identi
     lab.append("a.log", "three\n")
     lab.start()
     lab.expect_lines("a.log", HEAD[:-1], "one", "two", "three")
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert len(lab.file_ids) == 1
 
 
 def test_under_each_identity_but_the_path_a_rename_is_the_same_file(lab: UserLab, identity: str) -> None:
@@ -55,10 +55,10 @@ def test_under_each_identity_but_the_path_a_rename_is_the_same_file(lab: UserLab
     lab.pass_time(60)
     if identity != "path":
         assert lab.messages == [HEAD[:-1], "one", "two", "three"]
-        assert len({each.file_id for each in lab.arrived}) == 1
+        assert len(lab.file_ids) == 1
     else:
         assert [m for m in lab.messages if m == "three"] == ["three"]
-        assert len({each.file_id for each in lab.arrived}) == 2
+        assert len(lab.file_ids) == 2
 
 
 def test_under_each_identity_a_rename_while_down_is_the_same_file_but_for_the_path(lab: UserLab, identity: str) -> None:
@@ -94,7 +94,7 @@ def test_under_path_a_renamed_file_is_read_again_and_so_is_all_that_comes_to_its
     lab.append("a.log", "six\n")
     lab.pass_time(60)
     assert sorted(lab.messages[7:]) == ["late", "six"]
-    assert len({each.file_id for each in lab.arrived}) == 3
+    assert len(lab.file_ids) == 3
     lab.stop()
     lab.start()
     lab.pass_time(60)
@@ -111,7 +111,7 @@ def test_under_path_a_file_that_is_renamed_before_all_of_it_was_read_is_read_und
     lab.rotate("a.log", to="b.log")
     lab.pass_time(60)
     lab.until(lambda: lab.messages[-1] == "29999")
-    assert {each.message for each in lab.arrived} == {str(number) for number in range(30_000)}
+    assert {event.message for event in lab.arrived} == {str(number) for number in range(30_000)}
 
 
 def test_under_path_a_file_that_is_replaced_by_one_that_is_at_least_as_long_goes_on_at_the_position(
@@ -279,7 +279,7 @@ def test_fingerprint_offset_passes_over_a_header_that_all_files_have(lab: UserLa
         lab.append(f"{name}.log", HEAD + name * 63 + "\n")
     lab.start()
     lab.until(lambda: len(lab.messages) == 4)
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert len(lab.file_ids) == 2
 
 
 def test_under_inode_marker_another_device_number_is_the_same_file_and_another_marker_is_another(lab: UserLab) -> None:
@@ -293,4 +293,4 @@ def test_under_inode_marker_another_device_number_is_the_same_file_and_another_m
     marker.write_text("another disk\n")
     lab.start()
     lab.until_messages("one", "one")
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert len(lab.file_ids) == 2

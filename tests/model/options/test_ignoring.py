@@ -35,7 +35,7 @@ def test_a_file_that_was_read_and_grows_old_is_not_read_again_after_a_restart(la
 
 @pytest.mark.parametrize(("since", "wanted"), [("since_first_start", ["b"]), ("since_last_start", [])])
 def test_ignore_inactive_leaves_out_what_was_not_written_to_since_the_first_or_the_last_start(
-    lab: UserLab, since: str, wanted: list[str]
+    lab: UserLab, since: str, expected: list[str]
 ) -> None:
     lab.options = {"ignore_inactive": since}
     lab.append("a.log", "a\n")
@@ -49,13 +49,13 @@ def test_ignore_inactive_leaves_out_what_was_not_written_to_since_the_first_or_t
     lab.clock.advance(60)
     lab.start()
     lab.pass_time(60)
-    assert lab.messages == wanted
+    assert lab.messages == expected
     lab.append("c.log", "c\n")
     lab.date("c.log")
-    lab.until_messages(*wanted, "c")
+    lab.until_messages(*expected, "c")
     lab.append("a.log", "added\n")
     lab.date("a.log")
-    lab.until_messages(*wanted, "c", "added")
+    lab.until_messages(*expected, "c", "added")
 
 
 def test_tail_files_of_type_log_begins_at_the_end_of_the_files_of_the_first_scan_and_reads_later_ones_whole(

@@ -17,16 +17,16 @@ def test_files_arrive_one_after_the_other_in_the_order_of_their_age(
     lab: UserLab, files: int, lines: int, limit: int
 ) -> None:
     lab.options = {"compression": "auto", "harvester_limit": limit}
-    wanted = []
+    expected = []
     for age in range(files, 0, -1):
         content = [f"{age} {number} {LONG_LINE}" for number in range(lines)]
-        wanted += content
+        expected += content
         name = f"{age * 37 % 101:03}.log{'.gz' if age % 3 == 0 else ''}"  # in another order than the ages
         text = "\n".join(content).encode()
         lab.append(name, gzip.compress(text, 1) if name.endswith(".gz") else text)
         lab.date(name, age * HOUR)
     assert lab.run_once() == {}
-    assert lab.messages == wanted
+    assert lab.messages == expected
 
 
 @pytest.mark.parametrize("reused", [True, False])

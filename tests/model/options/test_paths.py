@@ -11,15 +11,15 @@ from tests.powers import without_powers
 
 def lines_by_path(lab: UserLab) -> dict[str, list[str]]:
     """The messages of each path, without the directory of the logs."""
-    found: dict[str, list[str]] = {}
+    by_path: dict[str, list[str]] = {}
     for record in map(json.loads, lab.records):
-        found.setdefault(os.path.relpath(record["log"]["file"]["path"], lab.logs), []).append(record["message"])
-    return found
+        by_path.setdefault(os.path.relpath(record["log"]["file"]["path"], lab.logs), []).append(record["message"])
+    return by_path
 
 
 def ids(lab: UserLab) -> dict[str, str]:
     """The file id of each message."""
-    return {each.message: each.file_id for each in lab.arrived}
+    return {event.message: event.file_id for event in lab.arrived}
 
 
 def test_a_file_that_moves_to_another_directory_of_the_paths_goes_on_and_the_new_one_in_its_place_is_another(
@@ -36,7 +36,7 @@ def test_a_file_that_moves_to_another_directory_of_the_paths_goes_on_and_the_new
     lab.expect_lines("old/a.log", "one", "two")
     lab.expect_lines("a.log", "three")
     assert len(lab.arrived) == 3
-    assert len({each.file_id for each in lab.arrived}) == 2
+    assert len(lab.file_ids) == 2
 
 
 def test_a_hard_link_is_the_same_file_whichever_name_goes_first(lab: UserLab) -> None:
@@ -51,7 +51,7 @@ def test_a_hard_link_is_the_same_file_whichever_name_goes_first(lab: UserLab) ->
     lab.append("b.log", "three\n")
     lab.pass_time(30)
     assert lab.messages == ["one", "two", "three"]
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert len(lab.file_ids) == 1
 
 
 def test_a_symlink_that_is_swapped_leads_to_the_new_target_and_the_old_one_is_read_to_its_end(lab: UserLab) -> None:
@@ -120,7 +120,7 @@ def test_include_and_exclude_look_at_the_whole_path_and_exclude_wins(lab: UserLa
     [(True, {"0.log", "a/1.log", "a/b/2.log", "a/b/c/3.log", "new/deeper/x.log"}), (False, {"a/1.log"})],
 )
 def test_two_stars_stand_for_directories_at_any_depth_unless_recursive_glob_is_off(
-    lab: UserLab, recursive: bool, wanted: set[str]
+    lab: UserLab, recursive: bool, expected: set[str]
 ) -> None:
     lab.paths = (f"{lab.logs}/**/*.log",)
     lab.options = {"prospector.scanner.recursive_glob": recursive}
@@ -132,7 +132,7 @@ def test_two_stars_stand_for_directories_at_any_depth_unless_recursive_glob_is_o
     (lab.logs / "new" / "deeper").mkdir(parents=True)
     lab.append("new/deeper/x.log", "one\n")
     lab.pass_time(30)
-    assert lines_by_path(lab) == {name: ["one"] for name in wanted}
+    assert lines_by_path(lab) == {name: ["one"] for name in expected}
 
 
 def test_a_path_without_wildcard_is_picked_up_when_a_file_takes_the_place_of_a_directory(
@@ -142,8 +142,8 @@ def test_a_path_without_wildcard_is_picked_up_when_a_file_takes_the_place_of_a_d
     (lab.logs / "a.log").mkdir()
     lab.start()
     lab.pass_time(60)
-    (told,) = [line for line in caplog.messages if f"{lab.logs}/a.log: " in line]
-    assert "directory" in told
+    (warning,) = [line for line in caplog.messages if f"{lab.logs}/a.log: " in line]
+    assert "directory" in warning
     (lab.logs / "a.log").rmdir()
     lab.append("a.log", "one\n")
     lab.pass_time(30)
@@ -203,4 +203,4 @@ def test_a_directory_that_may_not_be_read_for_a_while_does_not_end_the_files_in_
     lab.append("d/a.log", "two\n")
     lab.pass_time(30)
     assert lab.messages == ["one", "two"]
-    assert len({each.file_id for each in lab.arrived}) == 1
+    assert len(lab.file_ids) == 1

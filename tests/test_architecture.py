@@ -175,7 +175,7 @@ def imports_of_higher_ranks(package: str, part: str, may_import: set[str]) -> li
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_SHIPPER)
-def test_within_the_shipper_nobody_looks_back(part: str) -> None:
+def test_within_the_shipper_imports_point_to_lower_ranks(part: str) -> None:
     assert imports_of_higher_ranks("shipper", part, MAY_IMPORT_WITHIN_SHIPPER[part]) == []
 
 

@@ -137,7 +137,7 @@ def destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Dest
     made.output.close()
 
 
-def test_what_was_published_arrives_and_is_told(destination: Destination) -> None:
+def test_what_was_published_arrives_and_is_reported(destination: Destination) -> None:
     sent = batch(["one", 'zwölf \x7f\x00"', "\ufffd"])
     destination.publish(sent)
     destination.drain()
@@ -146,7 +146,7 @@ def test_what_was_published_arrives_and_is_told(destination: Destination) -> Non
     assert not destination.told.rejections
 
 
-def test_every_batch_is_told_once(destination: Destination) -> None:
+def test_every_batch_is_reported_once(destination: Destination) -> None:
     sent = [batch([f"{n}"], f"f{n % 3}", start=n * 10) for n in range(50)]
     destination.publish(*sent)
     destination.drain()
@@ -166,7 +166,7 @@ def test_a_files_batches_arrive_in_the_order_in_which_they_were_published(destin
     assert destination.texts("f2") == [f"other {n}" for n in range(0, 500, 5)]
 
 
-def test_what_is_told_as_delivered_has_arrived_by_then(destination: Destination) -> None:
+def test_what_is_reported_as_delivered_has_arrived_by_then(destination: Destination) -> None:
     sent = batch(["one", "two"])
     seen: list[list[str]] = []
     sent.resolve = lambda: seen.append(destination.texts())
@@ -175,7 +175,7 @@ def test_what_is_told_as_delivered_has_arrived_by_then(destination: Destination)
     assert seen == [["one", "two"]]
 
 
-def test_in_flight_counts_batches_until_they_are_told(destination: Destination) -> None:
+def test_in_flight_counts_batches_until_they_are_reported(destination: Destination) -> None:
     for n in range(10):
         destination.publish(batch([f"{n}"], start=n * 10))
         assert destination.output.in_flight == n + 1 - len(destination.told.batches)

@@ -19,7 +19,7 @@ def test_each_line_lands_once_though_shipper_broker_and_sink_are_killed_at_rando
     assert chaos.run(tmp_path, 3, seed) > 0
 
 
-def test_a_table_that_holds_the_lines_of_the_files_is_right() -> None:
+def test_a_table_with_the_lines_of_the_files_is_right() -> None:
     assert differences(FILES, reversed(ROWS)) == []
 
 
@@ -35,5 +35,5 @@ def test_a_table_that_holds_the_lines_of_the_files_is_right() -> None:
     ],
     ids=["missing", "twice", "of another file", "another length", "another text", "another life"],
 )
-def test_what_differs_is_told_with_file_and_offset(rows: list[Row], told: str) -> None:
+def test_what_differs_is_reported_with_file_and_offset(rows: list[Row], told: str) -> None:
     assert any(text.startswith(told) for text in differences(FILES, rows)), differences(FILES, rows)

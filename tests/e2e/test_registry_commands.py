@@ -99,7 +99,7 @@ def test_the_registry_is_listed_and_shown_while_the_daemon_runs_and_forgotten_fr
     assert again[0]["log"]["file"]["id"] != host.records()[0]["log"]["file"]["id"]
 
 
-def test_after_an_import_the_daemon_goes_on_where_filebeat_was(host: Host, tmp_path: Path) -> None:
+def test_after_an_import_the_agent_resumes_where_filebeat_was(host: Host, tmp_path: Path) -> None:
     path = host.append("sent by filebeat\nnot yet\n")
     status = path.stat()
     store = tmp_path / "filebeat" / "registry" / "filebeat"

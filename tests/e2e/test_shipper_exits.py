@@ -34,7 +34,7 @@ def test_once_exits_0_after_all_is_delivered_a_last_line_without_end_included(ag
     assert [record.value["message"] for record in topic.records] == ["whole", "no line end"]
 
 
-def test_once_exits_1_for_a_glob_that_matches_nothing_and_delivers_the_rest(agent: Agent, topic: Topic) -> None:
+def test_once_exits_1_for_a_glob_that_matches_nothing_and_delivers_all_else(agent: Agent, topic: Topic) -> None:
     agent.append("delivered all the same")
     nothing = str(agent.logs / "*.nothing")
     agent.configure(paths=[str(agent.path), nothing])
@@ -45,7 +45,7 @@ def test_once_exits_1_for_a_glob_that_matches_nothing_and_delivers_the_rest(agen
     assert f"not finished: {nothing}: no file matches it" in agent.log
 
 
-def test_once_exits_1_for_a_file_that_may_not_be_read_and_delivers_the_rest(agent: Agent, topic: Topic) -> None:
+def test_once_exits_1_for_a_file_without_permission_and_delivers_all_else(agent: Agent, topic: Topic) -> None:
     agent.append("delivered all the same")
     secret = agent.logs / "secret.log"
     agent.append("not for us", path=secret)
@@ -126,7 +126,7 @@ def test_sigterm_delivers_what_was_read_saves_and_exits_0(agent: Agent, topic: T
     assert "stopped: " in agent.log
 
 
-def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_says_what_waits(
+def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_waits(
     agent: Agent, topic: Topic, kafka_broker: Broker
 ) -> None:
     agent.append("cannot be delivered now")
@@ -146,7 +146,7 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_says_what_
     topic.expect(agent.path)
 
 
-def test_a_second_signal_ends_at_once(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
+def test_a_second_signal_ends_the_agent_immediately(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
     agent.append("cannot be delivered now")
     kafka_broker.freeze()
     try:
@@ -162,7 +162,9 @@ def test_a_second_signal_ends_at_once(agent: Agent, topic: Topic, kafka_broker: 
         kafka_broker.thaw()
 
 
-def test_credentials_that_the_broker_does_not_take_are_said_in_words_within_seconds(agent: Agent, topic: Topic) -> None:
+def test_credentials_that_the_broker_refuses_are_logged_in_plain_words_within_seconds(
+    agent: Agent, topic: Topic
+) -> None:
     agent.append("held")
     agent.start("-E", "output.kafka.username=us", "-E", "output.kafka.password=wrong")
 

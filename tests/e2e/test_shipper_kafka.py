@@ -121,7 +121,7 @@ def test_a_truncated_file_is_a_new_life_from_its_start(agent: Agent, topic: Topi
     assert agent.stop() == 0
 
 
-def test_a_restart_goes_on_where_the_last_run_was_acknowledged(agent: Agent, topic: Topic) -> None:
+def test_a_restart_resumes_where_the_last_run_was_acknowledged(agent: Agent, topic: Topic) -> None:
     agent.append("one", "two")
     assert agent.once() == 0
     agent.append("three")

@@ -97,7 +97,9 @@ def test_a_broker_that_hangs_for_some_seconds_costs_nothing_but_time(
     assert agent.stop() == 0
 
 
-def test_an_unknown_topic_is_said_in_words_and_waited_for(agent: Agent, topic_name: str, kafka_broker: Broker) -> None:
+def test_an_unknown_topic_is_logged_in_plain_words_and_waited_for(
+    agent: Agent, topic_name: str, kafka_broker: Broker
+) -> None:
     agent.append("waiting", "for the topic")
     agent.start()
     agent.await_log(
@@ -140,7 +142,7 @@ def limit_registry(agent: Agent, *, full: bool = True) -> None:
     resource.prlimit(agent.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-def test_on_a_full_disk_known_files_go_on_and_a_new_one_waits_for_room(agent: Agent, topic: Topic) -> None:
+def test_on_a_full_disk_known_files_are_read_and_a_new_one_waits_for_room(agent: Agent, topic: Topic) -> None:
     new = agent.logs / "new.log"
     for number in range(30):  # so that the registry is larger than what the agent says meanwhile
         agent.append("before", path=agent.logs / f"{number}.log")

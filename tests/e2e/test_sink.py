@@ -42,7 +42,7 @@ def test_each_record_lands_once_however_often_the_job_is_killed(lab: SinkLab, se
 
 
 @pytest.mark.slow("each is a start of Spark; what they print is proven by unit tests")
-def test_status_of_tables_that_are_not_there_without_kafka_and_for_people(lab: SinkLab) -> None:
+def test_status_of_missing_tables_without_kafka_as_text(lab: SinkLab) -> None:
     found = status(lab, 1, "-E", "kafka.hosts=127.0.0.1:1")
     assert "Kafka does not answer" in found["errors"][0]
     assert found["tables"][0]["path"] == str(lab.lines)

@@ -56,7 +56,7 @@ def delete_below(broker: Broker, topic: str, partition: int, offset: int) -> Non
         done.result(30)
 
 
-def test_the_broker_tells_partitions_offsets_and_times(config: SinkConfig, admin: Admin, topic_name: str) -> None:
+def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, admin: Admin, topic_name: str) -> None:
     a, b = (topic_name, 0), (topic_name, 1)
     assert topic_name in admin.names()
     assert admin.matching(f"{topic_name[:-1]}.") == {topic_name}
@@ -74,7 +74,7 @@ def test_the_broker_tells_partitions_offsets_and_times(config: SinkConfig, admin
         admin.matching("*")
 
 
-def test_a_groups_offsets_are_committed_for_people_and_can_be_begun_at(
+def test_a_groups_offsets_are_committed_to_show_the_lag_and_a_sink_can_start_at_them(
     config: SinkConfig, admin: Admin, topic_name: str
 ) -> None:
     said: list[str] = []
@@ -95,7 +95,7 @@ def test_a_groups_offsets_are_committed_for_people_and_can_be_begun_at(
     assert f"cannot commit offsets of the group {name}" in said[0]
 
 
-def test_what_kafka_has_deleted_is_refused_told_or_skipped_as_the_configuration_says(
+def test_what_kafka_has_deleted_is_refused_logged_or_skipped_as_configured(
     config: SinkConfig, admin: Admin, spark: SparkSession, kafka_broker: Broker, topic_name: str
 ) -> None:
     a, b = (topic_name, 0), (topic_name, 1)

@@ -69,7 +69,7 @@ def restore(lab: SinkLab) -> int:
     return 604 - rows - bad
 
 
-def test_a_repair_that_is_killed_is_demanded_again_and_lands_the_rest(lab: SinkLab) -> None:
+def test_a_killed_repair_is_demanded_again_and_lands_what_was_missing(lab: SinkLab) -> None:
     lab.make_topic()
     land_twice(lab)
     missing = restore(lab)
@@ -93,7 +93,7 @@ def test_a_repair_that_is_killed_is_demanded_again_and_lands_the_rest(lab: SinkL
     lab.land()
 
 
-def test_of_a_topic_that_was_made_anew_every_record_lands_however_long_it_is(lab: SinkLab) -> None:
+def test_of_a_recreated_topic_every_record_lands_however_long_it_is(lab: SinkLab) -> None:
     """Nothing but its time in Kafka tells one of these records from that of the same offset before."""
     lab.make_topic()
     lab.send_lines(60)

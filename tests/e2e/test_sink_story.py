@@ -32,7 +32,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory, kafka_broker: Broker) -> Itera
     lab.kill()
 
 
-def test_it_waits_for_a_topic_that_is_not_there_yet_and_lands_what_comes(lab: SinkLab) -> None:
+def test_it_waits_for_a_topic_that_does_not_exist_yet_and_lands_its_records(lab: SinkLab) -> None:
     (port,) = free_ports(1)
     lab.start("--available-now", "-E", "http.enabled=true", "-E", f"http.port={port}")
     await_true(lambda: "waiting for topic" in lab.said(), "the job says that it waits", PATIENCE)
@@ -82,7 +82,7 @@ def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
     lab.await_all()
 
 
-def test_on_sigterm_it_ends_with_what_it_has_begun(lab: SinkLab) -> None:
+def test_on_sigterm_it_finishes_the_running_batch(lab: SinkLab) -> None:
     begun = lab.begun()
     lab.send_lines(500)
     lab.await_batch_after(begun)
@@ -118,7 +118,7 @@ def test_repair_lands_what_the_restored_table_lacks_and_nothing_twice(lab: SinkL
 
 
 @pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
-def test_after_the_repair_it_goes_on(lab: SinkLab) -> None:
+def test_after_the_repair_it_resumes(lab: SinkLab) -> None:
     lab.send_lines(100)
     lab.land()
 
@@ -132,7 +132,7 @@ def test_without_its_checkpoint_it_is_refused(lab: SinkLab) -> None:
 
 
 @pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
-def test_with_a_new_checkpoint_the_table_says_where_to_go_on(lab: SinkLab) -> None:
+def test_with_a_new_checkpoint_it_resumes_where_the_table_ends(lab: SinkLab) -> None:
     lab.send_lines(100)
     lab.send_bad(b"no JSON")
     lab.land("-E", "start=table")

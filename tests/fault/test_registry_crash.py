@@ -155,7 +155,7 @@ def test_what_a_store_shows_after_its_writer_was_killed_survives_a_power_failure
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_after_any_one_failed_operation_the_program_goes_on_and_any_later_crash_loses_nothing(code: int) -> None:
+def test_after_any_one_failed_operation_the_program_continues_and_any_later_crash_loses_nothing(code: int) -> None:
     whole = CrashingFiles()
     Run(whole).run()
     for fail_at in range(1, len(whole.trace) + 1):

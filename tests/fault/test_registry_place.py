@@ -35,9 +35,7 @@ def opened(place: Path) -> dict[str, FileState]:
     return store.states
 
 
-def test_a_registry_directory_may_be_a_symlink_and_what_is_written_goes_where_it_points(
-    place: Path, tmp_path: Path
-) -> None:
+def test_a_registry_directory_may_be_a_symlink_and_is_written_to_where_it_points(place: Path, tmp_path: Path) -> None:
     real = place.rename(tmp_path / "elsewhere")
     place.symlink_to(real)
     assert opened(place) == read(place) == {"a": A}
@@ -104,7 +102,7 @@ def test_a_lock_that_is_a_symlink_is_refused(place: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("use", [opened, read])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_fifo_or_a_directory_in_the_place_of_a_file_is_refused_and_nobody_waits_for_it(
+def test_a_fifo_or_a_directory_in_the_place_of_a_file_is_refused_without_waiting(
     make: Callable[[Path], None], use: Callable[[Path], object], place: Path
 ) -> None:
     (place / "log.ndjson").unlink()

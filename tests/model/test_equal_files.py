@@ -49,7 +49,7 @@ def test_a_new_file_that_equals_a_deleted_one_is_shipped_from_its_start(lab: Lab
 
 
 @pytest.mark.parametrize("more", ["", "one line more\n"])
-def test_nor_while_nobody_looked_and_with_its_inode(lab: Lab, more: str) -> None:
+def test_nor_while_the_agent_was_down_and_with_its_inode(lab: Lab, more: str) -> None:
     place(lab, "backup-20261121.log", BACKUP)
     lab.start()
     lab.until(lambda: len(lab.arrived) == 2)
@@ -178,7 +178,7 @@ def test_an_open_file_that_was_rewritten_to_its_size_with_equal_last_lines_is_an
     assert len(set(ids_and_offsets(lab))) == 4
 
 
-def test_a_file_that_was_restored_with_its_time_goes_on(lab: Lab) -> None:
+def test_a_file_that_was_restored_with_its_time_is_resumed(lab: Lab) -> None:
     lab.append("app.log", "one\ntwo\n")
     lab.start()
     lab.until(lambda: len(lab.arrived) == 2)
@@ -225,7 +225,7 @@ def test_many_files_that_begin_alike_are_shipped_in_proportion_to_their_number(l
     assert len(lab.arrived) == 400 + 200 * len(content.splitlines())
 
 
-def test_held_copies_leave_room_for_a_new_file(lab: Lab) -> None:
+def test_suspected_copies_leave_room_for_a_new_file(lab: Lab) -> None:
     lab.append("app.log", "header\n")
     lab.start()
     lab.until(lambda: len(lab.arrived) == 1)

@@ -81,7 +81,7 @@ def drain(file: GzipFile) -> Iterator[tuple[bytes, bool]]:
 
 
 @pytest.mark.parametrize("seed", seeds(200))
-def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_told(seed: int, log: LogOnDisk) -> None:
+def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_reported(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     packed = random_packed(dice)
     content = packed.content
@@ -106,7 +106,7 @@ def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_told(seed: int
 
 
 @pytest.mark.parametrize("seed", seeds(100))
-def test_a_whole_file_tells_its_end_with_its_last_bytes_and_only_there(seed: int, log: LogOnDisk) -> None:
+def test_a_whole_file_reports_its_end_with_its_last_bytes_only(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     packed = random_packed(dice)
     log.write(packed.raw)
@@ -186,7 +186,7 @@ def test_all_that_the_bytes_before_the_damage_give_is_read(seed: int, log: LogOn
 
 
 @pytest.mark.parametrize("seed", seeds(100))
-def test_a_file_that_is_written_anew_never_mixes_two_contents(seed: int, log: LogOnDisk) -> None:
+def test_a_rewritten_file_never_mixes_two_contents(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
     content = dice.randbytes(dice.randrange(1000, 40_000))
     old, new = gzip.compress(content), gzip.compress(dice.randbytes(dice.randrange(1000, 40_000)))

@@ -5,7 +5,7 @@ import pytest
 from tests.lab import Lab
 
 
-def test_bytes_of_a_file_that_went_while_the_agent_was_down_are_told_and_counted(
+def test_bytes_of_a_file_that_was_deleted_while_the_agent_was_down_are_logged_and_counted(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.append("a.log", "one\n")

@@ -29,7 +29,7 @@ def write(dice: random.Random, room: Room, name: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(200))
-def test_a_file_goes_on_where_another_with_the_same_part_was_left_however_either_is_packed(
+def test_a_file_resumes_where_another_with_the_same_prefix_ended_however_either_is_compressed(
     seed: int, tmp_path: Path
 ) -> None:
     dice = random.Random(seed)

@@ -84,7 +84,7 @@ def test_lines_of_a_mapped_file_come_once_and_under_one_id(lab: UserLab, appende
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16le", "utf-16be"])
-def test_so_they_do_in_each_encoding(lab: UserLab, appender: Appender, encoding: str) -> None:
+def test_lines_of_a_mapped_file_come_once_in_each_encoding(lab: UserLab, appender: Appender, encoding: str) -> None:
     lab.options = {"encoding": encoding}
     lab.start()
     for number in range(5):
@@ -98,10 +98,10 @@ def test_a_line_of_which_the_end_is_stored_first_comes_whole(lab: UserLab, appen
     lab.start()
     appender.store(b"one\n")
     lab.until_messages("one")
-    appender.store(b"end\n", at=4 + 32)
+    appender.store(b"end\n", offset=4 + 32)
     for _ in range(3):
         lab.step(seconds=0.001)
-    appender.store(b"x" * 32, at=4)
+    appender.store(b"x" * 32, offset=4)
     lab.pass_time(2 * CHECK_INTERVAL)
     assert lab.messages == ["one", "x" * 32 + "end"]
 
@@ -119,7 +119,7 @@ def test_a_mapped_file_that_was_closed_is_read_on_when_it_is_stored_in(lab: User
     assert len(lab.file_ids) == 1
 
 
-def test_a_restart_goes_on_in_a_mapped_file(lab: UserLab, appender: Appender) -> None:
+def test_a_restart_resumes_in_a_mapped_file(lab: UserLab, appender: Appender) -> None:
     lab.start()
     appender.store(b"one\n")
     lab.until_messages("one")
@@ -128,7 +128,11 @@ def test_a_restart_goes_on_in_a_mapped_file(lab: UserLab, appender: Appender) ->
     lab.start()
     appender.store(b"three\n")
     lab.pass_time(2 * CHECK_INTERVAL)
-    assert sorted({event.offset: event.message for event in lab.arrived}.items()) == [(0, "one"), (4, "two"), (8, "three")]
+    assert sorted({event.offset: event.message for event in lab.arrived}.items()) == [
+        (0, "one"),
+        (4, "two"),
+        (8, "three"),
+    ]
     assert len(lab.file_ids) == 1
 
 
@@ -182,7 +186,7 @@ def test_delete_removes_a_file_of_which_only_padding_is_not_read(lab: UserLab, a
     appender.store(b"two\n")
 
 
-def test_delete_leaves_a_file_in_which_was_stored_since(lab: UserLab, appender: Appender) -> None:
+def test_delete_leaves_a_file_in_which_data_was_stored_since(lab: UserLab, appender: Appender) -> None:
     lab.options = {"delete.enabled": True, "delete.grace_period": "30m", "close.on_state_change.inactive": "1m"}
     lab.start()
     appender.store(b"one\n")
@@ -253,7 +257,7 @@ def test_a_clock_that_runs_for_hours_sends_nothing_again(lab: UserLab, appender:
     assert lab.messages == ["one"]
 
 
-def test_a_message_goes_on_in_the_next_file_behind_the_padding_of_the_first(lab: UserLab, appender: Appender) -> None:
+def test_a_message_continues_in_the_next_file_behind_the_padding_of_the_first(lab: UserLab, appender: Appender) -> None:
     lab.options = {"parsers": [{"multiline": {"type": "pattern", "pattern": r"^\s", "match": "after"}}]}
     lab.start()
     appender.store(b"one\n  more\n")

@@ -69,7 +69,7 @@ def test_what_was_not_read_before_truncation_is_read_from_the_copy(lab: Lab) -> 
     assert [event.offset for event in lab.arrived if event.file_id == first] == [0, 4]
 
 
-def test_a_copy_of_what_is_still_there_is_a_file_of_its_own_in_the_end(lab: Lab) -> None:
+def test_a_copy_of_an_existing_file_is_a_file_of_its_own_in_the_end(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -90,7 +90,7 @@ def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_i
     assert lab.messages[2:] == ["header", "two"]
 
 
-def test_copytruncate_while_nobody_looked_loses_and_repeats_nothing(lab: Lab) -> None:
+def test_copytruncate_while_the_agent_was_down_loses_and_repeats_nothing(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -127,7 +127,7 @@ def test_what_was_shipped_as_plain_text_is_not_shipped_again_from_its_gz(lab: La
     assert len(lab.arrived) == 201
 
 
-def test_a_gz_that_holds_more_than_was_shipped_is_read_on(lab: Lab) -> None:
+def test_a_gz_with_more_than_was_shipped_is_resumed(lab: Lab) -> None:
     lab.input["compression"] = "auto"
     lab.append("a.log", "one\n" * 100)
     lab.start()
@@ -208,7 +208,7 @@ def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
     assert lab.messages == ["one\n +\n ++", "one\n +\n ++", "two"]
 
 
-def test_a_message_across_a_rotation_that_ends_by_time_leaves_the_rest_to_the_new_file(lab: Lab) -> None:
+def test_of_a_message_across_a_rotation_that_ends_by_time_later_lines_belong_to_the_new_file(lab: Lab) -> None:
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
@@ -221,7 +221,7 @@ def test_a_message_across_a_rotation_that_ends_by_time_leaves_the_rest_to_the_ne
     assert lab.messages == ["one\n +\n ++", " late", "two"]
 
 
-def test_a_message_across_a_rotation_while_nobody_looked_comes_out_whole(lab: Lab) -> None:
+def test_a_message_across_a_rotation_while_the_agent_was_down_comes_out_whole(lab: Lab) -> None:
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "zero\none\n +\n")
     lab.start()
@@ -248,7 +248,7 @@ def test_a_deleted_file_is_read_to_its_end(lab: Lab) -> None:
     assert not lab.crawler.running
 
 
-def test_a_file_that_is_moved_away_and_back_goes_on(lab: Lab) -> None:
+def test_a_file_that_is_moved_away_and_back_is_resumed(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -262,7 +262,7 @@ def test_a_file_that_is_moved_away_and_back_goes_on(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("down", [True, False])
-def test_two_rotations_that_nobody_saw_lose_nothing(lab: Lab, down: bool) -> None:
+def test_two_rotations_while_the_agent_was_down_lose_nothing(lab: Lab, down: bool) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -283,7 +283,7 @@ def test_two_rotations_that_nobody_saw_lose_nothing(lab: Lab, down: bool) -> Non
     assert len(lab.file_ids) == 3
 
 
-def test_a_file_that_is_renamed_over_another_goes_on_where_it_was(lab: Lab) -> None:
+def test_a_file_that_is_renamed_over_another_resumes_where_it_was(lab: Lab) -> None:
     lab.append("a.log", "of the one that goes\n")
     lab.append("b.log", "of the other\n")
     lab.start()
@@ -300,7 +300,7 @@ def test_a_file_that_is_renamed_over_another_goes_on_where_it_was(lab: Lab) -> N
 LONG_HEADER = "h" * 2000 + "\n"  # longer than what the registry keeps of the first bytes
 
 
-def test_a_file_that_was_cut_and_has_grown_past_the_position_behind_an_equal_header_is_new(lab: Lab) -> None:
+def test_a_truncated_file_that_grew_past_the_position_behind_an_equal_header_is_new(lab: Lab) -> None:
     lab.append("a.log", LONG_HEADER + "one\n")
     lab.start()
     lab.expect_lines("a.log", LONG_HEADER[:-1], "one")
@@ -321,7 +321,7 @@ def test_two_files_with_equal_headers_are_two_files(lab: Lab) -> None:
     assert len(lab.file_ids) == 2
 
 
-def test_what_is_truncated_unread_is_counted_and_told_with_path_file_id_and_range(
+def test_what_is_truncated_unread_is_counted_and_logged_with_path_file_id_and_range(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.append("a.log", "read\nunfinished")

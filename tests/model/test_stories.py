@@ -97,7 +97,7 @@ def test_a_rotated_file_is_read_to_its_end_and_the_new_one_is_another(lab: Lab) 
     assert len(lab.file_ids) == 2
 
 
-def test_a_file_that_was_rotated_while_nobody_looked_goes_on_where_it_was(lab: Lab) -> None:
+def test_a_file_that_was_rotated_while_the_agent_was_down_resumes_where_it_was(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -123,7 +123,7 @@ def test_a_truncated_file_is_a_new_one_from_its_start(lab: Lab) -> None:
     assert lab.running.metrics.files_truncated == 1
 
 
-def test_a_file_that_was_rewritten_while_nobody_looked_is_a_new_one(lab: Lab) -> None:
+def test_a_file_that_was_rewritten_while_the_agent_was_down_is_a_new_one(lab: Lab) -> None:
     lab.append("a.log", "header\none\n")
     lab.start()
     lab.expect_lines("a.log", "header", "one")
@@ -163,7 +163,7 @@ def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_as_lost(lab: 
     assert not lab.crawler.running
 
 
-def test_a_quiet_file_is_closed_and_opened_again_when_it_has_news(lab: Lab) -> None:
+def test_an_idle_file_is_closed_and_opened_again_when_it_has_new_data(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -175,7 +175,7 @@ def test_a_quiet_file_is_closed_and_opened_again_when_it_has_news(lab: Lab) -> N
     assert lab.running.metrics.harvesters_started == 2
 
 
-def test_news_that_come_when_the_file_is_to_be_closed_are_not_forgotten(lab: Lab) -> None:
+def test_new_data_that_comes_while_the_file_is_being_closed_is_read(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -222,7 +222,7 @@ def test_a_rejected_event_goes_to_the_dead_letter_and_the_position_past_it(lab: 
     assert [state.position for state in read(lab.data / "registry").values()] == [15]
 
 
-def test_while_the_destination_is_away_no_more_is_read_than_the_queue_holds(lab: Lab) -> None:
+def test_while_the_destination_is_unreachable_no_more_is_read_than_fits_into_the_queue(lab: Lab) -> None:
     lines = 70_000
     lab.append("a.log", ("x" * 99 + "\n") * lines)
     lab.start()

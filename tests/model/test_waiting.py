@@ -115,7 +115,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", seeds(100))
-def test_every_event_goes_on_once_and_no_position_passes_one(seed: int) -> None:
+def test_every_event_leaves_once_and_no_position_passes_one(seed: int) -> None:
     world = World(random.Random(seed))
     for _ in range(200):
         world.step()

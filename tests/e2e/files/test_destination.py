@@ -25,7 +25,9 @@ def second(agent: LocalAgent, tmp_path: Path) -> Iterator[LocalAgent]:
     second.end()
 
 
-def test_a_second_agent_on_the_file_ends_at_once_and_says_who_has_it(agent: LocalAgent, second: LocalAgent) -> None:
+def test_a_second_agent_on_the_output_file_ends_immediately_and_names_its_owner(
+    agent: LocalAgent, second: LocalAgent
+) -> None:
     agent.append("one")
     agent.start()
     agent.await_messages("one")

@@ -49,7 +49,7 @@ def test_deleted_files_above_the_budget_are_let_go_and_counted_even_while_the_ou
     assert f"bytes_lost={size - arrived}" in agent.log
 
 
-def test_what_is_truncated_unread_is_counted_and_told_with_path_file_id_and_range(agent: LocalAgent) -> None:
+def test_what_is_truncated_unread_is_counted_and_logged_with_path_file_id_and_range(agent: LocalAgent) -> None:
     agent.append("read", "unfinished")
     os.truncate(agent.path, len("read\nunfinished"))
     agent.start()

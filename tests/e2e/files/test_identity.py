@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.files.local import LocalAgent
 
 
-def test_a_file_that_is_deleted_and_made_anew_is_a_new_one_from_its_start(agent: LocalAgent) -> None:
+def test_a_deleted_and_recreated_file_is_a_new_one_from_its_start(agent: LocalAgent) -> None:
     agent.append("header", "one")
     agent.start()
     agent.await_messages("header", "one")
@@ -16,7 +16,7 @@ def test_a_file_that_is_deleted_and_made_anew_is_a_new_one_from_its_start(agent:
     agent.expect("header", "one", "again 0", "again 1", "again 2", *["and more than before"] * 3)
 
 
-def test_a_new_file_with_the_inode_of_one_that_went_is_new(agent: LocalAgent) -> None:
+def test_a_new_file_with_the_inode_of_a_deleted_one_is_new(agent: LocalAgent) -> None:
     agent.append("one")
     agent.start()
     agent.await_messages("one")

@@ -38,7 +38,7 @@ def no_inotify_left(user: int) -> Iterator[None]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, which only root may")
-def test_without_inotify_it_says_so_once_and_a_line_arrives_within_a_scan(agent: LocalAgent) -> None:
+def test_without_inotify_that_is_logged_once_and_a_line_arrives_within_a_scan(agent: LocalAgent) -> None:
     keep = "+dac_override,+dac_read_search"
     before = ("setpriv", f"--reuid={INOTIFY_USER}", f"--inh-caps={keep}", f"--ambient-caps={keep}")
     agent.configure([f"{agent.logs}/*.log*"], **{"prospector.scanner.check_interval": "300ms"})

@@ -23,7 +23,9 @@ def test_a_file_that_may_not_be_read_is_named_and_the_others_arrive(agent: Local
     assert agent.all == ["one", "secret"]
 
 
-def test_an_output_that_does_not_answer_ends_at_the_timeout_with_1_and_says_what_is_missing(agent: LocalAgent) -> None:
+def test_an_output_that_does_not_answer_ends_at_the_timeout_with_1_and_what_is_missing_is_logged(
+    agent: LocalAgent,
+) -> None:
     agent.append("one")
     agent.start(
         "--once", "--once-timeout", "1s", "-E", "shipper.shutdown_timeout=300ms", before=("prlimit", "--fsize=262145")

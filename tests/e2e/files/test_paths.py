@@ -15,7 +15,7 @@ MERE_MORTAL = (
 OFTEN: dict[str, Any] = {"prospector.scanner.check_interval": "200ms"}
 
 
-def test_a_file_that_moves_out_of_the_globs_is_read_to_its_end_and_goes_on_when_it_comes_back(
+def test_a_file_that_moves_out_of_the_globs_is_read_to_its_end_and_resumed_when_it_is_back(
     agent: LocalAgent, tmp_path: Path
 ) -> None:
     agent.append("one")
@@ -35,7 +35,7 @@ def test_a_file_that_moves_out_of_the_globs_is_read_to_its_end_and_goes_on_when_
     assert len(set(agent.ids("one", "two", "three"))) == 1
 
 
-def test_a_file_that_may_not_be_read_is_told_once_and_picked_up_when_it_may(agent: LocalAgent) -> None:
+def test_a_file_without_permission_is_logged_once_and_read_when_it_has_it(agent: LocalAgent) -> None:
     agent.configure(**OFTEN)
     agent.append("secret")
     agent.path.chmod(0)
@@ -47,7 +47,7 @@ def test_a_file_that_may_not_be_read_is_told_once_and_picked_up_when_it_may(agen
     agent.expect("secret")
 
 
-def test_fifos_directories_and_devices_are_told_of_once_and_the_rest_is_shipped(agent: LocalAgent) -> None:
+def test_fifos_directories_and_devices_are_logged_once_and_all_else_is_shipped(agent: LocalAgent) -> None:
     fifo, directory = agent.logs / "fifo.log", agent.logs / "directory.log"
     os.mkfifo(fifo)
     directory.mkdir()
@@ -64,7 +64,7 @@ def test_fifos_directories_and_devices_are_told_of_once_and_the_rest_is_shipped(
     assert agent.messages == ["one"]
 
 
-def test_a_directory_that_may_not_be_read_is_told_of_once_and_read_when_it_may(agent: LocalAgent) -> None:
+def test_a_directory_without_permission_is_logged_once_and_read_when_it_has_it(agent: LocalAgent) -> None:
     directory = agent.logs / "d"
     directory.mkdir()
     agent.configure([f"{directory}/*.log", f"{agent.logs}/sentinel*.log"], **OFTEN)

@@ -22,7 +22,7 @@ def test_clean_inactive_forgets_a_file_in_the_registry_and_no_line_of_it_is_sent
     assert lab.messages == ["one"]
 
 
-def test_a_file_that_clean_inactive_forgot_and_that_has_news_goes_on_while_the_agent_runs(lab: UserLab) -> None:
+def test_a_file_that_clean_inactive_forgot_resumes_with_new_data_while_the_agent_runs(lab: UserLab) -> None:
     lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
     lab.append("a.log", "one\n")
     lab.date("a.log")
@@ -59,9 +59,7 @@ def test_a_file_that_clean_inactive_forgot_and_that_is_written_to_while_the_agen
 
 
 @pytest.mark.parametrize("cleans", [True, False])
-def test_the_entry_of_a_deleted_file_is_forgotten_after_24_hours_if_clean_removed_says_so(
-    lab: UserLab, cleans: bool
-) -> None:
+def test_the_entry_of_a_deleted_file_is_forgotten_after_24_hours_with_clean_removed(lab: UserLab, cleans: bool) -> None:
     lab.options = {"clean_removed": cleans}
     lab.append("a.log", "one\n")
     lab.start()

@@ -5,7 +5,7 @@ import pytest
 from tests.model.user_lab import DAY, UserLab
 
 
-def test_a_file_without_news_for_five_minutes_is_closed_and_a_line_that_comes_later_is_read_without_a_scan(
+def test_a_file_without_new_data_for_five_minutes_is_closed_and_a_later_line_is_read_without_a_scan(
     lab: UserLab,
 ) -> None:
     lab.options = {"prospector.scanner.check_interval": "24h"}
@@ -87,7 +87,7 @@ def test_what_is_written_to_a_deleted_file_that_is_kept_is_shipped(lab: UserLab)
         lab.until_messages("one", "two")
 
 
-def test_close_reader_on_eof_closes_a_file_at_its_end_and_it_is_opened_again_with_news(lab: UserLab) -> None:
+def test_close_reader_on_eof_closes_a_file_at_its_end_and_new_data_opens_it_again(lab: UserLab) -> None:
     lab.options = {"close.reader.on_eof": True}
     lab.append("a.log", "one\nhalf")
     lab.start()
@@ -98,7 +98,7 @@ def test_close_reader_on_eof_closes_a_file_at_its_end_and_it_is_opened_again_wit
     lab.until(lambda: not lab.is_open("a.log"), seconds=0.001)
 
 
-def test_a_file_that_is_there_is_closed_after_the_interval_and_goes_on_without_loss_or_repeat(lab: UserLab) -> None:
+def test_an_existing_file_is_closed_after_the_interval_and_resumes_without_loss_or_repeat(lab: UserLab) -> None:
     lab.options = {"close.reader.after_interval": "1m", "close.on_state_change.inactive": 0}
     expected = []
     lab.start()
@@ -112,7 +112,7 @@ def test_a_file_that_is_there_is_closed_after_the_interval_and_goes_on_without_l
     assert len(lab.file_ids) == 1
 
 
-def test_a_deleted_file_that_a_blocked_output_keeps_is_given_up_after_the_interval_told_and_counted(
+def test_a_deleted_file_that_a_blocked_output_keeps_is_given_up_after_the_interval_logged_and_counted(
     lab: UserLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.options = {"close.reader.after_interval": "1m"}
@@ -138,7 +138,7 @@ def test_a_deleted_file_that_a_blocked_output_keeps_is_given_up_after_the_interv
     assert f"{size - end} bytes, from offset {end} to {size}" in warning
 
 
-def test_a_file_that_is_there_and_that_a_blocked_output_keeps_is_not_given_up(lab: UserLab) -> None:
+def test_an_existing_file_that_a_blocked_output_keeps_is_not_given_up(lab: UserLab) -> None:
     lab.options = {"close.reader.after_interval": "1m", "close.removed.max_bytes": 1}
     lab.queue_events = 32
     lab.append("a.log", "blocked\n" * 20_000)
@@ -188,7 +188,7 @@ def test_type_log_closes_by_its_old_names(lab: UserLab) -> None:
 INDENTED = {"multiline": {"pattern": r"^\s", "match": "after", "timeout": "5s"}}
 
 
-def test_a_message_that_is_under_way_when_its_time_is_over_is_sent_after_its_timeout(lab: UserLab) -> None:
+def test_a_message_that_is_pending_when_the_interval_ends_is_sent_after_its_timeout(lab: UserLab) -> None:
     lab.options = {"close.reader.after_interval": "100ms", "parsers": [INDENTED]}
     lab.append("a.log", "one\n two\n")
     lab.start()

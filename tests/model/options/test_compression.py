@@ -21,7 +21,7 @@ def test_a_longer_message_is_cut_whatever_the_file_is_packed_in(lab: UserLab, co
     assert lab.running.metrics.events_truncated == 1
 
 
-def test_a_gz_among_plain_files_is_told_of_once_when_compression_is_none(
+def test_a_gz_among_plain_files_is_logged_once_when_compression_is_none(
     lab: UserLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     pack(lab, "a.log.gz", b"one\n")
@@ -75,7 +75,7 @@ def test_a_gz_that_is_made_empty_beside_the_plain_file_and_filled_slowly_repeats
     assert lab.messages == lines
 
 
-def test_a_damaged_gz_is_told_of_once_shipped_as_far_as_it_is_whole_and_not_read_again_until_it_changes(
+def test_a_damaged_gz_is_logged_once_shipped_up_to_the_damage_and_not_read_again_until_it_changes(
     lab: UserLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.options = {"compression": "auto"}
@@ -90,7 +90,7 @@ def test_a_damaged_gz_is_told_of_once_shipped_as_far_as_it_is_whole_and_not_read
     assert f"compressed byte {len(packed) - 8}" in warning
 
 
-def test_under_compression_gzip_a_file_that_is_no_gzip_is_told_of_and_the_others_are_shipped(
+def test_under_compression_gzip_a_file_that_is_not_gzip_is_logged_and_the_others_are_shipped(
     lab: UserLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.options = {"compression": "gzip"}

@@ -24,7 +24,7 @@ def test_delete_removes_a_file_after_the_grace_period_and_not_before(
     assert any("all of it is acknowledged; deleted" in line for line in caplog.messages)
 
 
-def test_delete_saves_the_position_before_the_file_goes(lab: UserLab) -> None:
+def test_delete_saves_the_position_before_the_file_is_deleted(lab: UserLab) -> None:
     lab.options = DELETING
     lab.append("a.log", "one\n")
     lab.start()
@@ -76,7 +76,7 @@ def test_delete_leaves_a_file_whose_last_line_is_not_whole(lab: UserLab) -> None
     assert not (lab.logs / "a.log").exists()
 
 
-def test_delete_removes_what_an_agent_before_this_one_has_read(lab: UserLab) -> None:
+def test_delete_removes_what_an_earlier_agent_has_read(lab: UserLab) -> None:
     lab.options = DELETING
     lab.append("a.log", "one\n")
     lab.start()
@@ -88,7 +88,7 @@ def test_delete_removes_what_an_agent_before_this_one_has_read(lab: UserLab) -> 
     assert not (lab.logs / "a.log").exists()
 
 
-def test_delete_that_is_refused_is_told_with_the_file_and_tried_again(
+def test_a_refused_delete_is_logged_with_the_file_and_tried_again(
     lab: UserLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.options = DELETING
@@ -114,7 +114,7 @@ def test_delete_removes_a_compressed_file_that_was_read_to_its_end(lab: UserLab)
     assert not (lab.logs / "a.log.gz").exists()
 
 
-def test_delete_leaves_what_ignore_older_left_out_because_nobody_has_read_it(lab: UserLab) -> None:
+def test_delete_leaves_what_ignore_older_left_out_because_it_was_not_read(lab: UserLab) -> None:
     lab.options = DELETING | {"ignore_older": "2h"}
     lab.append("a.log", "old\n")
     lab.date("a.log", ago=3 * HOUR)

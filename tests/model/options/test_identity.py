@@ -26,7 +26,7 @@ def identity(request: pytest.FixtureRequest, lab: UserLab) -> str:
     return str(request.param)
 
 
-def test_under_each_identity_a_restart_goes_on_where_it_was(lab: UserLab, identity: str) -> None:
+def test_under_each_identity_a_restart_resumes_where_it_was(lab: UserLab, identity: str) -> None:
     lab.append("a.log", f"{HEAD}one\n")
     lab.start()
     lab.until_messages(HEAD[:-1], "one")
@@ -114,7 +114,7 @@ def test_under_path_a_file_that_is_renamed_before_all_of_it_was_read_is_read_und
     assert {event.message for event in lab.arrived} == {str(number) for number in range(30_000)}
 
 
-def test_under_path_a_file_that_is_replaced_by_one_that_is_at_least_as_long_goes_on_at_the_position(
+def test_under_path_a_file_that_is_replaced_by_one_at_least_as_long_resumes_at_the_position(
     lab: UserLab,
 ) -> None:
     lab.options = IDENTITIES["path"]
@@ -142,9 +142,7 @@ def test_under_each_identity_a_gz_that_was_read_is_not_read_again_after_a_restar
 
 
 @pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
-def test_a_file_that_was_deleted_and_made_anew_is_read_from_its_start_whatever_names_it(
-    lab: UserLab, name: str
-) -> None:
+def test_a_deleted_and_recreated_file_is_read_from_its_start_under_each_identity(lab: UserLab, name: str) -> None:
     marker = lab.logs.parent / "marker"
     marker.write_text("this disk\n")
     lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
@@ -158,7 +156,7 @@ def test_a_file_that_was_deleted_and_made_anew_is_read_from_its_start_whatever_n
 
 
 @pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
-def test_a_file_that_was_cut_and_has_grown_past_the_position_is_read_from_its_start_whatever_names_it(
+def test_a_truncated_file_that_grew_past_the_position_is_read_from_its_start_under_each_identity(
     lab: UserLab, name: str
 ) -> None:
     marker = lab.logs.parent / "marker"

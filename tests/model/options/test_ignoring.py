@@ -33,7 +33,7 @@ def test_a_file_that_was_read_and_grows_old_is_not_read_again_after_a_restart(la
     lab.until_messages("one", "two")
 
 
-@pytest.mark.parametrize(("since", "wanted"), [("since_first_start", ["b"]), ("since_last_start", [])])
+@pytest.mark.parametrize(("since", "expected"), [("since_first_start", ["b"]), ("since_last_start", [])])
 def test_ignore_inactive_leaves_out_what_was_not_written_to_since_the_first_or_the_last_start(
     lab: UserLab, since: str, expected: list[str]
 ) -> None:

@@ -48,7 +48,7 @@ def test_a_rotation_and_its_gzip_between_two_runs_repeat_nothing_whether_or_not_
     assert sorted(lab.messages) == sorted([*lines, "before the rotation", "after it"])
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_to_the_size_that_it_had_and_the_rest_by_the_next_run(
+def test_a_file_that_grows_while_it_is_read_is_read_to_its_first_size_and_what_follows_by_the_next_run(
     lab: UserLab,
 ) -> None:
     lines = [f"{number} {LONG_LINE}" for number in range(5000)]
@@ -67,7 +67,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_to_the_size_that_it_had_and_
     assert lab.messages == [*lines, *["grown"] * grown]
 
 
-def test_a_file_that_goes_while_it_waits_for_its_turn_is_read(lab: UserLab) -> None:
+def test_a_file_that_is_deleted_while_it_waits_for_its_turn_is_read(lab: UserLab) -> None:
     first = [LONG_LINE] * 20_000
     lab.append("a.log", "".join(f"{line}\n" for line in first))
     lab.date("a.log", HOUR)
@@ -84,14 +84,14 @@ def test_a_file_that_goes_while_it_waits_for_its_turn_is_read(lab: UserLab) -> N
 # what is named
 
 
-def test_a_glob_without_match_is_named_and_the_rest_arrives(lab: UserLab) -> None:
+def test_a_glob_without_match_is_named_and_all_else_arrives(lab: UserLab) -> None:
     lab.paths = (f"{lab.logs}/*.log", f"{lab.logs}/*.lgo")
     lab.append("a.log", "one\n")
     assert lab.run_once() == {f"{lab.logs}/*.lgo": "no file matches it"}
     assert lab.messages == ["one"]
 
 
-def test_a_directory_that_may_not_be_read_is_named_and_the_rest_arrives(lab: UserLab) -> None:
+def test_a_directory_without_permission_is_named_and_all_else_arrives(lab: UserLab) -> None:
     directory = lab.logs / "d"
     directory.mkdir()
     lab.paths = (f"{lab.logs}/*.log", f"{directory}/*.log")
@@ -104,7 +104,7 @@ def test_a_directory_that_may_not_be_read_is_named_and_the_rest_arrives(lab: Use
     assert lab.messages == ["one"]
 
 
-def test_a_gz_that_is_cut_off_is_named_what_it_holds_arrives_and_the_rest_when_it_is_whole(lab: UserLab) -> None:
+def test_a_cut_off_gz_is_named_its_content_arrives_and_what_was_missing_when_it_is_whole(lab: UserLab) -> None:
     lab.options = {"compression": "auto"}
     lines = [os.urandom(40).hex() for _ in range(1000)]
     packed = gzip.compress("".join(f"{line}\n" for line in lines).encode())
@@ -145,7 +145,7 @@ def test_a_file_too_short_for_its_fingerprint_is_named(lab: UserLab) -> None:
     assert lab.messages == ["x" * 64]
 
 
-def test_a_marker_file_that_is_missing_is_named_until_it_is_there(lab: UserLab) -> None:
+def test_a_missing_marker_file_is_named_until_it_exists(lab: UserLab) -> None:
     marker = lab.logs.parent / "marker"
     lab.options = {"file_identity.inode_marker.path": str(marker)}
     lab.append("a.log", "one\n")

@@ -22,7 +22,7 @@ def ids(lab: UserLab) -> dict[str, str]:
     return {event.message: event.file_id for event in lab.arrived}
 
 
-def test_a_file_that_moves_to_another_directory_of_the_paths_goes_on_and_the_new_one_in_its_place_is_another(
+def test_a_file_that_moves_to_another_matched_directory_is_resumed_and_the_one_at_its_old_path_is_new(
     lab: UserLab,
 ) -> None:
     (lab.logs / "old").mkdir()
@@ -39,7 +39,7 @@ def test_a_file_that_moves_to_another_directory_of_the_paths_goes_on_and_the_new
     assert len(lab.file_ids) == 2
 
 
-def test_a_hard_link_is_the_same_file_whichever_name_goes_first(lab: UserLab) -> None:
+def test_a_hard_link_is_the_same_file_whichever_name_is_deleted_first(lab: UserLab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.until_messages("one")
@@ -71,7 +71,7 @@ def test_a_symlink_that_is_swapped_leads_to_the_new_target_and_the_old_one_is_re
     assert len(lab.arrived) == 4
 
 
-def test_a_symlink_is_left_alone_unless_symlinks_are_wanted(lab: UserLab) -> None:
+def test_a_symlink_is_ignored_unless_symlinks_are_enabled(lab: UserLab) -> None:
     lab.append("../target", "not wanted\n")
     (lab.logs / "link.log").symlink_to("../target")
     lab.append("a.log", "one\n")
@@ -116,10 +116,10 @@ def test_include_and_exclude_look_at_the_whole_path_and_exclude_wins(lab: UserLa
 
 
 @pytest.mark.parametrize(
-    ("recursive", "wanted"),
+    ("recursive", "expected"),
     [(True, {"0.log", "a/1.log", "a/b/2.log", "a/b/c/3.log", "new/deeper/x.log"}), (False, {"a/1.log"})],
 )
-def test_two_stars_stand_for_directories_at_any_depth_unless_recursive_glob_is_off(
+def test_two_stars_match_directories_at_any_depth_unless_recursive_glob_is_off(
     lab: UserLab, recursive: bool, expected: set[str]
 ) -> None:
     lab.paths = (f"{lab.logs}/**/*.log",)
@@ -150,7 +150,7 @@ def test_a_path_without_wildcard_is_picked_up_when_a_file_takes_the_place_of_a_d
     assert lab.messages == ["one"]
 
 
-def test_a_name_that_is_not_utf_8_is_shipped_and_known_again_after_a_restart(lab: UserLab) -> None:
+def test_a_name_that_is_not_utf_8_is_shipped_and_recognised_after_a_restart(lab: UserLab) -> None:
     name = os.fsdecode(b"caf\xe9.log")
     lab.append(name, "one\n")
     lab.start()

@@ -1,4 +1,4 @@
-"""Short ways to the values that many tests start from."""
+"""Builders of the values that many tests start from."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ def input_config(*parsers: ParserConfig, paths: tuple[str, ...] = ("*.log",)) ->
 
 @dataclass
 class Told:
-    """The `Deliveries` of a test: what it was told, in order."""
+    """The `Deliveries` of a test: what was reported to it, in order."""
 
     batches: list[Batch] = field(default_factory=list)
     rejections: dict[Batch, list[Rejection]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Told:
 
 
 def source_status(bytes_behind: int) -> SourceStatus:
-    """Of two open files that are being read, with nothing waiting and nothing wrong."""
+    """Return the status with two open files that are being read, nothing waiting and no problem."""
     return SourceStatus(
         files_open=2,
         reading=2,

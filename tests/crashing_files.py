@@ -1,10 +1,10 @@
-"""A disk in memory that crashes: the other implementation of `Files`, held to the same contract as the real one.
+"""A disk in memory that crashes: the other implementation of `Files`, under the same contract tests as the real one.
 
 What a power failure may do to bytes and names that were not fsynced (POSIX promises no more):
 
 - appended bytes are lost, kept, or torn: a part of them, zeros, zeros before the end;
 - bytes that were cut off are back, whether they had been fsynced or the kernel wrote them by itself;
-- each new name or rename is there or not, independent of the others;
+- each new name or rename is there or not, independently of the others;
 - bytes of an fsync that failed are taken for written: a later fsync does not write them.
 """
 
@@ -30,7 +30,7 @@ def _common(old: bytes, new: bytes) -> int:
 
 
 class _Node:
-    """One file: what is on disk, and what the page cache shows."""
+    """One file: what is on disk, and what is in the page cache."""
 
     def __init__(self, durable: bytes = b"", cached: bytes = b"") -> None:
         self.durable = durable
@@ -50,10 +50,10 @@ class _Node:
         self.cut = self.cached
         self.cached = self.cached[:size]
         start, end = self.forgotten
-        self.forgotten = (min(start, size), min(end, size))  # what is written behind is new, and will be written out
+        self.forgotten = (min(start, size), min(end, size))  # later bytes are new, and will be written out
 
     def outcomes(self) -> list[bytes]:
-        """What a power failure may leave, the worst case first."""
+        """Return what a power failure may leave, the worst case first."""
         if self.cut is None:
             return self._outcomes(self.durable)
         return [*self._outcomes(self.durable), *self._outcomes(self.cut)]
@@ -123,8 +123,8 @@ class _Lock:
 class CrashingFiles:
     """A `Files` that stops at operation number `crash_at`, and refuses those of `fail_at` with that errno.
 
-    Operations are numbered from 1 and told in `trace`; one that fails or crashes may be half done. After a Crash, the
-    disk is looked at again by `killed()` or `survivors()`.
+    Operations are numbered from 1 and recorded in `trace`; one that fails or crashes may be half done. After a Crash,
+    `killed()` and `survivors()` give the disk as it is then.
     """
 
     def __init__(self, crash_at: int | None = None, fail_at: Mapping[int, int] | None = None) -> None:
@@ -137,7 +137,7 @@ class CrashingFiles:
         self._crashed = False
         self._durable: dict[Path, _Node] = {}
         self._names: dict[Path, _Node] = {}
-        self._renames: list[dict[Path, _Node | None]] = []  # since the last fsync_dir; None: the name is gone
+        self._renames: list[dict[Path, _Node | None]] = []  # since the last fsync_dir; None: the name was removed
 
     def fail_next(self, code: int) -> None:
         self._fail_at[len(self.trace) + 1] = code
@@ -173,7 +173,7 @@ class CrashingFiles:
         return self._names.get(path) is node
 
     def remove(self, *paths: Path) -> None:
-        """By somebody else; with no path the directory, with the lock on it."""
+        """As another process does it; without a path the directory, with the lock in it."""
         for path in paths or tuple(self._names):
             self._names.pop(path, None)
             self._durable.pop(path, None)
@@ -210,14 +210,14 @@ class CrashingFiles:
         self._durable = dict(self._names)
 
     def give_mode(self, path: Path) -> None:
-        pass  # what a crash leaves of it does no harm
+        pass  # a mode that a crash lost does no harm
 
     def put(self, path: Path, data: bytes) -> None:
-        """A file as if it had been there for long."""
+        """Add a file that has been on disk for long."""
         self._names[path] = self._durable[path] = _Node(data, data)
 
     def killed(self, crash_at: int | None = None) -> CrashingFiles:
-        """The process stopped, the machine did not: the page cache is still there, and still not on disk."""
+        """Return the disk after the process was killed, but not the machine: the page cache is not on disk yet."""
         again = CrashingFiles(crash_at)
         nodes = {id(node): copy(node) for node in (*self._durable.values(), *self._names.values())}
         again._durable = {path: nodes[id(node)] for path, node in self._durable.items()}
@@ -228,7 +228,7 @@ class CrashingFiles:
         return again
 
     def survivors(self) -> Iterator[CrashingFiles]:
-        """Every disk that a power failure may leave."""
+        """Yield every disk that a power failure may leave."""
         for kept in itertools.product((False, True), repeat=len(self._renames)):
             names = dict(self._durable)
             for change in itertools.compress(self._renames, kept):

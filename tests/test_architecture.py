@@ -153,13 +153,13 @@ def covers(allowed: str, module: str) -> bool:
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_only_from_lower_ranks(package: str) -> None:
     others = {*PRODUCT, "tests"} - {package} - MAY_IMPORT[package]
-    found = [
+    wrong = [
         f"{name_of(path)} imports {module}"
         for path in modules(package)
         for module in imports(path)
         if module.partition(".")[0] in others
     ]
-    assert found == []
+    assert wrong == []
 
 
 def imports_of_higher_ranks(package: str, part: str, may_import: set[str]) -> list[str]:
@@ -212,8 +212,8 @@ def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
 
 @pytest.mark.parametrize("part", MAY_IMPORT_WITHIN_SINK)
 def test_within_the_sink_imports_only_point_to_lower_ranks(part: str) -> None:
-    found = imports_of_higher_ranks("spark_sink", part, MAY_IMPORT_WITHIN_SINK[part])
-    assert [each for each in found if each.partition(" ")[0] not in SINK_PROGRAMS] == []
+    wrong = imports_of_higher_ranks("spark_sink", part, MAY_IMPORT_WITHIN_SINK[part])
+    assert [problem for problem in wrong if problem.partition(" ")[0] not in SINK_PROGRAMS] == []
 
 
 @pytest.mark.parametrize("part", sorted(MAY_IMPORT_WITHIN_SHIPPER.keys() - {"source"}))
@@ -304,8 +304,8 @@ def broad_excepts(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_everything_is_caught_in_outermost_frames_only() -> None:
-    found = {place for path in modules(*PRODUCT) for place in broad_excepts(path)}
-    assert found == BROAD_EXCEPTS.keys()
+    places = {place for path in modules(*PRODUCT) for place in broad_excepts(path)}
+    assert places == BROAD_EXCEPTS.keys()
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
@@ -364,12 +364,12 @@ REGISTRY_HOSTS = re.compile(
 
 
 def test_no_file_names_a_machine_or_a_registry() -> None:
-    found = []
+    named = []
     for path in files_of_the_project():
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
         for pattern in (MACHINE_PATHS, REGISTRY_HOSTS):
-            found += [f"{name_of(path)}: {match.group()}" for match in pattern.finditer(text)]
-    assert found == []
+            named += [f"{name_of(path)}: {match.group()}" for match in pattern.finditer(text)]
+    assert named == []

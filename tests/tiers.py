@@ -157,7 +157,7 @@ class Times:
     def _too_slow(self) -> list[str]:
         if not self._limited:
             return []
-        found = [
+        slow = [
             f"{name}: took {seconds:.0f} s, and a test of the gate may take {TEST_SECONDS:.0f}: make it shorter, or "
             "mark it slow"
             for name, seconds in self._slowest()
@@ -165,5 +165,5 @@ class Times:
         ]
         took = time.monotonic() - self._began
         if took > GATE_SECONDS * self._patience:
-            found.append(f"the gate: took {took / 60:.1f} min, and may take {GATE_SECONDS // 60}")
-        return found
+            slow.append(f"the gate: took {took / 60:.1f} min, and may take {GATE_SECONDS // 60}")
+        return slow

@@ -46,8 +46,8 @@ class Destination:
     def publish(self, *batches: Batch) -> None:
         """As the publisher does it: what is refused is offered again."""
         deadline = time.monotonic() + LONG
-        for each in batches:
-            while not self.output.publish(each):
+        for batch in batches:
+            while not self.output.publish(batch):
                 self.output.poll(0.01)
                 assert time.monotonic() < deadline
 

@@ -1,6 +1,6 @@
 """Lines from live files through the shipper, Kafka and the sink into a table, while each of them is killed at random.
 
-script/chaos N [--seed S]   N rounds; after each the table is held against the files, byte for byte
+script/chaos N [--seed S]   N rounds; after each the table is compared with the files, byte for byte
 """
 
 import argparse
@@ -18,7 +18,7 @@ from tests.e2e.chaos_site import Site
 from tests.e2e.running import LiveWriter
 
 RATE = 300  # lines a second of each file
-LATE = 0.2  # seconds that a program goes on writing to a renamed file
+LATE = 0.2  # seconds for which a program still writes to a renamed file
 
 
 class RotatingWriter(threading.Thread):
@@ -46,20 +46,20 @@ class RotatingWriter(threading.Thread):
 
 
 def run(directory: Path, rounds: int, seed: int) -> int:
-    """The number of lines landed. Raises AssertionError, with what is wrong and which round it was."""
+    """Return the number of lines landed. Raises AssertionError with what is wrong."""
     began = time.monotonic()
 
-    def say(text: str) -> None:
+    def report(text: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)  # noqa: T201
 
     lines = 0
-    with Site(directory, say) as site:
+    with Site(directory, report) as site:
         for number in range(rounds):
             lines = _round(site, f"{seed} {number}")
             files = len(list(site.agent.logs.iterdir()))
-            say(f"round {number + 1} of {rounds}: {lines:,} lines of {files} files, each once")
+            report(f"round {number + 1} of {rounds}: {lines:,} lines of {files} files, each once")
         code = site.sink.terminate()
-        assert code == 0, f"the sink ended with code {code}:\n{site.sink.said()[-2000:]}"
+        assert code == 0, f"the sink ended with code {code}:\n{site.sink.log_text()[-2000:]}"
     return lines
 
 
@@ -95,7 +95,7 @@ def main() -> None:
         run(directory, options.rounds, options.seed)
         right = True
     finally:
-        print("all right" if right else f"seed {options.seed}; what is left of it is in {directory}")  # noqa: T201
+        print("all right" if right else f"seed {options.seed}; its files are in {directory}")  # noqa: T201
     shutil.rmtree(directory)
 
 

@@ -1,6 +1,6 @@
-"""Who breaks what, and when: one generator for each victim, and a loop that runs them side by side.
+"""What breaks, and when: one generator for each victim, and a loop that runs them side by side.
 
-A generator yields what it waits for next. Its choices come from the round's seed; how they meet what the programs are
+A generator yields the condition that it waits for next. Its choices come from the round's seed; what the programs are
 doing at that moment does not.
 """
 
@@ -14,12 +14,12 @@ from tests.e2e.chaos_site import Site
 Ready = Callable[[], bool]
 Monkey = Iterator[Ready]
 TICK = 0.02
-PATIENCE = 120.0  # while the broker is away no sink gets to landing, and perhaps none to its end
+PATIENCE = 120.0  # while the broker is away no sink lands anything, and perhaps none can end
 
 
 def after(seconds: float) -> Ready:
-    moment = time.monotonic() + seconds
-    return lambda: time.monotonic() >= moment
+    deadline = time.monotonic() + seconds
+    return lambda: time.monotonic() >= deadline
 
 
 def shipper(site: Site, dice: random.Random, faults: int) -> Monkey:
@@ -27,18 +27,18 @@ def shipper(site: Site, dice: random.Random, faults: int) -> Monkey:
         yield after(dice.uniform(1, 6))
         match dice.choice(("kill", "kill", "stop", "freeze")):
             case "freeze":
-                site.say("shipper: SIGSTOP")
+                site.report("shipper: SIGSTOP")
                 site.agent.process.send_signal(signal.SIGSTOP)
                 yield after(dice.uniform(0.5, 3))
                 site.agent.process.send_signal(signal.SIGCONT)
             case "kill":
-                site.say("shipper: kill -9")
+                site.report("shipper: kill -9")
                 site.agent.kill()
                 site.agent.start()
             case _:
-                site.say("shipper: SIGTERM")
+                site.report("shipper: SIGTERM")
                 code = site.agent.stop()
-                # Until it listens for signals, one ends it.
+                # Before its handler is installed, the signal ends it.
                 assert code in (0, -signal.SIGTERM), f"code {code}:\n{site.agent.log[-2000:]}"
                 site.agent.start()
 
@@ -47,7 +47,7 @@ def broker(site: Site, dice: random.Random, faults: int) -> Monkey:
     for _ in range(faults):
         yield after(dice.uniform(2, 8))
         what = dice.choice(("kill", "stop", "freeze"))
-        site.say(f"broker: {what}")
+        site.report(f"broker: {what}")
         site.broker_faults, site.broker_away = site.broker_faults + 1, True
         getattr(site.broker, what)()
         yield after(dice.uniform(0, 4))
@@ -56,19 +56,19 @@ def broker(site: Site, dice: random.Random, faults: int) -> Monkey:
         else:
             site.broker.start(PATIENCE)
         site.broker_faults, site.broker_away = site.broker_faults + 1, False
-        site.say("broker: back")
+        site.report("broker: back")
 
 
 def sink(site: Site, dice: random.Random, faults: int, loses: bool) -> Monkey:
-    """Each fault somewhere in a batch or between two, or while it starts."""
+    """Each fault is somewhere in a batch or between two, or during a start."""
     for number in range(faults):
         what = "lose" if loses and number == 0 else dice.choice(("kill", "kill", "stop", "freeze"))
         if dice.random() < 0.85:
-            yield _landing(site)  # while lines come one batch follows the other
+            yield _landing(site)  # as long as lines come one batch follows the other
         yield after(dice.uniform(0, 4))
         if site.sink.code is not None:
-            continue  # the broker's going ended it; the next look of `watch` starts it again
-        site.say(f"sink: {what}, {site.sink.batches()} of {site.sink.begun()} batches committed")
+            continue  # it ended because of the broker; the next call of `watch` starts it again
+        site.report(f"sink: {what}, {site.sink.batches()} of {site.sink.started_batches()} batches committed")
         match what:
             case "freeze":
                 site.sink.signal(signal.SIGSTOP)
@@ -79,7 +79,7 @@ def sink(site: Site, dice: random.Random, faults: int, loses: bool) -> Monkey:
                 site.sink.ask_to_end()
                 late = after(PATIENCE)
                 yield lambda: site.sink.code is not None or late()  # noqa: B023 - called before the next turn
-                site.say(f"sink: ended with code {site.sink.code}")
+                site.report(f"sink: ended with code {site.sink.code}")
                 assert site.sink.code is not None, "the sink does not end on SIGTERM"
                 site.start_sink()
             case _:
@@ -92,12 +92,12 @@ def sink(site: Site, dice: random.Random, faults: int, loses: bool) -> Monkey:
 def topic(site: Site, dice: random.Random) -> Monkey:
     yield after(dice.uniform(0, 10))
     yield lambda: not site.broker_away
-    site.say(f"topic: {site.partitions + 1} partitions")
+    site.report(f"topic: {site.partitions + 1} partitions")
     site.grow()
 
 
 def play(site: Site, monkeys: list[Monkey]) -> None:
-    """Until all have done what they wanted. Raises AssertionError when a program ended by itself."""
+    """Run until all generators are exhausted. Raises AssertionError if a program ended by itself."""
     waiting = [(monkey, after(0)) for monkey in monkeys]
     while waiting:
         site.watch()
@@ -114,4 +114,4 @@ def _step(monkey: Monkey, ready: Ready) -> tuple[Monkey, Ready] | None:
 
 def _landing(site: Site) -> Ready:
     late = after(PATIENCE)
-    return lambda: late() or "landing topic" in site.sink.said()
+    return lambda: late() or "landing topic" in site.sink.log_text()

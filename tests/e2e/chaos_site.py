@@ -19,17 +19,17 @@ LOOK = 0.5
 
 
 class Site:
-    """`say` hears what is done. A context manager: nothing is left running."""
+    """`report` gets a line for each fault. A context manager: nothing is left running."""
 
-    def __init__(self, directory: Path, say: Callable[[str], None]) -> None:
-        self.say = say
+    def __init__(self, directory: Path, report: Callable[[str], None]) -> None:
+        self.report = report
         self.directory = directory
         self.broker = Broker(directory / "broker", heap="256m")
         self.agent = Agent(directory, self.broker.bootstrap, TOPIC)
         self.agent.configure([str(self.agent.logs / "*.log*")])
         self.sink = SinkProcess(directory, self.broker, TOPIC, OPTIONS)
         self.partitions = PARTITIONS
-        self.broker_faults = 0  # how often it went or came back
+        self.broker_faults = 0  # how often it stopped or came back
         self.broker_away = False
         self.sink_may_end = False  # it was asked to
         self.batch_rows = 3000  # of a sink that is started from now on
@@ -53,7 +53,7 @@ class Site:
         self.broker.kill()
 
     def start_sink(self) -> None:
-        """What it said in its last life is kept."""
+        """The log of its last run is kept."""
         if self.sink.log.exists():
             self.sink.log.rename(self.directory / f"sink-{self._lives}.log")
         self._lives += 1
@@ -70,19 +70,19 @@ class Site:
     def grow(self) -> None:
         """One partition more, so that keys go elsewhere from now on."""
         self.partitions += 1
-        admin = self.broker.admin()  # named, or it goes away before it has asked
+        admin = self.broker.admin()  # a variable, or it is destroyed before it has asked
         admin.create_partitions([NewPartitions(TOPIC, self.partitions)])[TOPIC].result(PATIENCE)
 
     def watch(self) -> None:
-        """Nobody may end by himself, but for the sink when the broker went away, which a service manager starts again.
+        """Start the sink again where it ended because of the broker, as a service manager does.
 
-        Raises AssertionError.
+        Raises AssertionError if a program ended for any other reason.
         """
         assert self.agent.process.poll() is None, f"the shipper ended by itself:\n{self.agent.log[-2000:]}"
         self._watch_sink()
 
     def settle(self) -> int:
-        """Wait until all is landed, stop the shipper, and hold the table against the files. The number of lines.
+        """Wait until all has landed, stop the shipper, and compare the table with the files; return how many lines.
 
         Raises AssertionError with what differs.
         """
@@ -91,15 +91,15 @@ class Site:
         self._await_lines(count)
         assert self.agent.stop() == 0, self.agent.log[-2000:]
         ends = self._ends()  # behind all that the shipper has sent twice
-        await_true(lambda: self._is_landed(ends), f"the marks say {ends}", PATIENCE)
+        await_true(lambda: self._is_landed(ends), f"the marks are {ends}", PATIENCE)
         problems = differences(files, in_table(self.sink.lines))
         if bad := rows_of(self.directory / "lines_dead_letter"):
             problems.append(f"{bad} lines are in the dead-letter table")
-        assert not problems, "\n".join(["the table is not what the files are:", *problems])
+        assert not problems, "\n".join(["the table differs from the files:", *problems])
         return count
 
     def _await_lines(self, count: int) -> None:
-        """Or until none has come for long: then the comparison says what is missing."""
+        """Wait for so many lines, or until none has come for long: then the comparison shows what is missing."""
         landed, deadline = 0, time.monotonic() + PATIENCE
         while landed < count and time.monotonic() < deadline:
             self.watch()
@@ -110,9 +110,9 @@ class Site:
 
     def _watch_sink(self) -> None:
         if (code := self.sink.code) is not None and not self.sink_may_end:
-            said = self.sink.said().splitlines()[-1:]
-            assert self.broker_faults > self._excused, f"the sink ended by itself, code {code}: {said}"
-            self.say(f"the sink ended, code {code}, and is started again: {' '.join(said)[:300]}")
+            last_line = self.sink.log_text().splitlines()[-1:]
+            assert self.broker_faults > self._excused, f"the sink ended by itself, code {code}: {last_line}"
+            self.report(f"the sink ended, code {code}, and is started again: {' '.join(last_line)[:300]}")
             self.start_sink()
 
     def _is_landed(self, ends: dict[int, int]) -> bool:
@@ -120,7 +120,7 @@ class Site:
         return landed_ends(self.directory / "lines_marks") == ends
 
     def _ends(self) -> dict[int, int]:
-        """Of the partitions that have any records."""
+        """Return the end offsets of the partitions that have any records."""
         consumer = Consumer({"bootstrap.servers": self.broker.bootstrap, "group.id": "chaos"})
         try:
             parts = [TopicPartition(TOPIC, number) for number in range(self.partitions)]

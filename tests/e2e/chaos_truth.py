@@ -1,4 +1,4 @@
-"""What the table must hold: every line of every file once, with its place on disk, and nothing more."""
+"""What the table must contain: every line of every file once, with its place on disk, and nothing more."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from tests.e2e.running import lines_of
 
 EXAMPLES = 5  # of each kind of difference in each file
 Line = tuple[int, int, str]  # offset, raw length, text
-# The sink's own column of the chaos: the files are told apart by what does not change when they are renamed.
+# A column of the chaos alone: files are distinguished by their inode, which does not change when they are renamed.
 INODE = "inode"
 COLUMNS = (INODE, "file_id", "offset", "length", "message", "partition", "kafka_offset")
 
@@ -42,32 +42,32 @@ def in_table(path: Path) -> list[Row]:
     """Read without Java; nothing before the sink has made the table."""
     if not DeltaTable.is_deltatable(str(path)):
         return []
-    found = DeltaTable(str(path)).to_pyarrow_dataset().to_table(columns=list(COLUMNS)).to_pylist()
-    return [Row(**row) for row in found]
+    rows = DeltaTable(str(path)).to_pyarrow_dataset().to_table(columns=list(COLUMNS)).to_pylist()
+    return [Row(**row) for row in rows]
 
 
 def differences(files: Mapping[str, tuple[str, list[Line]]], rows: Iterable[Row]) -> list[str]:
-    """In words, some examples of each kind; empty when table and files are equal."""
+    """Describe the differences, with some examples of each kind; empty if table and files are equal."""
     by_inode: dict[str, list[Row]] = {inode: [] for inode in files}
     for row in rows:
         by_inode.setdefault(row.inode, []).append(row)
-    found = []
+    problems = []
     for inode, landed in by_inode.items():
-        name, lines = files.get(inode, (f"inode {inode}, which is no file", []))
-        found += [f"{name}: {text}" for text in _of_file(lines, landed)]
-    return found
+        name, lines = files.get(inode, (f"inode {inode}, which is not a file", []))
+        problems += [f"{name}: {text}" for text in _of_file(lines, landed)]
+    return problems
 
 
 def _of_file(lines: list[Line], landed: list[Row]) -> list[str]:
-    wanted, there = Counter(lines), Counter(row.line for row in landed)
-    found = _told("missing", wanted - there, [])
-    found += _told("too many", there - wanted, landed)
+    on_disk, in_table = Counter(lines), Counter(row.line for row in landed)
+    differences = _described("missing", on_disk - in_table, [])
+    differences += _described("too many", in_table - on_disk, landed)
     if len(ids := sorted({row.file_id for row in landed})) > 1:
-        found.append(f"has {len(ids)} file ids: {', '.join(ids[:EXAMPLES])}")
-    return found
+        differences.append(f"has {len(ids)} file ids: {', '.join(ids[:EXAMPLES])}")
+    return differences
 
 
-def _told(what: str, lines: Counter[Line], landed: list[Row]) -> list[str]:
+def _described(what: str, lines: Counter[Line], landed: list[Row]) -> list[str]:
     if not lines:
         return []
     examples = []
@@ -78,11 +78,11 @@ def _told(what: str, lines: Counter[Line], landed: list[Row]) -> list[str]:
 
 
 def landed_ends(marks: Path) -> dict[int, int]:
-    """By partition the Kafka offset up to which the sink says that all has landed; those of no records left out."""
+    """Return by partition the Kafka offset up to which all has landed according to the marks; without empty ones."""
     if not DeltaTable.is_deltatable(str(marks)):
         return {}
-    wanted = ["kind", "landing", "partition", "end_offset"]
-    rows = DeltaTable(str(marks)).to_pyarrow_dataset().to_table(columns=wanted).to_pylist()
+    columns = ["kind", "landing", "partition", "end_offset"]
+    rows = DeltaTable(str(marks)).to_pyarrow_dataset().to_table(columns=columns).to_pylist()
     newest = sorted((row["landing"], row["partition"], row["end_offset"]) for row in rows if row["kind"] == "partition")
     return {partition: end for _, partition, end in newest if end}
 

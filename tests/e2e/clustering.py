@@ -75,16 +75,16 @@ class Cluster:
         environment = self._environment() | {"PYSPARK_PYTHON": str(self._bare_python())}
         process = spawn(command, self._directory / "submit.log", environment)
         self._running.callback(end, process, 10)
-        assert process.wait(PATIENCE) == 0, self.said()
+        assert process.wait(PATIENCE) == 0, self.log_text()
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         return last_lines(self._directory / "submit.log", 40)
 
     def batches(self) -> list[dict[str, Any]]:
-        """What the sink has told of each."""
+        """Return the sink's log lines about batches."""
         lines = (self._directory / "submit.log").read_text().splitlines()
-        told = [loads(line) for line in lines if line.startswith("{")]
-        return [line for line in told if line["message"] == "batch"]
+        progress = [loads(line) for line in lines if line.startswith("{")]
+        return [line for line in progress if line["message"] == "batch"]
 
     def tasks(self) -> Counter[str]:
         """How many tasks each worker has run, from the log that the driver wrote."""
@@ -95,8 +95,8 @@ class Cluster:
 
     def _worker_of(self, executor: str) -> str:
         """Each executor has a directory below that of its worker."""
-        (found,) = self._directory.glob(f"worker*/app-*/{executor}")
-        return found.parent.parent.name
+        (directory,) = self._directory.glob(f"worker*/app-*/{executor}")
+        return directory.parent.parent.name
 
     def _complete(self) -> bool:
         return all("Successfully registered" in self._log(f"worker{number}") for number in range(WORKERS))

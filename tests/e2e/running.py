@@ -1,4 +1,4 @@
-"""The real process and the real topic: what the tests in this directory tell their stories with."""
+"""The real process and the real topic: what the tests in this directory are written with."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ class Record:
 class Topic:
     """All records of a topic from its first one on, in the order of each partition.
 
-    `lives`: by file id and offset, in the order of their first arrival. A repeat must say what was said before.
+    `lives`: by file id and offset, in the order of their first arrival. A repeat must be equal to the first.
     """
 
     def __init__(self, broker: Broker, name: str) -> None:
@@ -88,7 +88,7 @@ class Topic:
         await_true(arrived, f"{text!r} in {self.name}", timeout)
 
     def life_of(self, inode: int) -> dict[int, dict[str, Any]]:
-        """The one life of the file with this inode; {} when nothing of it has arrived."""
+        """Return the one life of the file with this inode; {} if nothing of it has arrived."""
         lives = [
             life for life in self.lives.values() if next(iter(life.values()))["log"]["file"]["inode"] == str(inode)
         ]
@@ -97,32 +97,34 @@ class Topic:
 
     def expect(self, path: Path, timeout: float = PATIENCE, *, in_order: bool = True) -> None:
         """Wait until all lines of the file are there: none missing, offsets and lengths as on disk, and in order."""
-        inode, wanted = path.stat().st_ino, lines_of(path.read_bytes())
+        inode, expected = path.stat().st_ino, lines_of(path.read_bytes())
         deadline = time.monotonic() + timeout
-        while len(self.life_of(inode)) < len(wanted) and time.monotonic() < deadline:
+        while len(self.life_of(inode)) < len(expected) and time.monotonic() < deadline:
             self.read()
         got = [(o, v["log"]["length"], v["message"]) for o, v in self.life_of(inode).items()]
         if not in_order:
             got.sort()
-        assert got == wanted, f"{len(got)} of {len(wanted)} lines of {path}, first difference {difference(got, wanted)}"
+        assert got == expected, (
+            f"{len(got)} of {len(expected)} lines of {path}, first difference {difference(got, expected)}"
+        )
 
 
-def difference(got: list[Any], wanted: list[Any]) -> Any:
-    return next((pair for pair in zip(got, wanted, strict=False) if pair[0] != pair[1]), "at the end")
+def difference(got: list[Any], expected: list[Any]) -> Any:
+    return next((pair for pair in zip(got, expected, strict=False) if pair[0] != pair[1]), "at the end")
 
 
 def lines_of(content: bytes) -> list[tuple[int, int, str]]:
-    """Offset, raw length and text of each line that is not empty: the naive model of what is to be delivered."""
-    found, offset = [], 0
+    """Return offset, raw length and text of each line that is not empty: the naive model of what is delivered."""
+    lines, offset = [], 0
     for line in content.split(b"\n")[:-1]:
         if text := line.decode("utf-8", "replace").removesuffix("\r"):
-            found.append((offset, len(line) + 1, text))
+            lines.append((offset, len(line) + 1, text))
         offset += len(line) + 1
-    return found
+    return lines
 
 
 class Agent:
-    """One `shipper run` and its files: `logs` is what it reads, `data` its path.data, `log` what it said."""
+    """One `shipper run` and its files: `logs` is what it reads, `data` its path.data, `log` what it logged."""
 
     def __init__(self, directory: Path, bootstrap: str, topic: str) -> None:
         self.logs = directory / "logs"
@@ -138,9 +140,9 @@ class Agent:
         self.configure()
 
     def configure(self, paths: list[str] | None = None, **input_options: Any) -> None:
-        one = {"type": "filestream", "id": "app", "paths": paths or [str(self.logs / "*.log")]}
-        one |= {"prospector.scanner.check_interval": "1s", **input_options}
-        config = {"shipper.inputs": [one], "path.data": str(self.data), **self.settings, **self._output()}
+        files = {"type": "filestream", "id": "app", "paths": paths or [str(self.logs / "*.log")]}
+        files |= {"prospector.scanner.check_interval": "1s", **input_options}
+        config = {"shipper.inputs": [files], "path.data": str(self.data), **self.settings, **self._output()}
         self._file.write_bytes(orjson.dumps(config))
         self._file.chmod(0o600)
 
@@ -157,7 +159,7 @@ class Agent:
             self._process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr)
 
     def once(self, *arguments: str, before: tuple[str, ...] = ()) -> int:
-        """Run with --once; the exit code."""
+        """Run with --once; return the exit code."""
         self.start("--once", *arguments, before=before)
         return self.wait()
 

@@ -21,7 +21,7 @@ from tests.java import QUICK
 PATIENCE = 180  # seconds, on a busy machine; an ordinary start takes ten
 PARTITIONS = 3
 BAD = (b"no JSON", None, b'{"message":"no time"}')  # for three reasons
-BEGAN = round(time.time() * 1000) - 60_000  # not long ago, or Kafka's retention takes the records away
+BEGAN = round(time.time() * 1000) - 60_000  # recent, or Kafka's retention deletes the records
 
 
 def send(host: str, topic: str, partition: int, count: int) -> None:
@@ -86,21 +86,21 @@ class SinkProcess:
         assert self._process is not None
         os.killpg(self._process.pid, number)
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text()
 
     def batches(self) -> int:
         return len(list(self.checkpoint.glob("commits/[0-9]*")))
 
-    def begun(self) -> int:
+    def started_batches(self) -> int:
         return len(list(self.checkpoint.glob("offsets/[0-9]*")))
 
-    def await_batch_after(self, begun: int) -> None:
+    def await_batch_after(self, before: int) -> None:
         def begins() -> bool:
-            ended = self.code is not None  # asked first: it may begin one and end
-            found = self.begun() > begun
-            assert found or not ended, self.said()
-            return found
+            ended = self.code is not None  # read first: it may begin one and end
+            landed = self.started_batches() > before
+            assert landed or not ended, self.log_text()
+            return landed
 
         await_true(begins, "a batch begins", PATIENCE)
 
@@ -124,7 +124,7 @@ class SinkLab(SinkProcess):
     def recreate_topic(self) -> None:
         admin = self._broker.admin()
         admin.delete_topics([self.topic])[self.topic].result(PATIENCE)
-        await_true(lambda: self.topic not in admin.list_topics(timeout=10).topics, "the topic is gone", PATIENCE)
+        await_true(lambda: self.topic not in admin.list_topics(timeout=10).topics, "the topic is deleted", PATIENCE)
         self.make_topic()
         self._producer = self._new_producer()  # the old one remembers the old topic
 
@@ -168,29 +168,29 @@ class SinkLab(SinkProcess):
         assert self.messages() == sorted(f"line {number}" for number in range(self.sent["good"]))
 
     def await_all(self) -> None:
-        """By a running sink."""
+        """Wait until a running sink has landed all that was sent."""
 
         def all_landed() -> bool:
-            assert self.code is None, self.said()
+            assert self.code is None, self.log_text()
             return self.counts() == (self.sent["good"], self.sent["bad"])
 
         await_true(all_landed, "all is landed", PATIENCE)
         self.expect_all()
 
     def land(self, *options: str) -> None:
-        """What is in the topic now, by a process of its own."""
+        """Land what is in the topic now, by a process of its own."""
         self.start("--available-now", *options)
-        assert self.wait() == 0, self.said()
+        assert self.wait() == 0, self.log_text()
         self.expect_all()
 
     def refused(self, *options: str) -> str:
-        """The last words of a start that must fail."""
+        """Return the last message of a start that must fail."""
         self.start("--available-now", *options)
-        assert self.wait() == 1, self.said()
-        return str(json.loads(self.said().splitlines()[-1])["message"])
+        assert self.wait() == 1, self.log_text()
+        return str(json.loads(self.log_text().splitlines()[-1])["message"])
 
     def _rows(self, path: Path, *columns: str) -> list[dict[str, Any]]:
-        """None before the sink has made the table."""
+        """Return no rows until the sink has created the table."""
         if not DeltaTable.is_deltatable(str(path)):
             return []
         rows: list[dict[str, Any]] = (
@@ -207,5 +207,5 @@ def spark_sink(lab: SinkLab, command: str, *options: str) -> subprocess.Complete
 def status(lab: SinkLab, code: int = 0, *options: str) -> dict[str, Any]:
     done = spark_sink(lab, "status", "--json", *options)
     assert done.returncode == code, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document

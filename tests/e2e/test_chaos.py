@@ -1,4 +1,4 @@
-"""Three rounds of script/chaos, and how it tells a table that is right from one that is not."""
+"""Three rounds of script/chaos, and how it distinguishes a right table from a wrong one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_a_table_with_the_lines_of_the_files_is_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "problem"),
     [
         (ROWS[1:], "app.log: 1 lines missing: offset 0, 4 bytes, 'one'"),
         ([*ROWS, replace(ROWS[1], kafka_offset=9)], "app.log: 1 lines too many: offset 5, 4 bytes, 'two' 0/1 0/9"),
@@ -35,5 +35,5 @@ def test_a_table_with_the_lines_of_the_files_is_right() -> None:
     ],
     ids=["missing", "twice", "of another file", "another length", "another text", "another life"],
 )
-def test_what_differs_is_reported_with_file_and_offset(rows: list[Row], told: str) -> None:
-    assert any(text.startswith(told) for text in differences(FILES, rows)), differences(FILES, rows)
+def test_what_differs_is_reported_with_file_and_offset(rows: list[Row], problem: str) -> None:
+    assert any(text.startswith(problem) for text in differences(FILES, rows)), differences(FILES, rows)

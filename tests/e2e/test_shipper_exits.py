@@ -78,10 +78,10 @@ def test_an_event_the_topic_refuses_is_dead_lettered_alone_and_once_exits_3(
 
     assert agent.once() == 3
 
-    wanted = [f"before {n}" for n in range(500)] + [f"after {n}" for n in range(500)]
-    topic.await_records(len(wanted))
+    expected = [f"before {n}" for n in range(500)] + [f"after {n}" for n in range(500)]
+    topic.await_records(len(expected))
     got = sorted(topic.life_of(agent.path.stat().st_ino).items())  # by offset: see the test of requests below
-    assert [value["message"] for _, value in got] == wanted
+    assert [value["message"] for _, value in got] == expected
     (letter,) = map(orjson.loads, (agent.data / "dead_letter.ndjson").read_bytes().splitlines())
     assert letter["message"] == random_text
     assert (letter["topic"], letter["path"]) == (topic.name, str(agent.path))

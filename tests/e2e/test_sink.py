@@ -15,10 +15,10 @@ def test_what_a_batch_refuses_is_the_last_line(lab: SinkLab) -> None:
     lab.make_topic()
     lab.send_lines(3)
     table = f"{lab.directory}/tables/%{{[message]}}"
-    said = lab.refused("-E", f"table.path={table}", "-E", "table.max_tables=2")
-    assert "table.max_tables (2) tables" in said
-    assert "Traceback" not in said
-    assert "Traceback" in json.loads(lab.said().splitlines()[-1])["error.stack_trace"]
+    message = lab.refused("-E", f"table.path={table}", "-E", "table.max_tables=2")
+    assert "table.max_tables (2) tables" in message
+    assert "Traceback" not in message
+    assert "Traceback" in json.loads(lab.log_text().splitlines()[-1])["error.stack_trace"]
 
 
 @pytest.mark.slow("six starts of Spark, killed at random")
@@ -28,24 +28,24 @@ def test_each_record_lands_once_however_often_the_job_is_killed(lab: SinkLab, se
     for _ in range(4):
         lab.send_lines(1500)
         lab.send_bad(*BAD)
-        begun = lab.begun()
+        before = lab.started_batches()
         lab.start()
-        lab.await_batch_after(begun)
+        lab.await_batch_after(before)
         time.sleep(dice.uniform(0, 4))  # somewhere in this batch or the next ones
         lab.kill()
     lab.send_lines(500)
-    begun = lab.begun()
+    before = lab.started_batches()
     lab.start()
-    lab.await_batch_after(begun)
-    assert lab.terminate() == 0, lab.said()  # which ends in the middle of a batch, or behind it
+    lab.await_batch_after(before)
+    assert lab.terminate() == 0, lab.log_text()  # which ends in the middle of a batch, or behind it
     lab.land()
 
 
 @pytest.mark.slow("each is a start of Spark; what they print is proven by unit tests")
 def test_status_of_missing_tables_without_kafka_as_text(lab: SinkLab) -> None:
-    found = status(lab, 1, "-E", "kafka.hosts=127.0.0.1:1")
-    assert "Kafka does not answer" in found["errors"][0]
-    assert found["tables"][0]["path"] == str(lab.lines)
+    report = status(lab, 1, "-E", "kafka.hosts=127.0.0.1:1")
+    assert "Kafka does not answer" in report["errors"][0]
+    assert report["tables"][0]["path"] == str(lab.lines)
     lab.make_topic()
     assert [table["there"] for table in status(lab)["tables"]] == [False, False, False]
     lab.send_lines(10)

@@ -61,13 +61,13 @@ def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, adm
     assert topic_name in admin.names()
     assert admin.matching(f"{topic_name[:-1]}.") == {topic_name}
     assert admin.matching(topic_name[:-1]) == set()
-    there = topics.present(config.kafka, admin)
-    assert there == {a, b}
-    assert admin.earliest(there) == {a: 0, b: 0}
-    assert admin.latest(there) == {a: 10, b: 10}
-    assert admin.at(there, BEGAN + 1500) == {a: 2, b: 2}
-    assert admin.at(there, BEGAN + 2000) == {a: 2, b: 2}
-    assert admin.at(there, BEGAN + 9001) == {}
+    present = topics.present(config.kafka, admin)
+    assert present == {a, b}
+    assert admin.earliest(present) == {a: 0, b: 0}
+    assert admin.latest(present) == {a: 10, b: 10}
+    assert admin.at(present, BEGAN + 1500) == {a: 2, b: 2}
+    assert admin.at(present, BEGAN + 2000) == {a: 2, b: 2}
+    assert admin.at(present, BEGAN + 9001) == {}
     with pytest.raises(SinkError, match="Kafka does not have the topic"):
         admin.partitions([f"{topic_name}-none"])
     with pytest.raises(SinkError, match=r"cannot look for topics like '\*'"):
@@ -77,22 +77,22 @@ def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, adm
 def test_a_groups_offsets_are_committed_to_show_the_lag_and_a_sink_can_start_at_them(
     config: SinkConfig, admin: Admin, topic_name: str
 ) -> None:
-    said: list[str] = []
+    warnings: list[str] = []
     name = f"people-{topic_name}"
-    group = Group(admin, name, said.append)
+    group = Group(admin, name, warnings.append)
     group.commit({(topic_name, 0): 4})
     group.close()
     assert admin.committed(name) == {(topic_name, 0): 4}
     committed = replace(config, start="committed", start_group=name)
-    begin = start.resolve(committed, admin, topics.present(config.kafka, admin))
-    assert json.loads(begin.text) == {topic_name: {"0": 4, "1": -2}}
-    assert said == []
+    first = start.resolve(committed, admin, topics.present(config.kafka, admin))
+    assert json.loads(first.text) == {topic_name: {"0": 4, "1": -2}}
+    assert warnings == []
 
     for end in (5, 6, 7):
         group.commit({(f"{topic_name}-none", 0): end})
     group.close()
-    assert len(said) == 1
-    assert f"cannot commit offsets of the group {name}" in said[0]
+    assert len(warnings) == 1
+    assert f"cannot commit offsets of the group {name}" in warnings[0]
 
 
 def test_what_kafka_has_deleted_is_refused_logged_or_skipped_as_configured(
@@ -107,15 +107,17 @@ def test_what_kafka_has_deleted_is_refused_logged_or_skipped_as_configured(
     starts, ends = {a: 2, b: 0}, {a: 10, b: 10}
     with pytest.raises(SPARK_ERRORS) as failed:
         source.between(spark, config, starts, ends).collect()
-    told = str(translate(str(failed.value), "landing"))
-    assert "records were deleted in Kafka" in told
-    assert "lost_offsets: continue" in told
-    assert "repair --from-kafka" in told
+    message = str(translate(str(failed.value), "landing"))
+    assert "records were deleted in Kafka" in message
+    assert "lost_offsets: continue" in message
+    assert "repair --from-kafka" in message
 
     careless = replace(config, lost_offsets="continue")
     rows = source.between(spark, careless, starts, ends).select("topic", "partition", "offset").collect()
     assert {row.offset for row in rows if row.partition == 0} == {6, 7, 8, 9}
-    came = {at: min(row.offset for row in rows if (row.topic, row.partition) == at) for at in (a, b)}
+    came = {
+        partition: min(row.offset for row in rows if (row.topic, row.partition) == partition) for partition in (a, b)
+    }
     assert lost.ranges(starts, ends, came, admin.earliest(ends)) == [lost.Lost(topic_name, 0, 2, 5)]
 
 

@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-def begin_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
+def start_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "spark_sink", "repair", "-c", str(lab.directory / "sink.yml"), "--from-kafka"]
     environment = os.environ | QUICK
     return subprocess.Popen(
@@ -32,15 +32,15 @@ def begin_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
 
 def repair(lab: SinkLab, *options: str) -> str:
     """What it said last."""
-    with begin_repair(lab, *options) as repairing:
-        said = repairing.communicate(timeout=PATIENCE)[1]
-    assert repairing.returncode == 0, said
-    return str(json.loads(said.splitlines()[-1])["message"])
+    with start_repair(lab, *options) as repairing:
+        errors = repairing.communicate(timeout=PATIENCE)[1]
+    assert repairing.returncode == 0, errors
+    return str(json.loads(errors.splitlines()[-1])["message"])
 
 
 def killed_repair(lab: SinkLab) -> None:
     """kill -9 when a part of it has landed."""
-    with begin_repair(lab, "-E", "max_offsets_per_trigger=100") as repairing:
+    with start_repair(lab, "-E", "max_offsets_per_trigger=100") as repairing:
         assert repairing.stderr is not None
         try:
             assert any("offsets read again" in line for line in repairing.stderr), "it ended before"
@@ -56,7 +56,7 @@ def land_twice(lab: SinkLab) -> None:
         lab.send_bad(b"no JSON", b"{}")
         expected = (lab.sent["good"], lab.sent["bad"])
         await_true(lambda expected=expected: lab.counts() == expected, "all is landed", PATIENCE)  # type: ignore[misc]
-    assert lab.terminate() == 0, lab.said()
+    assert lab.terminate() == 0, lab.log_text()
 
 
 def restore(lab: SinkLab) -> int:
@@ -73,18 +73,18 @@ def test_a_killed_repair_is_demanded_again_and_lands_what_was_missing(lab: SinkL
     lab.make_topic()
     land_twice(lab)
     missing = restore(lab)
-    found = lab.counts()
+    counts = lab.counts()
 
-    said = lab.refused()
-    assert f"the table {lab.lines} was restored to an earlier version" in said
-    assert "spark-sink repair --from-kafka" in said
+    message = lab.refused()
+    assert f"the table {lab.lines} was restored to an earlier version" in message
+    assert "spark-sink repair --from-kafka" in message
     assert repair(lab, "--dry-run").startswith(f"{missing} records are in no table")
-    assert lab.counts() == found
+    assert lab.counts() == counts
 
     killed_repair(lab)
-    said = lab.refused()
-    assert "the repair was not completed" in said
-    assert "spark-sink repair --from-kafka" in said
+    message = lab.refused()
+    assert "the repair was not completed" in message
+    assert "spark-sink repair --from-kafka" in message
 
     assert "records were missing and have landed" in repair(lab)
     lab.expect_all()

@@ -35,21 +35,21 @@ def lab(tmp_path_factory: pytest.TempPathFactory, kafka_broker: Broker) -> Itera
 def test_it_waits_for_a_topic_that_does_not_exist_yet_and_lands_its_records(lab: SinkLab) -> None:
     (port,) = free_ports(1)
     lab.start("--available-now", "-E", "http.enabled=true", "-E", f"http.port={port}")
-    await_true(lambda: "waiting for topic" in lab.said(), "the job says that it waits", PATIENCE)
+    await_true(lambda: "waiting for topic" in lab.log_text(), "the job says that it waits", PATIENCE)
     with urlopen(f"http://localhost:{port}/metrics") as answer:
         assert "spark_sink_topics_missing 1.0" in answer.read().decode()
     lab.make_topic()
     lab.send_lines(10)
-    assert lab.wait() == 0, lab.said()
+    assert lab.wait() == 0, lab.log_text()
     lab.expect_all()
-    assert '"landed_total":10' in lab.said()
+    assert '"landed_total":10' in lab.log_text()
 
 
 def test_it_is_killed_in_a_batch(lab: SinkLab) -> None:
     lab.send_lines(1000)
-    begun = lab.begun()
+    before = lab.started_batches()
     lab.start()
-    lab.await_batch_after(begun)
+    lab.await_batch_after(before)
     time.sleep(0.5)  # it writes rows, for a second or more
     lab.kill()
 
@@ -76,27 +76,27 @@ def test_maintain_keeps_the_tables_of_a_running_sink(lab: SinkLab) -> None:
             lab.send_lines(50)
             time.sleep(1)
         assert maintaining.stderr is not None
-        said = maintaining.stderr.read()
-    assert maintaining.returncode == 0, said
-    assert "folded" in said
+        errors = maintaining.stderr.read()
+    assert maintaining.returncode == 0, errors
+    assert "folded" in errors
     lab.await_all()
 
 
 def test_on_sigterm_it_finishes_the_running_batch(lab: SinkLab) -> None:
-    begun = lab.begun()
+    before = lab.started_batches()
     lab.send_lines(500)
-    lab.await_batch_after(begun)
-    assert lab.terminate() == 0, lab.said()
-    assert '"message":"stopped: ' in lab.said()
+    lab.await_batch_after(before)
+    assert lab.terminate() == 0, lab.log_text()
+    assert '"message":"stopped: ' in lab.log_text()
 
 
 def test_status_shows_lag_tables_and_bad_records(lab: SinkLab) -> None:
     rows, bad = lab.counts()
-    found = status(lab)
-    assert sum(partition["landed"] for partition in found["partitions"]) == rows + bad
-    assert sum(partition["lag"] for partition in found["partitions"]) == lab.sent["good"] - rows
-    assert [table["rows"] for table in found["tables"][:2]] == [rows, bad]
-    assert Counter({each["reason"]: each["rows"] for each in found["dead_letter"]}).total() == 3
+    report = status(lab)
+    assert sum(partition["landed"] for partition in report["partitions"]) == rows + bad
+    assert sum(partition["lag"] for partition in report["partitions"]) == lab.sent["good"] - rows
+    assert [table["rows"] for table in report["tables"][:2]] == [rows, bad]
+    assert Counter({reason["reason"]: reason["rows"] for reason in report["dead_letter"]}).total() == 3
 
 
 @pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
@@ -104,9 +104,9 @@ def test_a_restored_table_is_refused(lab: SinkLab) -> None:
     rows, _ = lab.counts()
     DeltaTable(str(lab.lines)).restore(2)
     assert lab.counts()[0] < rows
-    said = lab.refused()
-    assert f"the table {lab.lines} was restored to an earlier version" in said
-    assert "spark-sink repair --from-kafka" in said
+    message = lab.refused()
+    assert f"the table {lab.lines} was restored to an earlier version" in message
+    assert "spark-sink repair --from-kafka" in message
 
 
 @pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")
@@ -125,10 +125,10 @@ def test_after_the_repair_it_resumes(lab: SinkLab) -> None:
 
 def test_without_its_checkpoint_it_is_refused(lab: SinkLab) -> None:
     lab.checkpoint.rename(lab.directory / "lost")
-    said = lab.refused()
-    assert "has rows of" in said
-    assert "bring the checkpoint back" in said
-    assert "start: table" in said
+    message = lab.refused()
+    assert "has rows of" in message
+    assert "bring the checkpoint back" in message
+    assert "start: table" in message
 
 
 @pytest.mark.slow("a start of Spark each; landing/test_kills.py and maintenance/test_repair.py prove what is done")

@@ -104,10 +104,10 @@ def views(spark: SparkSession, tmp_path: Path) -> Iterator[Killed]:
 def test_views_that_are_killed_at_random_have_each_row_once(views: Killed, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(2):
-        begun = views.batches()
+        before = views.batches()
         views.start()
         await_true(
-            lambda begun=begun: views.batches() > begun,  # type: ignore[misc]  # a default: not inferred
+            lambda before=before: views.batches() > before,  # type: ignore[misc]  # a default: not inferred
             "a batch begins",
             PATIENCE,
         )

@@ -66,6 +66,6 @@ def test_every_line_is_in_the_table_once(agent: Agent, topic: Topic, lab: SinkLa
     lines = lines_of(agent.path.read_bytes())
     await_true(lambda: lab.counts()[0] >= len(lines) or lab.code is not None, "all is landed", PATIENCE)
     (file_id,) = topic.lives
-    assert lab.landed() == [(file_id, *line) for line in lines], lab.said()
+    assert lab.landed() == [(file_id, *line) for line in lines], lab.log_text()
     assert lab.counts()[1] == 0
-    assert lab.terminate() == 0, lab.said()
+    assert lab.terminate() == 0, lab.log_text()

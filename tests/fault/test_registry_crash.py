@@ -44,11 +44,11 @@ def state(file_id: str, position: int) -> FileState:
 
 
 def positions(states: dict[str, FileState]) -> dict[str, int]:
-    return {file_id: found.position for file_id, found in states.items()}
+    return {file_id: state.position for file_id, state in states.items()}
 
 
 class Run:
-    """Runs PROGRAM, and remembers which state each append would lead to, and which append returned."""
+    """Runs PROGRAM, and records the state after each append, and which append returned."""
 
     def __init__(self, files: CrashingFiles) -> None:
         self.files = files
@@ -86,8 +86,8 @@ class Run:
             try:
                 store.append(changed, removed)
             except OSError:
-                # The group that is tried again is shorter: what is left of the first one would show behind it.
-                changed = [dataclasses.replace(found, path="/short") for found in changed]
+                # The group that is tried again is shorter: remains of the first one would be seen behind it.
+                changed = [dataclasses.replace(state, path="/short") for state in changed]
                 continue
             break
         self.returned = len(self.history) - 1
@@ -97,7 +97,7 @@ class Run:
 
 
 def crashed(crash_at: int, fail_at: dict[int, int] | None = None) -> Run | None:
-    """None when the program ended before operation `crash_at`."""
+    """Return the run that crashed, None if the program ended before operation `crash_at`."""
     run = Run(CrashingFiles(crash_at, fail_at))
     try:
         run.run()
@@ -112,7 +112,7 @@ def all_crashes() -> Iterator[Run]:
     while (run := crashed(crash_at)) is not None:
         yield run
         crash_at += 1
-    assert crash_at > 50, "the program is too short to mean something"
+    assert crash_at > 50, "the program is too short to be meaningful"
 
 
 def after_power_failure(disk: CrashingFiles) -> list[dict[str, int]]:
@@ -121,19 +121,19 @@ def after_power_failure(disk: CrashingFiles) -> list[dict[str, int]]:
 
 def test_after_a_crash_at_any_operation_every_disk_loads_with_what_was_saved() -> None:
     for run in all_crashes():
-        for found in (*after_power_failure(run.files), positions(read(HERE, run.files))):
-            assert found in run.allowed(), run.files.trace
+        for outcome in (*after_power_failure(run.files), positions(read(HERE, run.files))):
+            assert outcome in run.allowed(), run.files.trace
 
 
 def test_a_registry_that_survived_a_crash_opens_and_keeps_what_is_appended() -> None:
     for run in all_crashes():
         for survivor in (*run.files.survivors(), run.files.killed()):
             store = Store.open(HERE, survivor, checkpoint_after=3)
-            found = positions(store.states)
-            assert found in run.allowed()
+            saved = positions(store.states)
+            assert saved in run.allowed()
             store.append([state("new", 1)])
             for after in after_power_failure(survivor):
-                assert after == found | {"new": 1}, run.files.trace
+                assert after == saved | {"new": 1}, run.files.trace
 
 
 def test_a_crash_while_a_crashed_registry_is_opened_loses_nothing() -> None:
@@ -144,14 +144,14 @@ def test_a_crash_while_a_crashed_registry_is_opened_loses_nothing() -> None:
                 try:
                     Store.open(HERE, again)
                 except Crash:
-                    assert all(found in run.allowed() for found in after_power_failure(again)), run.files.trace
+                    assert all(outcome in run.allowed() for outcome in after_power_failure(again)), run.files.trace
 
 
 def test_what_a_store_shows_after_its_writer_was_killed_survives_a_power_failure() -> None:
     for run in all_crashes():
         again = run.files.killed()
         shown = positions(Store.open(HERE, again).states)
-        assert all(found == shown for found in after_power_failure(again)), run.files.trace
+        assert all(outcome == shown for outcome in after_power_failure(again)), run.files.trace
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
@@ -159,12 +159,12 @@ def test_after_any_one_failed_operation_the_program_continues_and_any_later_cras
     whole = CrashingFiles()
     Run(whole).run()
     for fail_at in range(1, len(whole.trace) + 1):
-        for crash_at in range(fail_at + 1, fail_at + 9):  # by then, nothing of the fault is left to go wrong
+        for crash_at in range(fail_at + 1, fail_at + 9):  # later crashes cannot hit what the fault left
             run = crashed(crash_at, {fail_at: code})
             if run is None:
                 break
-            for found in after_power_failure(run.files):
-                assert found in run.allowed(), (fail_at, run.files.trace)
+            for outcome in after_power_failure(run.files):
+                assert outcome in run.allowed(), (fail_at, run.files.trace)
 
 
 def test_two_failures_one_after_the_other_lose_nothing() -> None:
@@ -176,12 +176,12 @@ def test_two_failures_one_after_the_other_lose_nothing() -> None:
             run = Run(CrashingFiles(crash_at, failures))
             with suppress(Crash):
                 run.run()
-            for found in after_power_failure(run.files):
-                assert found in run.allowed(), (fail_at, run.files.trace)
+            for outcome in after_power_failure(run.files):
+                assert outcome in run.allowed(), (fail_at, run.files.trace)
 
 
 def written(groups: int = 6, checkpoint: bool = False) -> tuple[CrashingFiles, list[dict[str, int]]]:
-    """A disk with a log of so many groups, and the states that the log had group by group."""
+    """Return a disk with a log of so many groups, and the state after each group."""
     disk = CrashingFiles()
     store = Store.open(HERE, disk, checkpoint_after=2 if checkpoint else 1000)
     history: list[dict[str, int]] = []
@@ -215,16 +215,16 @@ def test_a_log_cut_at_any_byte_loads_the_groups_before_the_cut(checkpoint: bool)
     header = log.index(b"\n") + 1
     ends = [header, *(log.index(b"\n", mark) + 1 for mark in _marks(log))]
     for size in range(len(log)):
-        found = loaded({LOG: log[:size], CHECKPOINT: disk.read(CHECKPOINT)})
+        result = loaded({LOG: log[:size], CHECKPOINT: disk.read(CHECKPOINT)})
         if size < header:
-            assert isinstance(found, RegistryCorrupt)
-            assert (found.file, found.offset) == (LOG, 0)
+            assert isinstance(result, RegistryCorrupt)
+            assert (result.file, result.offset) == (LOG, 0)
         else:
-            assert found == history[sum(end <= size for end in ends) - 1], size
+            assert result == history[sum(end <= size for end in ends) - 1], size
 
 
 def _marks(log: bytes) -> list[int]:
-    return [at for at in range(len(log)) if log.startswith(b'{"group":', at)]
+    return [offset for offset in range(len(log)) if log.startswith(b'{"group":', offset)]
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0xFF])
@@ -233,14 +233,14 @@ def test_a_flipped_byte_in_the_log_is_an_error_or_costs_the_last_group_only(flip
     log = disk.read(LOG)
     assert log is not None
     last_group = log.index(b"\n", _marks(log)[-2]) + 1
-    for at in range(len(log)):
-        found = loaded({LOG: _flipped(log, at, flip)})
-        if isinstance(found, RegistryCorrupt):
-            assert found.file == LOG
-            assert found.offset <= at
+    for offset in range(len(log)):
+        result = loaded({LOG: _flipped(log, offset, flip)})
+        if isinstance(result, RegistryCorrupt):
+            assert result.file == LOG
+            assert result.offset <= offset
         else:
-            assert at >= last_group, at
-            assert found == history[-2]
+            assert offset >= last_group, offset
+            assert result == history[-2]
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0xFF])
@@ -248,15 +248,15 @@ def test_a_flipped_byte_in_the_checkpoint_is_always_an_error(flip: int) -> None:
     disk, _ = written(checkpoint=True)
     checkpoint = disk.read(CHECKPOINT)
     assert checkpoint is not None
-    for at in range(len(checkpoint)):
-        found = loaded({LOG: disk.read(LOG), CHECKPOINT: _flipped(checkpoint, at, flip)})
-        assert isinstance(found, RegistryCorrupt)
-        assert found.file == CHECKPOINT
-        assert found.offset <= at
+    for offset in range(len(checkpoint)):
+        result = loaded({LOG: disk.read(LOG), CHECKPOINT: _flipped(checkpoint, offset, flip)})
+        assert isinstance(result, RegistryCorrupt)
+        assert result.file == CHECKPOINT
+        assert result.offset <= offset
 
 
-def _flipped(data: bytes, at: int, flip: int) -> bytes:
-    return data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
+def _flipped(data: bytes, offset: int, flip: int) -> bytes:
+    return data[:offset] + bytes([data[offset] ^ flip]) + data[offset + 1 :]
 
 
 def test_a_checkpoint_cut_at_any_byte_is_an_error() -> None:
@@ -301,9 +301,9 @@ def test_a_writer_that_is_killed_leaves_a_registry_with_what_it_reported(tmp_pat
         process.wait()
         process.stdout.close()
         complete = [line for line in reported if line.endswith("\n")]
-        found = read(tmp_path / "registry")
-        assert found["a"].position == found["b"].position
-        assert int(complete[-1]) <= found["a"].position <= int(complete[-1]) + 1
+        states = read(tmp_path / "registry")
+        assert states["a"].position == states["b"].position
+        assert int(complete[-1]) <= states["a"].position <= int(complete[-1]) + 1
 
 
 def test_reading_while_a_writer_appends_and_folds_always_shows_a_state_that_was_saved(tmp_path: Path) -> None:
@@ -313,10 +313,10 @@ def test_reading_while_a_writer_appends_and_folds_always_shows_a_state_that_was_
         writer.stdout.readline()
         last = 1
         while last < 100:
-            found = positions(read(tmp_path / "registry"))
-            assert found["a"] == found["b"]
-            assert found["a"] >= last
-            last = found["a"]
+            saved = positions(read(tmp_path / "registry"))
+            assert saved["a"] == saved["b"]
+            assert saved["a"] >= last
+            last = saved["a"]
         writer.kill()
 
 

@@ -1,4 +1,4 @@
-"""What can stand where the registry should be: links, files, directories, disks that refuse."""
+"""What can be at the path of the registry: links, files, directories, disks that refuse writes."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def shown(place: Path) -> None:
 
 
 def as_nobody(action: Callable[[], None]) -> int:
-    """The errno of the OSError that `action` ends with, without the rights of root; 0 when it ends well."""
+    """Return the errno of the OSError that `action` raises without the rights of root; 0 if it raises none."""
     if os.geteuid() != 0:
         try:
             action()

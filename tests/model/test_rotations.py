@@ -262,7 +262,7 @@ def test_a_file_that_is_moved_away_and_back_is_resumed(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("down", [True, False])
-def test_two_rotations_while_the_agent_was_down_lose_nothing(lab: Lab, down: bool) -> None:
+def test_two_rotations_that_the_agent_did_not_see_lose_nothing(lab: Lab, down: bool) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.expect_lines("a.log", "one")

@@ -1,4 +1,4 @@
-"""The real process with a file as its destination, and what rotates logs: for tests that need no broker."""
+"""The real process with a file as its destination, and how logs are rotated: for tests that need no broker."""
 
 import gzip
 import os
@@ -36,7 +36,7 @@ class LocalAgent(Agent):
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """What has arrived, in order. A repeat must say what was said before; it is left out here and not in `all`."""
+        """What has arrived, in order. A repeat must be equal to the first; it is left out here and not in `all`."""
         self._read()
         return list(self._places.values())
 
@@ -47,12 +47,12 @@ class LocalAgent(Agent):
         return self._all
 
     def _read(self) -> None:
-        if not self.destination.exists():  # it was renamed, and the agent has not come by yet
+        if not self.destination.exists():  # it was renamed, and the agent has not created it again yet
             return
         with self.destination.open("rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_ino != self._inode or found.st_size < self._offset:  # it was rotated
-                self._inode, self._offset = found.st_ino, 0
+            status = os.fstat(file.fileno())
+            if status.st_ino != self._inode or status.st_size < self._offset:  # it was rotated
+                self._inode, self._offset = status.st_ino, 0
             file.seek(self._offset)
             lines = file.read().split(b"\n")[:-1]
         for event in map(orjson.loads, filter(bytes.strip, lines)):
@@ -71,23 +71,23 @@ class LocalAgent(Agent):
         by_message = {event["message"]: event["log"]["file"]["id"] for event in self.events}
         return [by_message[message] for message in messages]
 
-    def await_messages(self, *wanted: str, timeout: float = 20.0) -> None:
+    def await_messages(self, *expected: str, timeout: float = 20.0) -> None:
         """Wait until all of them have arrived."""
         deadline = time.monotonic() + timeout
-        while missing := set(wanted) - set(self.messages):
+        while missing := set(expected) - set(self.messages):
             waiting = time.monotonic() < deadline and self.process.poll() is None
-            assert waiting, f"missing: {sorted(missing)[:5]}; said:\n{self.log[-3000:]}"
+            assert waiting, f"missing: {sorted(missing)[:5]}; logged:\n{self.log[-3000:]}"
             time.sleep(0.01)
 
-    def expect(self, *wanted: str, timeout: float = 20.0) -> None:
+    def expect(self, *expected: str, timeout: float = 20.0) -> None:
         """Wait for these; then they and no others have arrived, each once."""
-        self.await_messages(*wanted, timeout=timeout)
-        self.stop_at_rest()
+        self.await_messages(*expected, timeout=timeout)
+        self.stop_when_idle()
         arrived = sorted(message for message in self.all if not message.startswith("sentinel"))
-        assert arrived == sorted(wanted), f"not the same, first difference {difference(arrived, sorted(wanted))}"
+        assert arrived == sorted(expected), f"not the same, first difference {difference(arrived, sorted(expected))}"
 
-    def stop_at_rest(self) -> None:
-        """Let it look around once more, so that it meets all there is to meet, and stop it."""
+    def stop_when_idle(self) -> None:
+        """Stop it after one more scan, so that it has found all there is."""
         number = sum(1 for _ in self.logs.glob("sentinel*"))
         self.append(f"sentinel {number}", "sentinel's end", path=self.logs / f"sentinel{number}.log")
         self.await_messages(f"sentinel {number}")
@@ -101,14 +101,14 @@ class LocalAgent(Agent):
 
     def descriptors(self) -> list[tuple[str, str, int]]:
         """Number, target and inode of each descriptor of the process; one that it closes meanwhile is left out."""
-        found = []
+        descriptors = []
         for link in Path(f"/proc/{self.process.pid}/fd").iterdir():
             with suppress(FileNotFoundError):
-                found.append((link.name, os.readlink(link), link.stat().st_ino))
-        return found
+                descriptors.append((link.name, os.readlink(link), link.stat().st_ino))
+        return descriptors
 
-    def holds_deleted_files(self) -> bool:
-        """By the system's account: what keeps disk space of files that have no name any more."""
+    def has_deleted_files_open(self) -> bool:
+        """True if, according to the system, it keeps the disk space of deleted files."""
         targets = [target for _, target, _ in self.descriptors()]
         return any(target.endswith(" (deleted)") and str(self.directory) in target for target in targets)
 
@@ -127,7 +127,7 @@ def older(path: Path, generation: int = 1) -> Path:
 
 
 def rotate(path: Path, generations: int = 5) -> None:
-    """As logrotate: every generation becomes one older, the oldest goes, and the file is renamed."""
+    """As logrotate: every generation becomes one older, the oldest is deleted, and the file is renamed."""
     older(path, generations).unlink(missing_ok=True)
     for generation in range(generations - 1, 0, -1):
         if older(path, generation).exists():
@@ -141,7 +141,7 @@ def copytruncate(path: Path) -> None:
 
 
 def compress(path: Path) -> Path:
-    """As gzip(1): the packed file is there under its name before the plain one goes."""
+    """As gzip(1): the compressed file has its name before the plain one is deleted."""
     packed = path.with_name(f"{path.name}.gz")
     with gzip.open(packed, "wb") as file:
         file.write(path.read_bytes())

@@ -8,19 +8,19 @@ from tests.e2e.files.local import LocalAgent, compress, copytruncate, numbered, 
 
 
 def test_copytruncate_neither_loses_nor_repeats_a_line(agent: LocalAgent) -> None:
-    wanted = []
+    expected = []
     agent.start()
     for generation in range(4):
         lines = numbered(f"generation {generation}", 50)
         agent.append(*lines)
-        wanted += lines
+        expected += lines
         agent.await_messages(lines[-1])
         for number in range(4, 0, -1):
             if older(agent.path, number).exists():
                 older(agent.path, number).rename(older(agent.path, number + 1))
         copytruncate(agent.path)
-    agent.expect(*wanted)
-    assert len(set(agent.ids(*wanted))) == 4
+    agent.expect(*expected)
+    assert len(set(agent.ids(*expected))) == 4
 
 
 def test_what_a_copytruncate_cuts_off_unread_is_read_from_the_copy(agent: LocalAgent) -> None:
@@ -62,7 +62,7 @@ def test_a_compressed_file_that_was_never_seen_is_read_through_and_resumed_after
     agent.kill()
     agent.start()
     agent.await_messages(*lines)
-    agent.stop_at_rest()
+    agent.stop_when_idle()
     assert [message for message in agent.messages if not message.startswith("sentinel")] == lines
     assert len(set(agent.ids(*lines))) == 1
 

@@ -98,7 +98,7 @@ def test_a_destination_that_is_removed_is_given_back_to_the_disk_and_made_again(
     agent.start()
     agent.await_messages("one")
     os.unlink(agent.destination)
-    await_true(lambda: agent.destination.exists() and not agent.holds_deleted_files(), "made again", timeout=10)
+    await_true(lambda: agent.destination.exists() and not agent.has_deleted_files_open(), "made again", timeout=10)
     agent.append("two")
     agent.await_messages("two")
     assert agent.stop() == 0

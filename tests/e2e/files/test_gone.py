@@ -37,14 +37,14 @@ def test_deleted_files_above_the_budget_are_let_go_and_counted_even_while_the_ou
     agent.await_log("cannot write to")
     size = agent.path.stat().st_size
     agent.path.unlink()
-    await_true(lambda: not agent.holds_deleted_files(), "the deleted file is let go", timeout=10)
+    await_true(lambda: not agent.has_deleted_files_open(), "the deleted file is let go", timeout=10)
     agent.fill_disk(full=False)
     assert agent.stop() == 0
 
     (file_id,) = agent.ids("first")
-    (told,) = [line for line in agent.log.splitlines() if file_id in line and "given up" in line]
-    assert str(agent.path) in told
-    assert f"{size}" in told
+    (warning,) = [line for line in agent.log.splitlines() if file_id in line and "given up" in line]
+    assert str(agent.path) in warning
+    assert f"{size}" in warning
     arrived = max(event["log"]["offset"] + event["log"]["length"] for event in agent.events)
     assert f"bytes_lost={size - arrived}" in agent.log
 
@@ -60,7 +60,7 @@ def test_what_is_truncated_unread_is_counted_and_logged_with_path_file_id_and_ra
     agent.thaw()
     agent.expect("read", "new")
     (file_id,) = agent.ids("read")
-    (told,) = [line for line in agent.log.splitlines() if file_id in line and "lost" in line]
-    assert str(agent.path) in told
-    assert "offset 5" in told
+    (warning,) = [line for line in agent.log.splitlines() if file_id in line and "lost" in line]
+    assert str(agent.path) in warning
+    assert "offset 5" in warning
     assert f"bytes_lost={len('unfinished')}" in agent.log

@@ -20,7 +20,7 @@ from tests.e2e.running import await_true
 MIB = 1024**2
 SIZE = 100 * MIB
 LONGEST = 10 * MIB  # the default of message_max_bytes
-# The agent at rest takes some 40 MiB. A message is decoded, cut and encoded, and each NUL of it is six bytes in JSON.
+# The idle agent takes some 40 MiB. A message is decoded, cut and encoded, and each NUL of it is six bytes in JSON.
 MOST_MEMORY = 400 * MIB
 MULTILINE = {"multiline": {"type": "pattern", "pattern": r"^\s", "match": "after", "timeout": "1s"}}
 CONTAINER = {"container": {"stream": "all"}}
@@ -29,10 +29,10 @@ CRI = b"2026-01-01T00:00:00.%dZ stdout %s "
 
 @dataclass(frozen=True)
 class Hostile:
-    """`begin`, then `block` again and again, then `end`, which has the next message in it. The first message begins
-    with `text`."""
+    """`head`, then `block` again and again, then `end`, which contains the next message. The first message begins with
+    `text`."""
 
-    begin: bytes
+    head: bytes
     block: bytes
     end: bytes
     text: str
@@ -40,9 +40,9 @@ class Hostile:
     size: int = SIZE
 
     def write(self, path: Path) -> int:
-        """How many bytes there are before the next message."""
+        """Write the file; return how many bytes there are before the next message."""
         with path.open("wb") as file:
-            file.write(self.begin)
+            file.write(self.head)
             for block in self._blocks():
                 file.write(block)
             file.write(self.end)
@@ -83,7 +83,7 @@ def test_a_hostile_file_costs_bounded_memory_and_nothing_behind_it(case: str, ag
     agent.configure(parsers=list(hostile.parsers))
     size = hostile.write(agent.path)
     agent.start()
-    await_true(lambda: "next" in agent.messages, f"the next line; said:\n{agent.log[-1000:]}")
+    await_true(lambda: "next" in agent.messages, f"the next line; logged:\n{agent.log[-1000:]}")
     memory = most_memory(agent.process.pid)
     assert agent.stop() == 0
     first, last = agent.events
@@ -117,22 +117,24 @@ def test_lines_without_an_end_in_many_files_cost_no_more_than_the_bound(agent: L
 def test_lines_that_become_a_thousand_times_as_large_cost_bounded_memory_and_a_signal_is_heard(
     agent: LocalAgent,
 ) -> None:
-    """Two hundred of them are read at once, and no output could take what becomes of all."""
+    """Two hundred of them are read at the same time, more than any output could take at once."""
     packed = base64.b64encode(gzip.compress(b"x" * MIB))
     field = {"field": {"from": "message"}}
     agent.configure(processors=[{"decode_base64_field": field}, {"decompress_gzip_field": field}])
     agent.path.write_bytes((packed + b"\n") * 2000)
     agent.start()
-    await_true(lambda: agent.destination.stat().st_size > 400 * MIB, f"four hundred lines; said:\n{agent.log[-1000:]}")
+    await_true(
+        lambda: agent.destination.stat().st_size > 400 * MIB, f"four hundred lines; logged:\n{agent.log[-1000:]}"
+    )
     memory = most_memory(agent.process.pid)
-    begun = time.monotonic()
+    started = time.monotonic()
     assert agent.stop() == 0
-    assert time.monotonic() - begun < 5 + 2  # shutdown_timeout, and what was under way
+    assert time.monotonic() - started < 5 + 2  # shutdown_timeout, and what was in flight
     assert memory < MOST_MEMORY, f"{memory // MIB} MiB"
 
 
 def most_memory(pid: int) -> int:
-    """The most that a process ever had in memory, in bytes."""
+    """Return the most memory that a process ever had, in bytes."""
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) * 1024
 
@@ -140,10 +142,10 @@ def most_memory(pid: int) -> int:
 def test_a_file_that_is_mapped_into_memory_comes_once_while_it_is_written(agent: LocalAgent) -> None:
     agent.configure([f"{agent.logs}/*.log*"], **{"prospector.scanner.check_interval": "100ms"})
     agent.start()
-    wanted = numbered("mapped", 3000)
+    expected = numbered("mapped", 3000)
     with agent.path.open("w+b") as file:
         size = written = 0
-        for number, line in enumerate(wanted):
+        for number, line in enumerate(expected):
             content = f"{line}\n".encode()
             if written + len(content) > size:
                 size += 16 * 1024
@@ -154,5 +156,5 @@ def test_a_file_that_is_mapped_into_memory_comes_once_while_it_is_written(agent:
             if number % 1000 == 500:
                 agent.await_messages(line)
         file.truncate(written)
-    agent.expect(*wanted)
-    assert len(set(agent.ids(*wanted))) == 1
+    agent.expect(*expected)
+    assert len(set(agent.ids(*expected))) == 1

@@ -57,12 +57,12 @@ def test_without_inotify_that_is_logged_once_and_a_line_arrives_within_a_scan(ag
 
 
 def test_a_thousand_files_arrive_although_only_256_may_be_open(agent: LocalAgent) -> None:
-    wanted = []
+    expected = []
     for number in range(1000):
         agent.append(f"line {number}", path=agent.logs / f"{number:04}.log")
-        wanted.append(f"line {number}")
+        expected.append(f"line {number}")
     agent.start(before=FEW_DESCRIPTORS)
-    agent.await_messages(*wanted, timeout=60)
+    agent.await_messages(*expected, timeout=60)
     open_files = len(os.listdir(f"/proc/{agent.process.pid}/fd"))
     assert open_files <= 256
     assert 0 < resident_bytes(agent.process.pid) < 150 * 2**20
@@ -71,23 +71,23 @@ def test_a_thousand_files_arrive_although_only_256_may_be_open(agent: LocalAgent
     time.sleep(1.5)
     assert cpu_seconds(agent.process.pid) - before < 0.3, "it goes on opening and closing"
     agent.append("later", path=agent.logs / "0000.log")
-    agent.expect(*wanted, "later")
+    agent.expect(*expected, "later")
 
 
 def test_three_thousand_files_arrive_in_their_order_with_256_descriptors_and_little_memory(agent: LocalAgent) -> None:
-    now, wanted = time.time(), []
+    now, expected = time.time(), []
     for number in range(3000):
         path = agent.logs / f"{(number * 7919) % 3000:04}.log"
         path.write_text(f"{number}\nand its last line")
         os.utime(path, (now - 10_000 + number,) * 2)
-        wanted += [f"{number}", "and its last line"]
+        expected += [f"{number}", "and its last line"]
     agent.start("--once", before=FEW_DESCRIPTORS)
     peak = 0
     while agent.process.poll() is None:
         peak = max(peak, resident_bytes(agent.process.pid))
         time.sleep(0.02)
     assert agent.wait() == 0
-    assert agent.all == wanted
+    assert agent.all == expected
     assert 0 < peak < 150 * 2**20
 
 

@@ -130,10 +130,10 @@ def test_files_that_are_no_configuration_change_nothing(agent: LocalAgent) -> No
         "bomb.yml": (f"-\n  - &a0 x\n{aliases}", "bomb.yml:8: exceeds the limit of 250,000 values"),
         "text.yml": ("\0" * 100, "text.yml:1: is not YAML: character 0 is not allowed"),
     }
-    for count, (name, (text, said)) in enumerate(files.items()):
+    for count, (name, (text, expected)) in enumerate(files.items()):
         (folder / name).write_text(text)
         (folder / name).chmod(0o600)
-        agent.await_log(said)
+        agent.await_log(expected)
         agent.append(f"after {count}")
         agent.await_messages(f"after {count}")
         (folder / name).unlink()
@@ -159,8 +159,8 @@ def test_under_a_live_writer_nothing_is_lost_or_sent_twice(agent: LocalAgent) ->
             )
             configure(agent, an_input(agent, "app", tags=["ab"[number % 2]]))
             hang_up(agent)
-    wanted = [text for _, _, text in lines_of(agent.path.read_bytes())]
-    await_true(lambda: len(agent.all) >= len(wanted), "all lines")
+    expected = [text for _, _, text in lines_of(agent.path.read_bytes())]
+    await_true(lambda: len(agent.all) >= len(expected), "all lines")
     assert agent.stop() == 0
-    assert agent.all == wanted
+    assert agent.all == expected
     assert agent.log.count("reloaded: ") >= 9

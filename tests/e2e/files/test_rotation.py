@@ -6,33 +6,33 @@ from tests.e2e.files.local import LocalAgent, numbered, rotate
 
 
 def test_a_chain_of_five_generations_neither_loses_nor_repeats_a_line(agent: LocalAgent) -> None:
-    wanted = []
+    expected = []
     agent.start()
     for generation in range(8):
         lines = numbered(f"generation {generation}", 50)
         agent.append(*lines)
-        wanted += lines
+        expected += lines
         agent.await_messages(lines[-1])
         rotate(agent.path)
-    agent.expect(*wanted)
-    assert len(set(agent.ids(*wanted))) == 8
+    agent.expect(*expected)
+    assert len(set(agent.ids(*expected))) == 8
 
 
 def test_kills_in_the_middle_of_rotations_lose_nothing_and_repeat_only_the_same(agent: LocalAgent) -> None:
-    wanted = []
+    expected = []
     for generation in range(4):
         agent.start()
         for part in range(2):
             lines = numbered(f"{generation}.{part}", 500)
             agent.append(*lines)
-            wanted += lines
+            expected += lines
             agent.await_messages(lines[0])
             rotate(agent.path, generations=20)
         agent.process.send_signal(signal.SIGKILL)
         agent.wait()
     agent.start()
-    agent.await_messages(*wanted)
-    agent.stop_at_rest()
+    agent.await_messages(*expected)
+    agent.stop_when_idle()
     arrived = [message for message in agent.messages if not message.startswith("sentinel")]
-    assert sorted(arrived) == sorted(wanted)
-    assert len(set(agent.ids(*wanted))) == 8
+    assert sorted(arrived) == sorted(expected)
+    assert len(set(agent.ids(*expected))) == 8

@@ -30,8 +30,8 @@ def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
     process = starting("run", *options)
     await_module(process, "orjson")
     process.send_signal(number)
-    _, said = process.communicate(timeout=20)
-    assert process.returncode == code, said
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == code, errors
 
 
 def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(agent: LocalAgent) -> None:
@@ -40,9 +40,9 @@ def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(
     signal.signal(signal.SIGHUP, before)
     await_module(process, "orjson")
     process.send_signal(signal.SIGHUP)
-    _, said = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=20)
     assert process.returncode == 1
-    assert "missing.yml" in said.splitlines()[-1]
+    assert "missing.yml" in errors.splitlines()[-1]
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "0<&- 1>&- 2>&-"])
@@ -50,9 +50,9 @@ def test_standard_streams_that_are_closed_are_no_reason_not_to_start(closed: str
     agent.append("one")
     agent.start(before=("sh", "-c", f'exec "$@" {closed}', "sh"))
     agent.await_messages("one")
-    held = {number: os.readlink(f"/proc/{agent.process.pid}/fd/{number}") for number in range(3)}
-    assert held[2] == os.devnull, "what a library prints must not go into a file that was opened"
-    assert closed == "2>&-" or held == dict.fromkeys(range(3), os.devnull)
+    descriptors = {number: os.readlink(f"/proc/{agent.process.pid}/fd/{number}") for number in range(3)}
+    assert descriptors[2] == os.devnull, "what a library prints must not go into a file that was opened"
+    assert closed == "2>&-" or descriptors == dict.fromkeys(range(3), os.devnull)
     assert agent.stop() == 0
 
 

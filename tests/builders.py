@@ -55,7 +55,7 @@ def input_config(*parsers: ParserConfig, paths: tuple[str, ...] = ("*.log",)) ->
 
 
 @dataclass
-class Told:
+class RecordedDeliveries:
     """The `Deliveries` of a test: what was reported to it, in order."""
 
     batches: list[Batch] = field(default_factory=list)

@@ -24,7 +24,7 @@ from shipper.output.file import FileOutput
 from shipper.output.kafka import KafkaContext, KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
-from tests.builders import Told, batch, encoder
+from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import MemoryKafka, MemoryOutput
 
 PARTITIONS = 3
@@ -32,11 +32,13 @@ LONG = 30.0  # seconds; what takes so long has failed
 
 
 class Destination:
-    """An output under test; `arrived` gives the records there in order, or None when it cannot be known any more."""
+    """An output under test; `arrived` gives the records there in order."""
 
-    def __init__(self, make: Callable[[Told], Output], arrived: Callable[[], Sequence[str | bytes]]) -> None:
-        self.told = Told()
-        self.output = make(self.told)
+    def __init__(
+        self, make: Callable[[RecordedDeliveries], Output], arrived: Callable[[], Sequence[str | bytes]]
+    ) -> None:
+        self.deliveries = RecordedDeliveries()
+        self.output = make(self.deliveries)
         self._arrived = arrived
 
     def texts(self, file_id: str = "f1") -> list[str]:
@@ -44,10 +46,10 @@ class Destination:
         return [record["message"] for record in records if record["log"]["file"]["id"] == file_id]
 
     def publish(self, *batches: Batch) -> None:
-        """As the publisher does it: what is refused is offered again."""
+        """Publish as the publisher does: a refused batch is offered again."""
         deadline = time.monotonic() + LONG
-        for batch in batches:
-            while not self.output.publish(batch):
+        for following in batches:
+            while not self.output.publish(following):
                 self.output.poll(0.01)
                 assert time.monotonic() < deadline
 
@@ -61,8 +63,8 @@ class Destination:
 def memory(tmp_path: Path) -> Destination:
     made: list[MemoryOutput] = []
 
-    def make(told: Told) -> Output:
-        made.append(MemoryOutput(encoder(), told))
+    def make(deliveries: RecordedDeliveries) -> Output:
+        made.append(MemoryOutput(encoder(), deliveries))
         return made[0]
 
     return Destination(make, lambda: made[0].records)
@@ -71,26 +73,27 @@ def memory(tmp_path: Path) -> Destination:
 def console(tmp_path: Path) -> Destination:
     stream = io.BytesIO()
     return Destination(
-        lambda told: ConsoleOutput(encoder(), told, stream=stream), lambda: stream.getvalue().splitlines()
+        lambda deliveries: ConsoleOutput(encoder(), deliveries, stream=stream), lambda: stream.getvalue().splitlines()
     )
 
 
 def file(tmp_path: Path) -> Destination:
     path = tmp_path / "out"
     return Destination(
-        lambda told: FileOutput(path, encoder(), told, SystemClock()), lambda: path.read_bytes().splitlines()
+        lambda deliveries: FileOutput(path, encoder(), deliveries, SystemClock()),
+        lambda: path.read_bytes().splitlines(),
     )
 
 
-def kafka_output(make: Callable[..., Producer], topic: str, told: Told) -> Output:
+def kafka_output(make: Callable[..., Producer], topic: str, deliveries: RecordedDeliveries) -> Output:
     clock = SystemClock()
     context = KafkaContext(topic, ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock)
-    return KafkaOutput(make, encoder(), told, context)
+    return KafkaOutput(make, encoder(), deliveries, context)
 
 
 def fake_kafka(tmp_path: Path) -> Destination:
     kafka = MemoryKafka()
-    return Destination(lambda told: kafka_output(kafka.connect, "logs", told), lambda: kafka.landed)
+    return Destination(lambda deliveries: kafka_output(kafka.connect, "logs", deliveries), lambda: kafka.landed)
 
 
 def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
@@ -98,12 +101,12 @@ def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Dest
     create_topic(topic, PARTITIONS)
     config = KafkaOutputConfig(hosts=(bootstrap,), topic=topic)
     return Destination(
-        lambda told: kafka_output(make_producer(config), topic, told), lambda: read_topic(bootstrap, topic)
+        lambda deliveries: kafka_output(make_producer(config), topic, deliveries), lambda: read_topic(bootstrap, topic)
     )
 
 
 def read_topic(bootstrap: str, topic: str) -> list[bytes]:
-    """All values, partition by partition: a file's records are in one partition."""
+    """Return all values, partition by partition: a file's records are in one partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
     values: list[bytes] = []
     for partition in range(PARTITIONS):
@@ -142,8 +145,8 @@ def test_what_was_published_arrives_and_is_reported(destination: Destination) ->
     destination.publish(sent)
     destination.drain()
     assert destination.texts() == sent.messages.texts
-    assert destination.told.batches == [sent]
-    assert not destination.told.rejections
+    assert destination.deliveries.batches == [sent]
+    assert not destination.deliveries.rejections
 
 
 def test_every_batch_is_reported_once(destination: Destination) -> None:
@@ -151,7 +154,7 @@ def test_every_batch_is_reported_once(destination: Destination) -> None:
     destination.publish(*sent)
     destination.drain()
     destination.output.poll(0)
-    assert sorted(map(id, destination.told.batches)) == sorted(map(id, sent))
+    assert sorted(map(id, destination.deliveries.batches)) == sorted(map(id, sent))
 
 
 def test_a_files_batches_arrive_in_the_order_in_which_they_were_published(destination: Destination) -> None:
@@ -178,9 +181,9 @@ def test_what_is_reported_as_delivered_has_arrived_by_then(destination: Destinat
 def test_in_flight_counts_batches_until_they_are_reported(destination: Destination) -> None:
     for n in range(10):
         destination.publish(batch([f"{n}"], start=n * 10))
-        assert destination.output.in_flight == n + 1 - len(destination.told.batches)
+        assert destination.output.in_flight == n + 1 - len(destination.deliveries.batches)
     destination.drain()
-    assert (destination.output.in_flight, len(destination.told.batches)) == (0, 10)
+    assert (destination.output.in_flight, len(destination.deliveries.batches)) == (0, 10)
 
 
 def test_a_poll_with_nothing_to_do_returns(destination: Destination) -> None:

@@ -28,7 +28,7 @@ def test_a_table_with_the_lines_of_the_files_is_right() -> None:
     [
         (ROWS[1:], "app.log: 1 lines missing: offset 0, 4 bytes, 'one'"),
         ([*ROWS, replace(ROWS[1], kafka_offset=9)], "app.log: 1 lines too many: offset 5, 4 bytes, 'two' 0/1 0/9"),
-        ([*ROWS, replace(ROWS[0], inode="8")], "inode 8, which is no file: 1 lines too many: offset 0"),
+        ([*ROWS, replace(ROWS[0], inode="8")], "inode 8, which is not a file: 1 lines too many: offset 0"),
         ([*ROWS[1:], replace(ROWS[0], length=5)], "app.log: 1 lines too many: offset 0, 5 bytes, 'one' 0/0"),
         ([*ROWS[1:], replace(ROWS[0], message="öne")], "app.log: 1 lines missing: offset 0, 4 bytes, 'one'"),
         ([*ROWS[1:], replace(ROWS[0], file_id="other")], "app.log: has 2 file ids: id, other"),

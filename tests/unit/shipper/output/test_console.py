@@ -18,7 +18,7 @@ from typing import BinaryIO
 import pytest
 
 from shipper.output.console import PATIENCE, PIECE, ConsoleOutput
-from tests.builders import Told, batch, encoder
+from tests.builders import RecordedDeliveries, batch, encoder
 
 ROOT = Path(__file__).parents[4]
 LONG = 20.0  # seconds; what takes so long has failed
@@ -39,16 +39,16 @@ def nothing_waits_for_ever() -> Iterator[None]:
 
 
 def test_each_record_is_a_line() -> None:
-    stream, told = io.BytesIO(), Told()
-    output = ConsoleOutput(encoder(), told, stream=stream)
+    stream, deliveries = io.BytesIO(), RecordedDeliveries()
+    output = ConsoleOutput(encoder(), deliveries, stream=stream)
     assert output.publish(batch(["a", "ü"]))
     assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["a", "ü"]
-    assert told.texts == ["a", "ü"]
+    assert deliveries.texts == ["a", "ü"]
 
 
 def test_pretty_spreads_a_record_over_lines() -> None:
     stream = io.BytesIO()
-    ConsoleOutput(encoder(), Told(), pretty=True, stream=stream).publish(batch(["a"]))
+    ConsoleOutput(encoder(), RecordedDeliveries(), pretty=True, stream=stream).publish(batch(["a"]))
     lines = stream.getvalue().decode().splitlines()
     assert lines[0] == "{"
     assert json.loads("".join(lines))["message"] == "a"
@@ -60,8 +60,8 @@ class Pipe:
     def __init__(self) -> None:
         self.reader, writer = os.pipe()
         self.stream: BinaryIO = os.fdopen(writer, "wb")
-        self.told = Told()
-        self.output = ConsoleOutput(encoder(), self.told, stream=self.stream)
+        self.deliveries = RecordedDeliveries()
+        self.output = ConsoleOutput(encoder(), self.deliveries, stream=self.stream)
 
     def read(self) -> bytes:
         """What is in the pipe now."""
@@ -106,10 +106,10 @@ def test_a_full_pipe_keeps_nobody_waiting_and_the_batch_for_later(pipe: Pipe) ->
     sent = batch(LINES)
     assert pipe.output.publish(sent)
     pipe.output.poll(0)
-    assert (pipe.output.in_flight, pipe.told.batches) == (1, [])
+    assert (pipe.output.in_flight, pipe.deliveries.batches) == (1, [])
     assert time.monotonic() - began < LONG / 2
     assert messages(pipe.read_all()) == LINES
-    assert pipe.told.batches == [sent]
+    assert pipe.deliveries.batches == [sent]
 
 
 def test_batches_that_come_while_the_pipe_is_full_wait_for_their_turn(pipe: Pipe) -> None:
@@ -117,7 +117,7 @@ def test_batches_that_come_while_the_pipe_is_full_wait_for_their_turn(pipe: Pipe
     assert all(pipe.output.publish(each) for each in sent)
     assert pipe.output.in_flight == 3
     assert messages(pipe.read_all()) == [*LINES, "later", "last"]
-    assert pipe.told.batches == sent
+    assert pipe.deliveries.batches == sent
 
 
 def test_what_a_full_pipe_has_taken_is_whole_records(pipe: Pipe) -> None:
@@ -155,12 +155,12 @@ def test_a_reader_that_is_gone_is_said_in_words(pipe: Pipe) -> None:
     assert raised.value.filename == "standard output"
     assert raised.value.strerror is not None
     assert "its reader has closed it" in raised.value.strerror
-    assert pipe.told.batches == []
+    assert pipe.deliveries.batches == []
 
 
 def test_a_full_device_is_said_in_words() -> None:
     with Path("/dev/full").open("wb") as full, pytest.raises(OSError, match="standard output") as raised:
-        ConsoleOutput(encoder(), Told(), stream=full).publish(batch(["a"]))
+        ConsoleOutput(encoder(), RecordedDeliveries(), stream=full).publish(batch(["a"]))
     assert raised.value.errno == errno.ENOSPC
 
 
@@ -170,9 +170,9 @@ def test_a_terminal_that_nobody_looks_at_keeps_nobody_waiting() -> None:
     modes = termios.tcgetattr(terminal)
     modes[1] &= ~termios.OPOST  # or each newline would be read as two characters
     termios.tcsetattr(terminal, termios.TCSANOW, modes)
-    told = Told()
+    deliveries = RecordedDeliveries()
     with os.fdopen(terminal, "wb") as stream:
-        output = ConsoleOutput(encoder(), told, stream=stream)
+        output = ConsoleOutput(encoder(), deliveries, stream=stream)
         began = time.monotonic()
         output.publish(batch(LINES[:300]))
         output.poll(0)

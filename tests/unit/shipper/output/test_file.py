@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shipper.output.file import RETRY_INTERVAL, FileOutput
-from tests.builders import Told, batch, encoder
+from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock
 
 
@@ -46,25 +46,27 @@ def disk() -> Disk:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def deliveries() -> RecordedDeliveries:
+    return RecordedDeliveries()
 
 
 @pytest.fixture
-def output(tmp_path: Path, clock: ManualClock, disk: Disk, told: Told) -> FileOutput:
-    return FileOutput(tmp_path / "out" / "shipper", encoder(), told, clock, disk.fsync)
+def output(tmp_path: Path, clock: ManualClock, disk: Disk, deliveries: RecordedDeliveries) -> FileOutput:
+    return FileOutput(tmp_path / "out" / "shipper", encoder(), deliveries, clock, disk.fsync)
 
 
 def written(path: Path) -> list[str]:
     return [json.loads(line)["message"] for line in (path / "out" / "shipper").read_text().splitlines()]
 
 
-def test_a_batch_is_delivered_once_it_is_synced(output: FileOutput, told: Told, disk: Disk, tmp_path: Path) -> None:
+def test_a_batch_is_delivered_once_it_is_synced(
+    output: FileOutput, deliveries: RecordedDeliveries, disk: Disk, tmp_path: Path
+) -> None:
     assert output.publish(batch(["a", "b"]))
     assert output.publish(batch(["c"]))
-    assert (told.texts, output.in_flight) == ([], 2)
+    assert (deliveries.texts, output.in_flight) == ([], 2)
     output.poll(0)
-    assert (told.texts, output.in_flight, disk.syncs) == (["a", "b", "c"], 0, 1)
+    assert (deliveries.texts, output.in_flight, disk.syncs) == (["a", "b", "c"], 0, 1)
     assert written(tmp_path) == ["a", "b", "c"]
 
 
@@ -72,15 +74,15 @@ def test_nobody_else_may_read_the_file(output: FileOutput, tmp_path: Path) -> No
     assert stat.S_IMODE((tmp_path / "out" / "shipper").stat().st_mode) == 0o600
 
 
-def test_an_fsync_that_fails_delivers_nothing(output: FileOutput, told: Told, disk: Disk) -> None:
+def test_an_fsync_that_fails_delivers_nothing(output: FileOutput, deliveries: RecordedDeliveries, disk: Disk) -> None:
     disk.broken = True
     output.publish(batch(["a"]))
     output.poll(0)
-    assert (told.texts, output.in_flight) == ([], 1)
+    assert (deliveries.texts, output.in_flight) == ([], 1)
 
 
 def test_after_a_failed_fsync_everything_is_written_again(
-    output: FileOutput, told: Told, disk: Disk, clock: ManualClock, tmp_path: Path
+    output: FileOutput, deliveries: RecordedDeliveries, disk: Disk, clock: ManualClock, tmp_path: Path
 ) -> None:
     disk.broken = True
     output.publish(batch(["a"]))
@@ -89,11 +91,11 @@ def test_after_a_failed_fsync_everything_is_written_again(
     disk.broken = False
     clock.advance(RETRY_INTERVAL)
     output.poll(0)
-    assert told.texts == written(tmp_path) == ["a", "b"]
+    assert deliveries.texts == written(tmp_path) == ["a", "b"]
 
 
 def test_what_comes_after_a_failed_fsync_waits_until_the_rest_is_written_again(
-    output: FileOutput, told: Told, disk: Disk, clock: ManualClock, tmp_path: Path
+    output: FileOutput, deliveries: RecordedDeliveries, disk: Disk, clock: ManualClock, tmp_path: Path
 ) -> None:
     disk.broken = True
     output.publish(batch(["a"]))
@@ -105,7 +107,7 @@ def test_what_comes_after_a_failed_fsync_waits_until_the_rest_is_written_again(
         output.poll(0)
         assert output.publish(late)
     output.poll(0)
-    assert told.texts == written(tmp_path) == ["a", "b"]
+    assert deliveries.texts == written(tmp_path) == ["a", "b"]
 
 
 def test_a_disk_that_refuses_is_asked_again_after_a_while_and_told_once_a_minute(
@@ -123,7 +125,7 @@ def test_a_disk_that_refuses_is_asked_again_after_a_while_and_told_once_a_minute
 
 
 def test_a_disk_that_is_full_in_the_middle_of_a_record_leaves_no_part_of_it(
-    output: FileOutput, told: Told, clock: ManualClock, tmp_path: Path
+    output: FileOutput, deliveries: RecordedDeliveries, clock: ManualClock, tmp_path: Path
 ) -> None:
     output.publish(batch(["before"]))
     output.poll(0)
@@ -134,19 +136,19 @@ def test_a_disk_that_is_full_in_the_middle_of_a_record_leaves_no_part_of_it(
         assert written(tmp_path) == ["before", "fits"]
         clock.advance(RETRY_INTERVAL)
         output.poll(0)
-        assert written(tmp_path) == told.texts == ["before", "fits"]
+        assert written(tmp_path) == deliveries.texts == ["before", "fits"]
     clock.advance(RETRY_INTERVAL)
     output.poll(0)
-    assert written(tmp_path) == told.texts == ["before", "fits", "also", "half"]
+    assert written(tmp_path) == deliveries.texts == ["before", "fits", "also", "half"]
 
 
 @pytest.mark.parametrize("rest", [b'{"half a rec', b'{"message":"' + b"x" * 200_000])
 def test_what_a_killed_writer_left_of_a_line_is_cut_off(
-    rest: bytes, tmp_path: Path, told: Told, clock: ManualClock
+    rest: bytes, tmp_path: Path, deliveries: RecordedDeliveries, clock: ManualClock
 ) -> None:
     path = tmp_path / "shipper"
     path.write_bytes(b'{"message":"old"}\n' + rest)
-    output = FileOutput(path, encoder(), told, clock)
+    output = FileOutput(path, encoder(), deliveries, clock)
     output.publish(batch(["new"]))
     output.poll(0)
     assert [json.loads(line)["message"] for line in path.read_text().splitlines()] == ["old", "new"]
@@ -154,20 +156,20 @@ def test_what_a_killed_writer_left_of_a_line_is_cut_off(
 
 @pytest.mark.parametrize("theirs", ['{"message":"whole"}', "no record of ours"])
 def test_what_no_writer_of_records_left_is_not_cut_off(
-    theirs: str, tmp_path: Path, told: Told, clock: ManualClock
+    theirs: str, tmp_path: Path, deliveries: RecordedDeliveries, clock: ManualClock
 ) -> None:
     path = tmp_path / "shipper"
     path.write_text(theirs)
-    output = FileOutput(path, encoder(), told, clock)
+    output = FileOutput(path, encoder(), deliveries, clock)
     output.publish(batch(["new"]))
     output.poll(0)
     first, second = path.read_text().splitlines()
     assert (first, json.loads(second)["message"]) == (theirs, "new")
 
 
-def test_a_lot_is_synced_before_the_next_poll(output: FileOutput, told: Told) -> None:
+def test_a_lot_is_synced_before_the_next_poll(output: FileOutput, deliveries: RecordedDeliveries) -> None:
     output.publish(batch(["x" * 5_000_000]))
-    assert len(told.texts) == 1
+    assert len(deliveries.texts) == 1
 
 
 def test_while_the_disk_refuses_a_poll_waits_instead_of_returning_at_once(

@@ -13,7 +13,7 @@ import pytest
 from logs.throttle import INTERVAL
 from shipper.errors import StartError
 from shipper.output.file import LOOK_INTERVAL, RETRY_INTERVAL, FileOutput
-from tests.builders import Told, batch, encoder
+from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock
 
 Moment = Callable[[], None]
@@ -26,9 +26,9 @@ class Site:
         self.path = directory / "out" / "shipper"
         self.older = self.path.with_name("shipper.1")
         self.clock = clock
-        self.told = Told()
+        self.deliveries = RecordedDeliveries()
         self.at_sync: Moment | None = None
-        self.output = FileOutput(self.path, encoder(), self.told, clock, self._fsync)
+        self.output = FileOutput(self.path, encoder(), self.deliveries, clock, self._fsync)
 
     def _fsync(self, fd: int) -> None:
         os.fsync(fd)
@@ -86,7 +86,7 @@ def test_a_file_that_was_rotated_keeps_what_it_had_and_the_new_one_has_the_rest(
     site.deliver("three")
     assert texts(site.older) == ["one", "two"]
     assert texts(site.path) == ["three"]
-    assert site.told.texts == ["one", "two", "three"]
+    assert site.deliveries.texts == ["one", "two", "three"]
 
 
 def test_a_new_file_that_logrotate_made_is_taken_as_it_is(site: Site) -> None:
@@ -104,7 +104,7 @@ def test_a_file_that_was_removed_is_made_again(site: Site, remove: Callable[[Sit
     remove(site)
     site.deliver("two")
     assert texts(site.path) == ["two"]
-    assert site.told.texts == ["one", "two"]
+    assert site.deliveries.texts == ["one", "two"]
 
 
 CHANGES = [Site.rename, Site.copytruncate, Site.compress, Site.remove, Site.remove_directory]
@@ -120,7 +120,7 @@ def test_what_was_not_acknowledged_when_the_file_changed_is_written_to_the_new_o
     change(site)
     site.deliver("later")
     assert texts(site.path) == ["written", "later"]
-    assert site.told.texts == ["acknowledged", "written", "later"]
+    assert site.deliveries.texts == ["acknowledged", "written", "later"]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -130,9 +130,9 @@ def test_what_was_synced_into_a_file_that_is_not_at_the_path_any_more_is_not_ack
     site.at_sync = lambda: change(site)
     site.output.publish(batch(["synced"]))
     site.output.poll(0)
-    assert site.told.texts == []
+    assert site.deliveries.texts == []
     site.output.poll(0)
-    assert site.told.texts == texts(site.path) == ["synced"]
+    assert site.deliveries.texts == texts(site.path) == ["synced"]
 
 
 def test_a_removed_file_does_not_keep_its_disk_space_while_nothing_is_written(site: Site, clock: ManualClock) -> None:
@@ -180,13 +180,13 @@ def test_what_another_adds_is_not_cut_off_with_what_could_not_be_synced(site: Si
         other.write('{"message":"theirs"}\n')
     site.at_sync = refuse
     site.deliver("two")
-    assert site.told.texts == ["one", "two"]
+    assert site.deliveries.texts == ["one", "two"]
     assert texts(site.path) == ["one", "theirs", "two", "one", "two"]
 
 
 def test_a_second_agent_on_the_file_is_refused_by_name(site: Site, clock: ManualClock) -> None:
     with pytest.raises(StartError) as refused:
-        FileOutput(site.path, encoder(), Told(), clock)
+        FileOutput(site.path, encoder(), RecordedDeliveries(), clock)
     assert str(refused.value) == (
         f"output.file {site.path}: it is in use by process {os.getpid()}; stop the other agent, or give each agent a "
         "file of its own (output.file.filename)"
@@ -197,17 +197,17 @@ def test_another_name_of_the_file_is_the_same_file(site: Site, clock: ManualCloc
     link = site.path.with_name("link")
     link.symlink_to(site.path)
     with pytest.raises(StartError, match="in use by process"):
-        FileOutput(link, encoder(), Told(), clock)
+        FileOutput(link, encoder(), RecordedDeliveries(), clock)
 
 
 def test_the_next_agent_has_the_file_when_the_first_has_ended(tmp_path: Path, clock: ManualClock) -> None:
-    told = Told()
+    deliveries = RecordedDeliveries()
     for text in ("one", "two"):
-        output = FileOutput(tmp_path / "shipper", encoder(), told, clock)
+        output = FileOutput(tmp_path / "shipper", encoder(), deliveries, clock)
         output.publish(batch([text]))
         output.poll(0)
         output.close()
-    assert texts(tmp_path / "shipper") == told.texts == ["one", "two"]
+    assert texts(tmp_path / "shipper") == deliveries.texts == ["one", "two"]
 
 
 def test_a_file_that_another_agent_took_after_a_rotation_is_waited_for(
@@ -215,15 +215,15 @@ def test_a_file_that_another_agent_took_after_a_rotation_is_waited_for(
 ) -> None:
     site.deliver("one")
     site.rename()
-    other = FileOutput(site.path, encoder(), Told(), clock)
+    other = FileOutput(site.path, encoder(), RecordedDeliveries(), clock)
     site.deliver("two")
-    assert (site.told.texts, site.output.in_flight) == (["one"], 1)
+    assert (site.deliveries.texts, site.output.in_flight) == (["one"], 1)
     assert f"cannot write to {site.path}: it is in use by process {os.getpid()}" in caplog.text
     other.close()
     clock.advance(INTERVAL)
     site.deliver("three")
     assert texts(site.path) == ["two", "three"]
-    assert site.told.texts == ["one", "two", "three"]
+    assert site.deliveries.texts == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
@@ -233,14 +233,14 @@ def test_without_locks_in_the_file_system_nothing_of_another_agent_is_cut_off(
     def no_locks(fd: int) -> None:
         raise OSError(code, os.strerror(code))
 
-    path, told = tmp_path / "shipper", Told()
-    outputs = [FileOutput(path, encoder(), told, clock, lock=no_locks) for _ in range(2)]
+    path, deliveries = tmp_path / "shipper", RecordedDeliveries()
+    outputs = [FileOutput(path, encoder(), deliveries, clock, lock=no_locks) for _ in range(2)]
     for number in range(40):
         for output in outputs:
             output.publish(batch([f"{number}"]))
             output.poll(0)
-    assert sorted(texts(path)) == sorted(told.texts)
-    assert len(told.texts) == 80
+    assert sorted(texts(path)) == sorted(deliveries.texts)
+    assert len(deliveries.texts) == 80
     assert caplog.text.count("Make sure that no other agent writes to it") == 2
     for output in outputs:
         output.close()
@@ -251,15 +251,15 @@ def test_a_lock_that_fails_for_another_reason_is_no_leave_to_write(tmp_path: Pat
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with pytest.raises(StartError, match="Input/output error"):
-        FileOutput(tmp_path / "shipper", encoder(), Told(), clock, lock=fail)
+        FileOutput(tmp_path / "shipper", encoder(), RecordedDeliveries(), clock, lock=fail)
 
 
 def test_what_is_no_plain_file_is_refused_at_the_start(tmp_path: Path, clock: ManualClock) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(StartError, match=r"fifo: it is not a plain file; .*set another output\.file\.path"):
-        FileOutput(tmp_path / "fifo", encoder(), Told(), clock)
+        FileOutput(tmp_path / "fifo", encoder(), RecordedDeliveries(), clock)
     with pytest.raises(StartError, match="Is a directory"):
-        FileOutput(tmp_path, encoder(), Told(), clock)
+        FileOutput(tmp_path, encoder(), RecordedDeliveries(), clock)
     (tmp_path / "file").touch()
     with pytest.raises(StartError, match="file: Not a directory"):
-        FileOutput(tmp_path / "file" / "shipper", encoder(), Told(), clock)
+        FileOutput(tmp_path / "file" / "shipper", encoder(), RecordedDeliveries(), clock)

@@ -10,7 +10,7 @@ from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.kafka import KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
-from tests.builders import Told, batch, encoder
+from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 
 DOWN = KafkaError._TRANSPORT
@@ -34,13 +34,13 @@ def refuse_texts(code: int, *texts: str) -> Verdict:
 class Desk:
     clock: ManualClock
     kafka: MemoryKafka = field(default_factory=MemoryKafka)
-    told: Told = field(default_factory=Told)
+    deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
         context = KafkaContext("logs", errors, Backoff(1, 60), self.metrics, self.clock)
-        self.output = KafkaOutput(self.kafka.connect, encoder(), self.told, context)
+        self.output = KafkaOutput(self.kafka.connect, encoder(), self.deliveries, context)
 
     @property
     def client(self) -> FakeProducer:
@@ -63,7 +63,7 @@ class Desk:
     def rejected(self) -> list[tuple[str, str]]:
         return [
             (batch.messages.texts[rejection.index], rejection.reason)
-            for batch, rejections in self.told.rejections.items()
+            for batch, rejections in self.deliveries.rejections.items()
             for rejection in rejections
         ]
 
@@ -77,9 +77,9 @@ def test_a_batch_is_told_after_the_report_of_its_last_record(desk: Desk) -> None
     desk.kafka.request_records = 1
     desk.publish("a", "b")
     desk.poll()
-    assert (desk.landed, desk.told.batches, desk.output.in_flight) == (["a"], [], 1)
+    assert (desk.landed, desk.deliveries.batches, desk.output.in_flight) == (["a"], [], 1)
     desk.poll()
-    assert (desk.landed, desk.told.texts, desk.output.in_flight) == (["a", "b"], ["a", "b"], 0)
+    assert (desk.landed, desk.deliveries.texts, desk.output.in_flight) == (["a", "b"], ["a", "b"], 0)
 
 
 def test_what_failed_is_sent_again_after_a_while(desk: Desk, clock: ManualClock) -> None:
@@ -92,7 +92,7 @@ def test_what_failed_is_sent_again_after_a_while(desk: Desk, clock: ManualClock)
     clock.advance(1)
     desk.poll(2)
     assert desk.landed == ["a", "b"]
-    assert (desk.told.texts, desk.told.rejections, desk.metrics.batches_retried) == (["a", "b"], {}, 1)
+    assert (desk.deliveries.texts, desk.deliveries.rejections, desk.metrics.batches_retried) == (["a", "b"], {}, 1)
 
 
 def test_the_wait_grows_while_it_goes_on_failing(desk: Desk, clock: ManualClock) -> None:
@@ -293,4 +293,4 @@ def test_close_gives_up_what_is_in_flight(desk: Desk) -> None:
     desk.client.paused = True
     desk.publish("a")
     desk.output.close()
-    assert (desk.landed, desk.told.batches) == ([], [])
+    assert (desk.landed, desk.deliveries.batches) == ([], [])

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from shipper.reader.select import NotEmptyReader
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_containers import flag, read_naively
+from tests.model.piecemeal import GrowingFile, drain, random_sizes
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 
@@ -40,6 +40,7 @@ BROKEN = [
     "2024-02-30T03:04:05.123456789Z stdout F text",
     '{"log":"x\\n","stream":"stdout","time":"now"}',
 ]
+SIZES = (1, 20, 200, 2000, 20000)
 
 
 def random_line(dice: random.Random, format: str, parts: float) -> str:
@@ -61,11 +62,6 @@ def random_content(dice: random.Random) -> bytes:
     return "\n".join(lines).encode()
 
 
-def random_sizes(dice: random.Random) -> Iterator[int]:
-    most = dice.choice([1, 20, 200, 2000, 20000])
-    return iter(lambda: dice.randint(1, most), 0)
-
-
 def random_config(dice: random.Random) -> tuple[ContainerConfig, int]:
     return ContainerConfig(stream=dice.choice(["all", "all", "stdout", "stderr"])), dice.choice([0, 1000, 3000, 10**6])
 
@@ -73,10 +69,6 @@ def random_config(dice: random.Random) -> tuple[ContainerConfig, int]:
 def readers(file: LogFile, config: ContainerConfig, waiting_bytes: int) -> Reader:
     lines = LineReader(file, longest_line((config,), 10**6))
     return NotEmptyReader(ContainerReader(lines, config, 10**6, ManualClock(), Metrics(), waiting_bytes))
-
-
-def drain(reader: Reader) -> list[Messages]:
-    return list(iter(reader.next, None))
 
 
 def flatten(runs: list[Messages]) -> list[tuple[Any, ...]]:
@@ -111,7 +103,7 @@ def test_containers_are_read_as_the_naive_model_reads_them_whatever_the_sizes_of
     dice = random.Random(seed)
     content, (config, waiting) = random_content(dice), random_config(dice)
     log.write(content)
-    runs = drain(readers(log.open(sizes=random_sizes(dice)), config, waiting))
+    runs = drain(readers(log.open(sizes=random_sizes(dice, *SIZES)), config, waiting))
     assert flatten(runs) == expected(content, config, waiting)
     check_runs(runs, 0)
 
@@ -121,24 +113,15 @@ def test_a_second_reading_from_any_position_gives_the_same_messages_of_container
     dice = random.Random(seed)
     content, (config, waiting) = random_content(dice), random_config(dice)
     log.write(b"")
-    reader = readers(log.open(sizes=random_sizes(dice)), config, waiting)
-    runs: list[Messages] = []
-    cuts: list[int] = []
-    written = 0
-    while written < len(content):
-        size = dice.randrange(1, 600)
-        log.append(content[written : written + size])
-        written += size
-        runs += drain(reader)
-        if dice.random() < 0.3 and (ended := reader.finish()) is not None:
-            runs.append(ended)
-            cuts.append(ended.end)
+    reader = readers(log.open(sizes=random_sizes(dice, *SIZES)), config, waiting)
+    file = GrowingFile(dice, log, lambda: dice.randrange(1, 600))
+    runs = file.write(content, reader)
     check_runs(runs, 0)
     first = flatten(runs)
-    assert first == expected(content, config, waiting, tuple(cuts))
+    assert first == expected(content, config, waiting, tuple(file.cuts))
     for position in dice.sample([0, *(run.end for run in runs)], min(len(runs) + 1, 5)):
-        kept = tuple(cut for cut in cuts if cut > position)
-        repeated = drain(readers(log.open(position, kept, random_sizes(dice)), config, waiting))
+        again = log.open(position, file.cuts_behind(position), random_sizes(dice, *SIZES))
+        repeated = drain(readers(again, config, waiting))
         check_runs(repeated, position)
         assert flatten(repeated) == [row for row in first if row[1] >= position]
 
@@ -150,7 +133,7 @@ def test_a_reading_to_the_files_size_leaves_no_part_of_a_line_behind(seed: int, 
     content, (config, waiting) = random_content(dice) + b"x", random_config(dice)
     log.write(content)
     cuts = (len(content),)
-    runs = drain(readers(log.open(0, cuts, random_sizes(dice)), config, waiting))
+    runs = drain(readers(log.open(0, cuts, random_sizes(dice, *SIZES)), config, waiting))
     assert flatten(runs) == expected(content, config, waiting, cuts)
     assert runs[-1].end == len(content)
 
@@ -163,7 +146,7 @@ def test_what_waits_for_a_message_of_entangled_lines_is_bounded_whatever_the_rea
     content, waiting = random_content(dice), dice.choice([0, 100, 400, 1000])
 
     def reader(position: int, cuts: tuple[int, ...]) -> Reader:
-        lines = LineReader(log.open(position, cuts, random_sizes(dice)), 10**6)
+        lines = LineReader(log.open(position, cuts, random_sizes(dice, *SIZES)), 10**6)
         entangled = ContainerReader(lines, ContainerConfig(), 10**6, ManualClock(), Metrics(), 3000)
         limits = Limits(500, 10**6, "\n", waiting)
         rule = after(lambda texts: [text[:1] in " xP" for text in texts], False)
@@ -185,6 +168,6 @@ def test_what_follows_the_container_parser_does_not_see_where_reads_end(seed: in
     config, max_bytes = input_config(container, *after), dice.choice([3, 40, 10_000])
     log.write(content)
     whole = drain(chain.build(config, log.open(), max_bytes, ManualClock()))
-    runs = drain(chain.build(config, log.open(sizes=random_sizes(dice)), max_bytes, ManualClock()))
+    runs = drain(chain.build(config, log.open(sizes=random_sizes(dice, *SIZES)), max_bytes, ManualClock()))
     assert flatten(runs) == flatten(whole)
     check_runs(runs, 0)

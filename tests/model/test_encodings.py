@@ -3,7 +3,6 @@ random places where a line was ended by time."""
 
 import codecs
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,6 +13,7 @@ from shipper.reader.base import Reader
 from shipper.reader.limit import LimitReader
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect, read_naively
 from tests.model.naive_reader import Message, as_messages
+from tests.model.piecemeal import random_sizes
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 
@@ -26,6 +26,7 @@ HALF_SURROGATE_PAIRS = [b"\x00\xd8", b"\xd8\x00", b"\x00\xdc", b"\xdc"]
 HALF_UNITS = [b"\x0a", b"\x00"]
 ESCAPES = [b"\x1b$B", b"\x1b$", b"\x1b(J", b"\x1b.", b"\x0e", b"~{", b"~", b"~}", b"\x1b$B\x1b(J" * 12, b"~{~}" * 15]
 DAMAGE = [*HALF_CHARACTERS, *HALF_SURROGATE_PAIRS, *HALF_UNITS, *ESCAPES]
+SIZES = (1, 3, 20, 1000)
 
 
 def random_content(dice: random.Random, dialect: Dialect, terminator: LineTerminator) -> bytes:
@@ -43,7 +44,7 @@ def random_content(dice: random.Random, dialect: Dialect, terminator: LineTermin
 
 
 def with_order(dialect: Dialect, content: bytes) -> Dialect:
-    """The codec of a content whose byte order mark decides."""
+    """Return the dialect with the codec that a byte order mark decides."""
     if dialect.marked and content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return replace(dialect, codec="utf-16-le" if content[:2] == codecs.BOM_UTF16_LE else "utf-16-be")
     return dialect
@@ -56,13 +57,8 @@ def random_case(dice: random.Random) -> tuple[Dialect, LineTerminator, bytes, in
     return with_order(dialect, content), terminator, content, dice.choice([1, 3, 10, 38, 60, 10_000])
 
 
-def random_sizes(dice: random.Random) -> Iterator[int]:
-    most = dice.choice([1, 3, 20, 1000])
-    return iter(lambda: dice.randint(1, most), 0)
-
-
 def read(reader: Reader, start: int = 0) -> list[Message]:
-    """All there is, in runs that join and account for each raw byte."""
+    """Return all messages; check that the runs are contiguous and account for each raw byte."""
     messages: list[Message] = []
     for run in iter(reader.next, None):
         assert run.start == start
@@ -80,12 +76,12 @@ def test_lines_are_what_a_naive_reading_finds_whatever_the_sizes_of_the_reads(se
     dialect, terminator, content, max_bytes = random_case(dice)
     cuts = tuple(sorted(dice.sample(range(1, len(content) + 1), min(dice.choice([0, 0, 1, 3]), len(content)))))
     log.write(content)
-    file = log.open(0, cuts, random_sizes(dice))
+    file = log.open(0, cuts, random_sizes(dice, *SIZES))
     messages = read(LimitReader(line.build(dialect.encoding, terminator, file, max_bytes), max_bytes))
     expected = read_naively(content, dialect, terminator, max_bytes, cuts)
     assert messages == expected
     for position in dice.sample([0, *(message.end for message in expected)], min(len(expected) + 1, 4)):
-        again = log.open(position, tuple(cut for cut in cuts if cut > position), random_sizes(dice))
+        again = log.open(position, tuple(cut for cut in cuts if cut > position), random_sizes(dice, *SIZES))
         repeated = read(LimitReader(line.build(dialect.encoding, terminator, again, max_bytes), max_bytes), position)
         assert repeated == [message for message in expected if message.offset >= position]
 
@@ -97,4 +93,5 @@ def test_what_is_kept_of_a_line_does_not_depend_on_the_sizes_of_the_reads(seed: 
     dialect, terminator, content, max_bytes = random_case(dice)
     log.write(content)
     at_once = read(line.build(dialect.encoding, terminator, log.open(), max_bytes))
-    assert read(line.build(dialect.encoding, terminator, log.open(sizes=random_sizes(dice)), max_bytes)) == at_once
+    file = log.open(sizes=random_sizes(dice, *SIZES))
+    assert read(line.build(dialect.encoding, terminator, file, max_bytes)) == at_once

@@ -16,10 +16,12 @@ import pytest
 from shipper.errors import Truncated
 from shipper.reader.gzip_file import MAGIC, CompressionError, GzipFile, ends_before, head
 from shipper.reader.log_file import Pread
+from tests.model.piecemeal import random_sizes
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk, ShortReads
 
 FLUSHES = [zlib.Z_NO_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH]
+SIZES = (1, 20, 1000, 300_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,6 @@ def random_packed(dice: random.Random) -> Packed:
     return Packed(content, raw, tuple(ends))
 
 
-def random_sizes(dice: random.Random) -> Iterator[int]:
-    most = dice.choice([1, 20, 1000, 300_000])
-    return iter(lambda: dice.randint(1, most), 0)
-
-
 def random_pieces(dice: random.Random, raw: bytes) -> list[bytes]:
     """Of how the file arrives; often a piece ends just before or behind a trailer."""
     places = {*dice.choices(range(len(raw) + 1), k=dice.choice([0, 1, 5, 30])), len(raw)}
@@ -88,7 +85,7 @@ def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_reported(seed:
     offset = dice.choice([0, dice.randint(0, len(content))])
     cuts = tuple(dice.choices(range(len(content) + 1), k=dice.choice([0, 1, 4])))
     log.write(b"")
-    file = GzipFile(log.open().fd, offset, cuts, ShortReads(0, random_sizes(dice)))
+    file = GzipFile(log.open().fd, offset, cuts, ShortReads(0, random_sizes(dice, *SIZES)))
     read, problems = b"", []
     # Behind a whole member it would be a shorter file than the one that was read up to the offset: truncated.
     pieces = random_pieces(dice, packed.raw) if offset <= packed.ends[0] else [packed.raw]
@@ -171,7 +168,7 @@ def test_all_that_the_bytes_before_the_damage_give_is_read(seed: int, log: LogOn
     raw = random_damage(dice, random_packed(dice).raw)
     log.write(raw)
     content, damaged_at = read_naively(raw)
-    ways: list[Pread] = [os.pread, ShortReads(0, random_sizes(dice))]
+    ways: list[Pread] = [os.pread, ShortReads(0, random_sizes(dice, *SIZES))]
     file = GzipFile(log.open().fd, 0, (), dice.choice(ways))
     read, found_at = b"", None
     try:
@@ -191,7 +188,7 @@ def test_a_rewritten_file_never_mixes_two_contents(seed: int, log: LogOnDisk) ->
     content = dice.randbytes(dice.randrange(1000, 40_000))
     old, new = gzip.compress(content), gzip.compress(dice.randbytes(dice.randrange(1000, 40_000)))
     log.write(old[: dice.randint(0, len(old))])
-    file = GzipFile(log.open().fd, 0, (), ShortReads(0, random_sizes(dice)))
+    file = GzipFile(log.open().fd, 0, (), ShortReads(0, random_sizes(dice, *SIZES)))
     read = b"".join(data for data, _ in itertools.islice(drain(file), dice.randrange(5)))
     if file.raw_offset < 50:
         return  # the headers are equal, and then nobody can tell

@@ -17,6 +17,8 @@ from shipper.reader import chain
 from shipper.reader.base import Reader
 from tests.builders import input_config, multiline, source
 from tests.fakes import ManualClock
+from tests.model.piecemeal import GrowingFile, random_sizes
+from tests.model.piecemeal import drain as drain
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 
@@ -64,6 +66,7 @@ PARSERS: list[ParserConfig] = [
     multiline(r"^\[|^\{", negate=True),
     multiline(r"^\{", match="before", max_lines=3),
 ]
+SIZES = (1, 3, 20, 300)
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,6 @@ def random_case(dice: random.Random) -> Case:
     return Case(content, config, dice.choice([5, 40, 70, 10_000]))
 
 
-def random_sizes(dice: random.Random) -> Iterator[int]:
-    most = dice.choice([1, 3, 20, 300])
-    return iter(lambda: dice.randint(1, most), 0)
-
-
 Row = tuple[str, int, int, tuple[str, ...], Doc]
 
 
@@ -116,10 +114,6 @@ def rows(runs: list[Messages], start: int = 0) -> list[Row]:
     return result
 
 
-def drain(reader: Reader) -> list[Messages]:
-    return list(iter(reader.next, None))
-
-
 @pytest.mark.parametrize("seed", seeds(400))
 def test_the_sizes_of_the_reads_change_nothing(seed: int, log: LogOnDisk) -> None:
     dice = random.Random(seed)
@@ -127,7 +121,7 @@ def test_the_sizes_of_the_reads_change_nothing(seed: int, log: LogOnDisk) -> Non
     log.write(case.content)
     whole, piecemeal = Metrics(), Metrics()
     expected = drain(case.chain(log, whole))
-    runs = drain(case.chain(log, piecemeal, sizes=random_sizes(dice)))
+    runs = drain(case.chain(log, piecemeal, sizes=random_sizes(dice, *SIZES)))
     assert rows(runs) == rows(expected)
     assert (runs[-1].end if runs else 0) == (expected[-1].end if expected else 0)
     assert piecemeal == whole
@@ -139,20 +133,11 @@ def test_a_second_reading_from_any_position_gives_the_same(seed: int, log: LogOn
     dice = random.Random(seed)
     case = random_case(dice)
     log.write(b"")
-    reader = case.chain(log, Metrics(), sizes=random_sizes(dice))
-    runs: list[Messages] = []
-    cuts: list[int] = []
-    written = 0
-    while written < len(case.content):
-        size = dice.randrange(1, 200)
-        log.append(case.content[written : written + size])
-        written += size
-        runs += drain(reader)
-        if dice.random() < 0.3 and (ended := reader.finish()) is not None:
-            runs.append(ended)
-            cuts.append(ended.end)
+    reader = case.chain(log, Metrics(), sizes=random_sizes(dice, *SIZES))
+    file = GrowingFile(dice, log, lambda: dice.randrange(1, 200))
+    runs = file.write(case.content, reader)
     first = rows(runs)
     for position in dice.sample([0, *(run.end for run in runs)], min(len(runs) + 1, 5)):
-        kept = tuple(cut for cut in cuts if cut > position)
-        again = drain(case.chain(log, Metrics(), position, kept, sizes=random_sizes(dice)))
+        sizes = random_sizes(dice, *SIZES)
+        again = drain(case.chain(log, Metrics(), position, file.cuts_behind(position), sizes=sizes))
         assert rows(again, position) == [row for row in first if row[1] >= position]

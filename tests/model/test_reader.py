@@ -2,17 +2,16 @@
 
 import itertools
 import random
-from collections.abc import Iterator
 
 import pytest
 
 from config.shipper.model import InputConfig, MultilineConfig
 from shipper.event import MULTILINE, TRUNCATED, Messages
 from shipper.reader import chain
-from shipper.reader.base import Reader
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_reader import Message, as_messages, read_naively
+from tests.model.piecemeal import GrowingFile, drain, random_sizes
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 
@@ -37,6 +36,7 @@ PARSERS = [
     MultilineConfig(type="count", count_lines=4, max_lines=2, skip_newline=True),
     MultilineConfig(type="count", count_lines=1),
 ]
+SIZES = (1, 3, 20, 1000)
 
 
 def random_content(dice: random.Random) -> bytes:
@@ -49,17 +49,8 @@ def random_config(dice: random.Random) -> tuple[InputConfig, int]:
     return input_config(*parsers), dice.choice([1, 3, 10, 38, 60, 10_000])
 
 
-def random_sizes(dice: random.Random) -> Iterator[int]:
-    most = dice.choice([1, 3, 20, 1000])
-    return iter(lambda: dice.randint(1, most), 0)
-
-
-def drain(reader: Reader) -> list[Messages]:
-    return list(iter(reader.next, None))
-
-
 def check_runs(runs: list[Messages], start: int) -> None:
-    """They join, ascend, and account for each raw byte."""
+    """Check that the runs are contiguous, ascend, and account for each raw byte."""
     for run in runs:
         assert run.start == start
         assert run.end >= run.start
@@ -77,7 +68,7 @@ def test_the_chain_reads_what_the_naive_model_reads_whatever_the_sizes_of_the_re
     dice = random.Random(seed)
     content, (config, max_bytes) = random_content(dice), random_config(dice)
     log.write(content)
-    runs = drain(chain.build(config, log.open(sizes=random_sizes(dice)), max_bytes, ManualClock()))
+    runs = drain(chain.build(config, log.open(sizes=random_sizes(dice, *SIZES)), max_bytes, ManualClock()))
     assert flatten(runs) == read_naively(content, config, max_bytes)
     check_runs(runs, 0)
     flags = {flags for run in runs for flags in run.flags.values()}
@@ -86,29 +77,19 @@ def test_the_chain_reads_what_the_naive_model_reads_whatever_the_sizes_of_the_re
 
 @pytest.mark.parametrize("seed", seeds(300))
 def test_a_second_reading_from_any_position_gives_the_same_messages(seed: int, log: LogOnDisk) -> None:
-    """The first reading sees the file grow, and ends messages by time here and there; the second has its cuts."""
+    """The file grows during the first reading, which ends some messages by time; the second reading has its cuts."""
     dice = random.Random(seed)
     content, (config, max_bytes) = random_content(dice), random_config(dice)
     log.write(b"")
-    reader = chain.build(config, log.open(sizes=random_sizes(dice)), max_bytes, ManualClock())
-    runs: list[Messages] = []
-    cuts: list[int] = []
-    written = 0
-    while written < len(content):
-        size = dice.randrange(1, 80)
-        log.append(content[written : written + size])
-        written += size
-        runs += drain(reader)
-        if dice.random() < 0.3 and (ended := reader.finish()) is not None:
-            runs.append(ended)
-            cuts.append(ended.end)
+    reader = chain.build(config, log.open(sizes=random_sizes(dice, *SIZES)), max_bytes, ManualClock())
+    file = GrowingFile(dice, log, lambda: dice.randrange(1, 80))
+    runs = file.write(content, reader)
     check_runs(runs, 0)
     first = flatten(runs)
-    assert first == read_naively(content, config, max_bytes, tuple(cuts))
+    assert first == read_naively(content, config, max_bytes, tuple(file.cuts))
     for position in dice.sample([0, *(run.end for run in runs)], min(len(runs) + 1, 5)):
-        kept = tuple(cut for cut in cuts if cut > position)
-        again = chain.build(config, log.open(position, kept, random_sizes(dice)), max_bytes, ManualClock())
-        repeated = drain(again)
+        again = log.open(position, file.cuts_behind(position), random_sizes(dice, *SIZES))
+        repeated = drain(chain.build(config, again, max_bytes, ManualClock()))
         check_runs(repeated, position)
         expected = [message for message in first if message.offset >= position]
         assert flatten(repeated)[: len(expected)] == expected
@@ -122,7 +103,7 @@ def test_a_reading_that_ends_at_the_files_size_leaves_no_byte_out(seed: int, log
     content, (config, max_bytes) = random_content(dice) + b"x", random_config(dice)
     log.write(content)
     cuts = (len(content),)
-    runs = drain(chain.build(config, log.open(0, cuts, random_sizes(dice)), max_bytes, ManualClock()))
+    runs = drain(chain.build(config, log.open(0, cuts, random_sizes(dice, *SIZES)), max_bytes, ManualClock()))
     assert flatten(runs) == read_naively(content, config, max_bytes, cuts)
     check_runs(runs, 0)
     assert runs[-1].end == len(content)

@@ -1,5 +1,5 @@
 """All readers together: any chain that can be configured, over any bytes in any encoding, read in any pieces, ended by
-time anywhere, begun again anywhere. Every reading must give the same, and account for every byte.
+time anywhere, resumed anywhere. Every reading must give the same, and account for every byte.
 """
 
 import codecs
@@ -21,9 +21,10 @@ from shipper.reader.base import Reader
 from tests.builders import input_config, source
 from tests.fakes import ManualClock
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect
+from tests.model.piecemeal import GrowingFile, drain, random_sizes
 from tests.model.seeds import seeds
 from tests.model.test_encodings import DAMAGE
-from tests.model.test_parsers import LINES, Row, drain, rows
+from tests.model.test_parsers import LINES, Row, rows
 from tests.short_reads import LogOnDisk
 
 CONTAINERS = [
@@ -44,6 +45,7 @@ LONG_TEXTS = ["x" * 200, "{" * 40, "[" * 3000]
 TEXTS = [*(line.decode("utf-8", "replace") for line in LINES), *CONTAINERS, *SHORT_TEXTS, *LONG_TEXTS]
 PATTERNS = [r"^\s", r"^\[", r"\\$", "^$", "x$", r"^\{", "[ac]", "€|d$", "^"]
 ENCODINGS = [dialect for dialect in DIALECTS if dialect.codec]
+SIZES = (1, 3, 20, 300, 3000)
 
 
 def random_parser(dice: random.Random) -> ParserConfig:
@@ -127,28 +129,13 @@ def random_content(dice: random.Random, dialect: Dialect, end: str, known: list[
     return content
 
 
-def random_sizes(dice: random.Random) -> Iterator[int]:
-    most = dice.choice([1, 3, 20, 300, 3000])
-    return iter(lambda: dice.randint(1, most), 0)
-
-
 def read_growing(dice: random.Random, case: Case, log: LogOnDisk, metrics: Metrics) -> tuple[list[Messages], list[int]]:
-    """The runs of a reading while the file is written, and where it ended a message by time."""
+    """Return the runs of a reading while the file is written, and where it ended a message by time."""
     log.write(b"")
-    reader = case.read(log, metrics, sizes=random_sizes(dice))
-    runs: list[Messages] = []
-    cuts: list[int] = []
-    often = dice.choice([0, 0.05, 0.5])
-    written = 0
-    while written < len(case.content):
-        size = dice.randrange(1, dice.choice([20, 200, 5000]))
-        log.append(case.content[written : written + size])
-        written += size
-        runs += drain(reader)
-        if dice.random() < often and (ended := reader.finish()) is not None:
-            runs.append(ended)
-            cuts.append(ended.end)
-    return runs, cuts
+    reader = case.read(log, metrics, sizes=random_sizes(dice, *SIZES))
+    cut_rate = dice.choice([0, 0.05, 0.5])
+    file = GrowingFile(dice, log, lambda: dice.randrange(1, dice.choice([20, 200, 5000])), cut_rate)
+    return file.write(case.content, reader), file.cuts
 
 
 def counted(metrics: Metrics) -> int:
@@ -169,7 +156,7 @@ def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, lo
     assert counted(at_once) == counted(growing)
     places = sorted({0, *(run.end for run in runs), *(run.end for run in whole)})
     for position in dice.sample(places, min(len(places), 6)):
-        again = drain(case.read(log, Metrics(), position, tuple(cuts), sizes=random_sizes(dice)))
+        again = drain(case.read(log, Metrics(), position, tuple(cuts), sizes=random_sizes(dice, *SIZES)))
         assert rows(again, position) == [row for row in given if row[1] >= position], position
 
 
@@ -188,5 +175,5 @@ def test_every_reading_that_ends_messages_anywhere_gives_the_same_and_leaves_no_
     assert (whole[-1].end if whole else 0) == len(case.content)
     assert {run.end for run in whole} >= set(cuts) - {0}
     for position in dice.sample([0, *(run.end for run in whole)], min(len(whole) + 1, 5)):
-        again = drain(case.read(log, Metrics(), position, cuts, sizes=random_sizes(dice)))
+        again = drain(case.read(log, Metrics(), position, cuts, sizes=random_sizes(dice, *SIZES)))
         assert rows(again, position) == [row for row in expected if row[1] >= position], position

@@ -98,6 +98,13 @@ class Lab:
     def truncate(self, name: str, size: int = 0) -> None:
         os.truncate(self.logs / name, size)
 
+    def copy(self, name: str, to: str) -> None:
+        shutil.copy(self.logs / name, self.logs / to)
+
+    def copytruncate(self, name: str, to: str) -> None:
+        self.copy(name, to)
+        self.truncate(name)
+
     def remove(self, name: str) -> None:
         (self.logs / name).unlink()
 
@@ -161,11 +168,27 @@ class Lab:
         self.clock.advance(seconds)
         self.running.loop.step(wait=wait)
 
+    def take_steps(self, count: int = 10) -> None:
+        """Hardly any time passes: no scan is due."""
+        for _ in range(count):
+            self.step(wait=0.002)
+
+    def scan(self, times: int = 20) -> None:
+        """So much time passes that the agent scans so often."""
+        for _ in range(times):
+            self.step(seconds=CHECK_INTERVAL, wait=0.002)
+
     def until(self, happened: Callable[[], object], seconds: float = 0.005) -> None:
         deadline = time.monotonic() + LONG
         while not happened():
             assert time.monotonic() < deadline, "does not happen"
             self.step(seconds, wait=0.002)
+
+    def ship(self, name: str, *lines: str) -> None:
+        """Write the lines, start the agent, and wait until they have arrived."""
+        self.append(name, "".join(f"{line}\n" for line in lines))
+        self.start()
+        self.expect_lines(name, *lines)
 
     def kill(self) -> None:
         """As SIGKILL: the next run resumes with the registry as it is on disk at this instant."""

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.lab import Lab
-from tests.model.test_rotations import look_around, pass_time
 
 BACKUP = "backup starts\nbackup is done\n"
 
@@ -40,10 +39,10 @@ def test_a_new_file_that_equals_a_deleted_one_is_shipped_from_its_start(lab: Lab
     lab.start()
     lab.until(lambda: len(lab.arrived) == 2)
     lab.remove("backup-20261121.log")
-    pass_time(lab)
+    lab.scan()
     (lab.logs.parent / "other").touch()
     place(lab, "backup-20261122.log", BACKUP + more)
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == BACKUP.splitlines() + (BACKUP + more).splitlines()
     assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
 
@@ -60,7 +59,7 @@ def test_nor_while_the_agent_was_down_and_with_its_inode(lab: Lab, more: str) ->
     taken.write_text(BACKUP + more)
     taken.rename(lab.logs / "backup-20261122.log")
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == BACKUP.splitlines() + (BACKUP + more).splitlines()
     assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
 
@@ -69,14 +68,14 @@ def test_a_copy_that_takes_the_place_of_its_original_gets_no_id_under_which_more
     lab.append("app.log", "one\ntwo\n")
     lab.start()
     lab.until(lambda: len(lab.arrived) == 2)
-    shutil.copy(lab.logs / "app.log", lab.logs / "app.log.bak")
+    lab.copy("app.log", "app.log.bak")
     lab.append("app.log", "".join(f"first {number}\n" for number in range(20)))
     lab.until(lambda: sum(event.message.startswith("first") for event in lab.arrived) == 20)
     lab.remove("app.log")
     lab.rotate("app.log.bak", to="app.log")
-    look_around(lab)
+    lab.take_steps()
     lab.append("app.log", "".join(f"other {number}\n" for number in range(20)))
-    pass_time(lab)
+    lab.scan()
     named: dict[tuple[str, int], str] = {}
     for event in lab.arrived:
         assert named.setdefault((event.file_id, event.offset), event.message) == event.message
@@ -85,13 +84,13 @@ def test_a_copy_that_takes_the_place_of_its_original_gets_no_id_under_which_more
 
 def test_a_file_and_its_copy_that_are_met_together_come_once(lab: Lab) -> None:
     lab.start()
-    look_around(lab)
+    lab.take_steps()
     lab.append("app.log", "one\ntwo\n")
-    shutil.copy(lab.logs / "app.log", lab.logs / "app.log.1")
-    look_around(lab)
+    lab.copy("app.log", "app.log.1")
+    lab.take_steps()
     lab.truncate("app.log")
     lab.append("app.log", "three\n")
-    pass_time(lab)
+    lab.scan()
     assert sorted(lab.messages) == ["one", "three", "two"]
 
 
@@ -106,12 +105,12 @@ def test_copies_in_a_fast_loop_come_once(lab: Lab) -> None:
         for generation in range(8, 0, -1):
             if (lab.logs / f"app.log.{generation}").exists():
                 (lab.logs / f"app.log.{generation}").rename(lab.logs / f"app.log.{generation + 1}")
-        shutil.copy(lab.logs / "app.log", lab.logs / "app.log.1")
+        lab.copy("app.log", "app.log.1")
         lab.keep(lab.logs / "app.log.1")
         if number % 2:
             lab.step(wait=0.001)
         lab.truncate("app.log")
-    pass_time(lab)
+    lab.scan()
     assert sorted(lab.messages) == sorted(expected)
 
 
@@ -133,7 +132,7 @@ def test_a_gz_that_begins_as_one_that_was_shipped_is_another(lab: Lab, again: st
         take_inode(lab, inode).rename(path)
     path.write_bytes(gzip.compress("".join(f"{line}\n" for line in others).encode()))
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == LINES + others
 
 
@@ -145,7 +144,7 @@ def test_a_file_that_was_rewritten_between_head_and_tail_is_another(lab: Lab) ->
     lab.stop()
     (lab.logs / "app.log").write_text(text.replace("0200 x", "0200 y"))
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert len(lab.arrived) == 800
 
 
@@ -154,7 +153,7 @@ def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_
     place(lab, "app.log", "one\ntwo\n")
     lab.start()
     lab.until(lambda: len(lab.arrived) == 2)
-    pass_time(lab)
+    lab.scan()
     assert lab.inode("app.log") not in lab.opened_by_agent(), "it is closed for a minute without a line"
     status = (lab.logs / "app.log").stat()
     lab.remove("app.log")
@@ -162,7 +161,7 @@ def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_
     taken.write_text("one\nTWO\n")
     os.utime(taken, ns=(status.st_atime_ns, status.st_mtime_ns))
     taken.rename(lab.logs / "app.log")
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two", "one", "TWO"]
     assert len(set(ids_and_offsets(lab))) == 4
 
@@ -187,7 +186,7 @@ def test_a_file_that_was_restored_with_its_time_is_resumed(lab: Lab) -> None:
     lab.remove("app.log")
     shutil.copy2(lab.logs.parent / "saved", lab.logs / "app.log")
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two"]
 
 
@@ -199,7 +198,7 @@ def test_a_file_that_was_written_again_with_equal_text_does_not(lab: Lab) -> Non
     (lab.logs / "app.log").rename(lab.logs.parent / "kept")  # so that its inode is not free
     (lab.logs / "app.log").write_text("one\ntwo\n")
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two"] * 2
 
 
@@ -230,7 +229,7 @@ def test_suspected_copies_leave_room_for_a_new_file(lab: Lab) -> None:
     lab.start()
     lab.until(lambda: len(lab.arrived) == 1)
     for number in range(600):
-        shutil.copy(lab.logs / "app.log", lab.logs / f"app.log.{number}")
+        lab.copy("app.log", f"app.log.{number}")
     lab.append("new.log", "new\n")
     lab.until(lambda: "new" in lab.messages)
     lab.calm_down()

@@ -8,9 +8,7 @@ from tests.lab import Lab
 def test_bytes_of_a_file_that_was_deleted_while_the_agent_was_down_are_logged_and_counted(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "behind")  # no end yet: it is not shipped
     lab.step(seconds=20)
     lab.stop()
@@ -23,9 +21,7 @@ def test_bytes_of_a_file_that_was_deleted_while_the_agent_was_down_are_logged_an
 
 
 def test_a_file_that_was_shipped_to_its_end_is_not_missed(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.stop()
     lab.remove("a.log")
     caplog.clear()

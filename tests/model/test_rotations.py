@@ -2,48 +2,27 @@
 
 import gzip
 import os
-import shutil
 
 import pytest
 
 from registry.load import read
 from tests.builders import multiline
-from tests.lab import CHECK_INTERVAL, Lab
-
-
-def pass_time(lab: Lab, rounds: int = 20) -> None:
-    for _ in range(rounds):
-        lab.step(seconds=CHECK_INTERVAL, wait=0.002)
-
-
-def look_around(lab: Lab, rounds: int = 10) -> None:
-    """Hardly any time passes."""
-    for _ in range(rounds):
-        lab.step(wait=0.002)
-
-
-def copytruncate(lab: Lab, name: str, to: str) -> None:
-    shutil.copy(lab.logs / name, lab.logs / to)
-    lab.truncate(name)
+from tests.lab import Lab
 
 
 def test_a_copy_that_was_made_before_truncation_is_not_shipped_again(lab: Lab) -> None:
-    lab.append("a.log", "one\ntwo\n")
-    lab.start()
-    lab.expect_lines("a.log", "one", "two")
-    copytruncate(lab, "a.log", "a.log.1")
+    lab.ship("a.log", "one", "two")
+    lab.copytruncate("a.log", "a.log.1")
     lab.append("a.log", "three\n")
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two", "three"]
     assert lab.running.metrics.bytes_lost == 0
 
 
 def test_a_copy_that_is_seen_before_its_original_is_truncated_waits(lab: Lab) -> None:
-    lab.append("a.log", "one\ntwo\n")
-    lab.start()
-    lab.expect_lines("a.log", "one", "two")
+    lab.ship("a.log", "one", "two")
     (lab.logs / "a.log.1").touch()
-    look_around(lab, 5)
+    lab.take_steps(5)
     (lab.logs / "a.log.1").write_bytes(b"one\n")
     for _ in range(5):
         lab.step(seconds=0.1, wait=0.002)
@@ -52,54 +31,46 @@ def test_a_copy_that_is_seen_before_its_original_is_truncated_waits(lab: Lab) ->
         lab.step(seconds=0.1, wait=0.002)
     lab.truncate("a.log")
     lab.append("a.log", "three\n")
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two", "three"]
 
 
 def test_what_was_not_read_before_truncation_is_read_from_the_copy(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
-    copytruncate(lab, "a.log", "a.log.1")
+    lab.copytruncate("a.log", "a.log.1")
     lab.append("a.log", "three\n")
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two", "three"]
     (first,) = {event.file_id for event in lab.arrived if event.message in ("one", "two")}
     assert [event.offset for event in lab.arrived if event.file_id == first] == [0, 4]
 
 
 def test_a_copy_of_an_existing_file_is_a_file_of_its_own_in_the_end(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
-    shutil.copy(lab.logs / "a.log", lab.logs / "a.log.bak")
-    pass_time(lab)
+    lab.ship("a.log", "one")
+    lab.copy("a.log", "a.log.bak")
+    lab.scan()
     assert lab.messages == ["one", "one"]
     assert len(lab.file_ids) == 2
 
 
 def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_its_own(lab: Lab) -> None:
-    lab.append("a.log", "header\none\n")
-    lab.start()
-    lab.expect_lines("a.log", "header", "one")
+    lab.ship("a.log", "header", "one")
     lab.append("a.log.2", "header\n")
-    look_around(lab, 5)
+    lab.take_steps(5)
     lab.append("a.log.2", "two\n")
     lab.until(lambda: len(lab.arrived) == 4)
     assert lab.messages[2:] == ["header", "two"]
 
 
 def test_copytruncate_while_the_agent_was_down_loses_and_repeats_nothing(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.stop()
     lab.append("a.log", "two\n")
-    copytruncate(lab, "a.log", "a.log.1")
+    lab.copytruncate("a.log", "a.log.1")
     lab.append("a.log", "three\n")
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert sorted(lab.messages) == ["one", "three", "two"]
 
 
@@ -116,14 +87,14 @@ def test_what_was_shipped_as_plain_text_is_not_shipped_again_from_its_gz(lab: La
     lab.until(lambda: len(lab.arrived) == 200)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", "three\n")
-    pass_time(lab, 3)
+    lab.scan(3)
     compress(lab, "a.log.1")
-    pass_time(lab)
+    lab.scan()
     assert len(lab.arrived) == 201
     assert len(read(lab.data / "registry")) == 2
     lab.stop()
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert len(lab.arrived) == 201
 
 
@@ -136,7 +107,7 @@ def test_a_gz_with_more_than_was_shipped_is_resumed(lab: Lab) -> None:
     lab.append("a.log", "two\nlast")
     compress(lab, "a.log")
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages[100:] == ["two", "last"]
     assert len(lab.file_ids) == 1
 
@@ -146,7 +117,7 @@ def test_a_gz_that_was_never_seen_is_read_through(lab: Lab) -> None:
     lab.append("a.log.1", "one\ntwo\n")
     compress(lab, "a.log.1")
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two"]
     assert not lab.crawler.running
 
@@ -170,7 +141,7 @@ def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\nthree\nfour\n")
     lab.until(lambda: len(lab.arrived) == 3, seconds=0.0004)
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two\n +\n ++", "three", "four"]
     assert [event.offset for event in lab.arrived] == [0, 4, 4, 10]
     assert [event.length for event in lab.arrived] == [4, 11, 6, 5]
@@ -180,15 +151,15 @@ def test_a_message_across_a_rotation_waits_for_its_end_in_the_new_file(lab: Lab)
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
-    look_around(lab)
+    lab.take_steps()
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", "")
-    look_around(lab)
+    lab.take_steps()
     lab.append("a.log", " ++\n")
-    look_around(lab)
+    lab.take_steps()
     lab.append("a.log", " +++\ntwo\n")
     lab.until(lambda: len(lab.arrived) == 1)
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one\n +\n ++\n +++", "two"]
 
 
@@ -196,7 +167,7 @@ def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
-    look_around(lab)
+    lab.take_steps()
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\ntwo\n")
     lab.destination.holding = True
@@ -204,7 +175,7 @@ def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
     lab.destination.arrive()
     lab.kill()
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one\n +\n ++", "one\n +\n ++", "two"]
 
 
@@ -212,12 +183,12 @@ def test_of_a_message_across_a_rotation_that_ends_by_time_later_lines_belong_to_
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
-    look_around(lab)
+    lab.take_steps()
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\n")
     lab.until(lambda: lab.messages == ["one\n +\n ++"], seconds=1)
     lab.append("a.log", " late\ntwo\n")
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one\n +\n ++", " late", "two"]
 
 
@@ -230,7 +201,7 @@ def test_a_message_across_a_rotation_while_the_agent_was_down_comes_out_whole(la
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\ntwo\n")
     lab.start()
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["zero", "one\n +\n ++", "two"]
 
 
@@ -241,31 +212,27 @@ def test_a_deleted_file_is_read_to_its_end(lab: Lab) -> None:
     lab.until(lambda: lab.destination.in_flight)
     lab.append("a.log", "last\n")
     lab.remove("a.log")
-    pass_time(lab, 3)
+    lab.scan(3)
     lab.destination.holding = False
-    pass_time(lab)
+    lab.scan()
     assert lab.messages[-1] == "last"
     assert not lab.crawler.running
 
 
 def test_a_file_that_is_moved_away_and_back_is_resumed(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     away = lab.logs.parent / "away"
     os.rename(lab.logs / "a.log", away)
-    pass_time(lab)
+    lab.scan()
     os.rename(away, lab.logs / "a.log")
     lab.append("a.log", "two\n")
-    pass_time(lab)
+    lab.scan()
     assert lab.messages == ["one", "two"]
 
 
 @pytest.mark.parametrize("down", [True, False])
 def test_two_rotations_that_the_agent_did_not_see_lose_nothing(lab: Lab, down: bool) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     if down:
         lab.stop()
     lab.append("a.log", "two\n")
@@ -292,7 +259,7 @@ def test_a_file_that_is_renamed_over_another_resumes_where_it_was(lab: Lab) -> N
     lab.rotate("b.log", to="a.log")
     lab.append("a.log", "after the rename\n")
     lab.expect_lines("a.log", "of the other", "after the rename")
-    pass_time(lab)
+    lab.scan()
     assert len(lab.arrived) == 3
     assert len(lab.file_ids) == 2
 

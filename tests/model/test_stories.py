@@ -12,9 +12,7 @@ from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
 
 
 def test_lines_arrive_as_they_are_written(lab: Lab) -> None:
-    lab.append("a.log", "one\ntwo\n")
-    lab.start()
-    lab.expect_lines("a.log", "one", "two")
+    lab.ship("a.log", "one", "two")
     lab.append("a.log", "three\nhalf")
     lab.expect_lines("a.log", "one", "two", "three")
     lab.append("a.log", " a line\n")
@@ -36,9 +34,7 @@ def test_a_new_file_is_found_while_running(lab: Lab) -> None:
 
 
 def test_after_a_stop_nothing_is_repeated(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
     lab.stop()
@@ -86,9 +82,7 @@ def test_what_was_on_the_way_when_it_was_killed_is_sent_again(lab: Lab) -> None:
 
 
 def test_a_rotated_file_is_read_to_its_end_and_the_new_one_is_another(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "last\n")
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", "first\n")
@@ -98,9 +92,7 @@ def test_a_rotated_file_is_read_to_its_end_and_the_new_one_is_another(lab: Lab) 
 
 
 def test_a_file_that_was_rotated_while_the_agent_was_down_resumes_where_it_was(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.stop()
     lab.append("a.log", "last\n")
     lab.rotate("a.log", to="a.log.1")
@@ -112,9 +104,7 @@ def test_a_file_that_was_rotated_while_the_agent_was_down_resumes_where_it_was(l
 
 
 def test_a_truncated_file_is_a_new_one_from_its_start(lab: Lab) -> None:
-    lab.append("a.log", "one\ntwo\n")
-    lab.start()
-    lab.expect_lines("a.log", "one", "two")
+    lab.ship("a.log", "one", "two")
     lab.truncate("a.log")
     lab.append("a.log", "new\n")
     lab.expect_lines("a.log", "one", "two", "new")
@@ -124,9 +114,7 @@ def test_a_truncated_file_is_a_new_one_from_its_start(lab: Lab) -> None:
 
 
 def test_a_file_that_was_rewritten_while_the_agent_was_down_is_a_new_one(lab: Lab) -> None:
-    lab.append("a.log", "header\none\n")
-    lab.start()
-    lab.expect_lines("a.log", "header", "one")
+    lab.ship("a.log", "header", "one")
     lab.stop()
     lab.truncate("a.log")
     lab.append("a.log", "header\ntwo, longer than before\n")
@@ -138,9 +126,7 @@ def test_a_file_that_was_rewritten_while_the_agent_was_down_is_a_new_one(lab: La
 
 
 def test_a_line_that_is_written_just_before_its_file_is_removed_is_not_lost(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.calm_down()
     inode = lab.inode("a.log")
     lab.append("a.log", "last words\n")
@@ -164,9 +150,7 @@ def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_as_lost(lab: 
 
 
 def test_an_idle_file_is_closed_and_opened_again_when_it_has_new_data(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     for _ in range(3):
         lab.step(seconds=CLOSE_INACTIVE + CHECK_INTERVAL)
     assert not lab.crawler.running
@@ -176,9 +160,7 @@ def test_an_idle_file_is_closed_and_opened_again_when_it_has_new_data(lab: Lab) 
 
 
 def test_new_data_that_comes_while_the_file_is_being_closed_is_read(lab: Lab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.calm_down()
     lab.clock.advance(CLOSE_INACTIVE * 2)
     lab.append("a.log", "two\n")

@@ -32,9 +32,15 @@ class UserLab(Lab):
         return load(self._file, ShipperConfig)
 
     def until_messages(self, *expected: str) -> None:
-        """No scan is needed for it: next to no time passes."""
+        """Wait until these messages have arrived, and no others. No scan is needed for it: hardly any time passes."""
         self.until(lambda: len(self.messages) >= len(expected), seconds=0.0005)
         assert self.messages == list(expected)
+
+    def ship(self, name: str, *lines: str) -> None:
+        """Write the lines, start the agent, and wait until they have arrived; no scan is needed for it."""
+        self.append(name, "".join(f"{line}\n" for line in lines))
+        self.start()
+        self.until_messages(*lines)
 
     def pass_time(self, seconds: float, steps: int = 20) -> None:
         for _ in range(steps):

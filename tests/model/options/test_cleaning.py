@@ -61,9 +61,7 @@ def test_a_file_that_clean_inactive_forgot_and_that_is_written_to_while_the_agen
 @pytest.mark.parametrize("cleans", [True, False])
 def test_the_entry_of_a_deleted_file_is_forgotten_after_24_hours_with_clean_removed(lab: UserLab, cleans: bool) -> None:
     lab.options = {"clean_removed": cleans}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.remove("a.log")
     lab.pass_time(30)
     lab.pass_time(23 * HOUR)

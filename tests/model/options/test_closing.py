@@ -9,9 +9,7 @@ def test_a_file_without_new_data_for_five_minutes_is_closed_and_a_later_line_is_
     lab: UserLab,
 ) -> None:
     lab.options = {"prospector.scanner.check_interval": "24h"}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.pass_time(299)
     assert lab.is_open("a.log")
     lab.pass_time(10)
@@ -23,9 +21,7 @@ def test_a_file_without_new_data_for_five_minutes_is_closed_and_a_later_line_is_
 
 def test_close_on_state_change_inactive_of_zero_keeps_a_file_open(lab: UserLab) -> None:
     lab.options = {"close.on_state_change.inactive": 0}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.pass_time(DAY)
     assert lab.is_open("a.log")
 
@@ -44,9 +40,7 @@ def test_a_file_that_is_written_to_now_and_then_is_not_inactive(lab: UserLab) ->
 @pytest.mark.parametrize("closes", [True, False])
 def test_close_on_state_change_renamed_closes_a_renamed_file_at_its_end_or_keeps_it(lab: UserLab, closes: bool) -> None:
     lab.options = {"close.on_state_change.renamed": closes}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
     lab.rotate("a.log", to="a.log.1")
     lab.pass_time(60)
@@ -61,9 +55,7 @@ def test_close_on_state_change_removed_closes_a_deleted_file_at_its_end_or_keeps
     lab: UserLab, closes: bool
 ) -> None:
     lab.options = {"close.on_state_change.removed": closes}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
     inode = lab.inode("a.log")
     lab.remove("a.log")
@@ -77,9 +69,7 @@ def test_close_on_state_change_removed_closes_a_deleted_file_at_its_end_or_keeps
 
 def test_what_is_written_to_a_deleted_file_that_is_kept_is_shipped(lab: UserLab) -> None:
     lab.options = {"close.on_state_change.removed": False}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     with (lab.logs / "a.log").open("ab", buffering=0) as writer:
         lab.remove("a.log")
         lab.pass_time(30)
@@ -117,9 +107,7 @@ def test_a_deleted_file_that_a_blocked_output_keeps_is_given_up_after_the_interv
 ) -> None:
     lab.options = {"close.reader.after_interval": "1m"}
     lab.queue_events = 32
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.destination.room = 0
     lab.append("a.log", "blocked\n" * 100_000)
     inode, size = lab.inode("a.log"), 4 + 800_000
@@ -176,9 +164,7 @@ def test_of_deleted_files_above_the_budget_the_one_opened_first_is_given_up_and_
 
 def test_type_log_closes_by_its_old_names(lab: UserLab) -> None:
     lab.options = {"type": "log", "close_inactive": "1m", "scan_frequency": "24h"}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.pass_time(50)
     assert lab.is_open("a.log")
     lab.pass_time(20)

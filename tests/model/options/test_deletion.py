@@ -14,9 +14,7 @@ def test_delete_removes_a_file_after_the_grace_period_and_not_before(
 ) -> None:
     caplog.set_level("INFO")
     lab.options = DELETING
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.pass_time(29 * 60)
     assert (lab.logs / "a.log").exists()
     lab.pass_time(3 * 60)
@@ -26,9 +24,7 @@ def test_delete_removes_a_file_after_the_grace_period_and_not_before(
 
 def test_delete_saves_the_position_before_the_file_is_deleted(lab: UserLab) -> None:
     lab.options = DELETING
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
     lab.kill()
     (state,) = read(lab.data / "registry").values()
@@ -37,9 +33,7 @@ def test_delete_saves_the_position_before_the_file_is_deleted(lab: UserLab) -> N
 
 def test_delete_leaves_a_file_that_grew_and_removes_it_after_a_new_grace_period(lab: UserLab) -> None:
     lab.options = DELETING
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.pass_time(20 * 60)
     lab.append("a.log", "two\n")
     lab.until_messages("one", "two")
@@ -78,9 +72,7 @@ def test_delete_leaves_a_file_whose_last_line_is_not_whole(lab: UserLab) -> None
 
 def test_delete_removes_what_an_earlier_agent_has_read(lab: UserLab) -> None:
     lab.options = DELETING
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.pass_time(600)
     lab.stop()
     lab.start()
@@ -92,9 +84,7 @@ def test_a_refused_delete_is_logged_with_the_file_and_tried_again(
     lab: UserLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.options = DELETING
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.logs.chmod(0o555)
     with without_powers():
         lab.pass_time(HOUR)

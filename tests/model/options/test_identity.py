@@ -81,9 +81,7 @@ def test_under_path_a_renamed_file_is_read_again_and_so_is_all_that_comes_to_its
     """Whether it is open or was closed. Without its end, the old path's entry would be that of the next file there, of
     which as many bytes would be left out as the other one had."""
     lab.options = {"file_identity.path": None, "close.on_state_change.inactive": inactive}
-    lab.append("a.log", "one\ntwo\n")
-    lab.start()
-    lab.until_messages("one", "two")
+    lab.ship("a.log", "one", "two")
     lab.pass_time(600)
     assert lab.is_open("a.log") is (inactive == "1h")
     lab.rotate("a.log", to="a.log.1")
@@ -118,9 +116,7 @@ def test_under_path_a_file_that_is_replaced_by_one_at_least_as_long_resumes_at_t
     lab: UserLab,
 ) -> None:
     lab.options = IDENTITIES["path"]
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.stop()
     lab.append("new", "two\nthree\n")
     os.replace(lab.logs / "new", lab.logs / "a.log")
@@ -146,9 +142,7 @@ def test_a_deleted_and_recreated_file_is_read_from_its_start_under_each_identity
     marker = lab.logs.parent / "marker"
     marker.write_text("this disk\n")
     lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.remove("a.log")
     lab.pass_time(60)
     lab.append("a.log", "two\nthree\n")
@@ -162,9 +156,7 @@ def test_a_truncated_file_that_grew_past_the_position_is_read_from_its_start_und
     marker = lab.logs.parent / "marker"
     marker.write_text("this disk\n")
     lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.truncate("a.log")
     lab.append("a.log", "two\nthree\n")
     lab.until_messages("one", "two", "three")
@@ -284,9 +276,7 @@ def test_under_inode_marker_another_device_number_is_the_same_file_and_another_m
     marker = lab.logs.parent / "marker"
     marker.write_text("this disk\n")
     lab.options = {"file_identity.inode_marker.path": str(marker)}
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.stop()
     marker.write_text("another disk\n")
     lab.start()

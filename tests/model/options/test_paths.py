@@ -27,9 +27,7 @@ def test_a_file_that_moves_to_another_matched_directory_is_resumed_and_the_one_a
 ) -> None:
     (lab.logs / "old").mkdir()
     lab.paths = (f"{lab.logs}/*.log", f"{lab.logs}/old/*.log")
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     lab.rotate("a.log", to="old/a.log")
     lab.append("old/a.log", "two\n")
     lab.append("a.log", "three\n")
@@ -40,9 +38,7 @@ def test_a_file_that_moves_to_another_matched_directory_is_resumed_and_the_one_a
 
 
 def test_a_hard_link_is_the_same_file_whichever_name_is_deleted_first(lab: UserLab) -> None:
-    lab.append("a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("a.log", "one")
     (lab.logs / "b.log").hardlink_to(lab.logs / "a.log")
     lab.append("b.log", "two\n")
     lab.pass_time(30)
@@ -167,9 +163,7 @@ def test_a_directory_that_is_replaced_by_another_is_followed_and_the_old_files_a
 ) -> None:
     (lab.logs / "d").mkdir()
     lab.paths = (f"{lab.logs}/d/*.log",)
-    lab.append("d/a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("d/a.log", "one")
     lab.append("d/a.log", "two\n")
     lab.rotate("d", to="old")
     (lab.logs / "d").mkdir()
@@ -189,9 +183,7 @@ def test_a_directory_that_may_not_be_read_for_a_while_does_not_end_the_files_in_
     directory = lab.logs / "d"
     directory.mkdir()
     lab.paths = (f"{directory}/*.log",)
-    lab.append("d/a.log", "one\n")
-    lab.start()
-    lab.until_messages("one")
+    lab.ship("d/a.log", "one")
     directory.chmod(0)
     with without_powers():
         lab.pass_time(600)

@@ -108,7 +108,7 @@ class Room:
         self.cleaning = Cleaning(self.entries, self.registrar, clock, self.inputs.specs)
         self.shut: list[Harvester] = []
         self.open_files = OpenFiles(
-            self.entries, self.scheduler, self.watcher, self.metrics, self.found, self.shut.append
+            self.entries, self.scheduler, self.watcher, self.metrics, self.found.get, self.shut.append
         )
         self._fds: list[tuple[int, FileKey]] = []
 
@@ -163,7 +163,7 @@ class Room:
 def read_all(harvester: Harvester) -> list[Batch]:
     """To its end; nothing is acknowledged."""
     batches = []
-    while (batch := harvester.read()) is not None or (harvester.reading.file.busy and not harvester.finished):
+    while (batch := harvester.read()) is not None or (harvester.is_busy and not harvester.finished):
         if batch is not None:
             batches.append(batch)
     return batches

@@ -28,7 +28,7 @@ BANNED = {
     "whoever": "the caller",
     "doomed": "to be deleted",
     "fleet": "open files",
-    "seam": "rotation join",
+    "seam": "continuation",
     "succession": "rotation links",
     "asleep": "closed",
     "lander": "batch writer",

@@ -1,6 +1,5 @@
-"""A watcher that tells only what a test gives it."""
+"""A watcher that knows only what a test gives it."""
 
-from collections import deque
 from collections.abc import Callable, Collection
 
 FileKey = tuple[int, int]
@@ -11,14 +10,22 @@ class Watches:
     to be had for a file; `on_watch` and `on_directory` are called when one was given."""
 
     def __init__(self) -> None:
-        self.changed: deque[FileKey] = deque()
-        self.stale = False
-        self.overflowed = False
+        self.changed: list[FileKey] = []
+        self.wants_scan = False
+        self.lost_events = False
         self.files: set[FileKey] = set()
         self.directories: set[str] = set()
         self.refuses = False
         self.on_watch: Callable[[], object] = lambda: None
         self.on_directory: Callable[[], object] = lambda: None
+
+    def take_changed(self) -> list[FileKey]:
+        changed, self.changed = self.changed, []
+        return changed
+
+    def scan_begins(self, *, full: bool) -> None:
+        self.wants_scan = False
+        self.lost_events = self.lost_events and not full
 
     def watch_directory(self, path: str) -> None:
         self.directories.add(path)

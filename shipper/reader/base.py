@@ -12,6 +12,10 @@ class RawFile(Protocol):
     busy: bool  # the last `next` came back early, and is to be called again soon
 
     @property
+    def start(self) -> int:
+        """The offset at which the file begins that is being read: 0, except where one is continued in another."""
+
+    @property
     def complete(self) -> bool:
         """All was read, and the file cannot grow."""
 
@@ -20,6 +24,9 @@ class RawFile(Protocol):
 
     def next(self) -> bytes:
         """The next bytes; empty when there are none for now. Raises Truncated, CompressionError, OSError."""
+
+    def head(self, length: int) -> bytes:
+        """Return its first bytes, fewer where it is shorter. Raises OSError."""
 
     def take_cut(self) -> bool:
         """True if a message must end where the bytes read so far end; true once for each such place."""

@@ -11,8 +11,6 @@ from shipper.reader import line, multiline
 from shipper.reader.base import RawFile, Reader
 from shipper.reader.container import ContainerReader, longest_line
 from shipper.reader.limit import LimitReader
-from shipper.reader.line_by_line import LineByLineReader
-from shipper.reader.log_file import LogFile
 from shipper.reader.ndjson import NdjsonReader
 from shipper.reader.select import NotEmptyReader, SelectReader
 from shipper.reader.syslog import SyslogReader
@@ -48,8 +46,6 @@ def build(
                 return SyslogReader(reader, parser, shared, clock)
 
     reader: Reader = line.build(config.encoding, config.line_terminator, file, longest_line(config.parsers, max_bytes))
-    if config.parsers and isinstance(file, LogFile):
-        reader = LineByLineReader(reader, file)
     for each in config.parsers:
         reader = parser(reader, each)
     reader = NotEmptyReader(LimitReader(reader, max_bytes))

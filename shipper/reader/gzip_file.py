@@ -45,6 +45,8 @@ class GzipFile:
     holds its trailer by then. `busy`: the last `next` came back early, and is to be called again soon.
     """
 
+    start = 0
+
     def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread = os.pread) -> None:
         self.fd = fd
         self.offset = offset
@@ -82,6 +84,9 @@ class GzipFile:
             line_size = len(data) // (data.count(b"\n") + 1) + 1
             self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return data
+
+    def head(self, length: int) -> bytes:
+        return head(self.fd, length)
 
     def cut_here(self) -> None:
         self._cuts.insert(0, self.offset)

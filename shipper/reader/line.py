@@ -5,15 +5,12 @@ offset another text. So of a line that is longer than the limit the same is kept
 several: a little more than the limit, so that the `LimitReader` sees that it is too long, and cuts it.
 """
 
-import os
 from functools import partial
 
 from config.text.encodings import LineTerminator, charset_of
 from shipper.event import TRUNCATED, Messages
-from shipper.reader import gzip_file
 from shipper.reader.base import RawFile
 from shipper.reader.codec import MARK_SIZE, ByteOrder, Codec, Utf16, codec_of
-from shipper.reader.log_file import LogFile
 from shipper.reader.stream import Stream
 
 # What is kept beyond the limit: a byte order mark (up to 4 bytes), a character that does not fit (4), half a one (3).
@@ -31,16 +28,8 @@ def build(encoding: str, terminator: LineTerminator, file: RawFile, max_bytes: i
         return LineReader(file, max_bytes, codec_of(encoding, terminator))
     # A stream cannot be refused: what was read of it is lost, and cannot be read again with another encoding.
     default = charset.codec or (LITTLE_ENDIAN if isinstance(file, Stream) else "")
-    order = ByteOrder(default, terminator, partial(_head, file))
+    order = ByteOrder(default, terminator, partial(file.head, MARK_SIZE))
     return LineReader(file, max_bytes, Utf16(default or LITTLE_ENDIAN, terminator), order)
-
-
-def _head(file: RawFile) -> bytes:
-    """The first bytes of a file that is read from its middle. Raises OSError."""
-    if isinstance(file, gzip_file.GzipFile):
-        return gzip_file.head(file.fd, MARK_SIZE)
-    assert isinstance(file, LogFile)  # a stream is read from its start
-    return os.pread(file.fd, MARK_SIZE, 0)
 
 
 class LineReader:
@@ -81,7 +70,7 @@ class LineReader:
 
     def _drop_mark(self, messages: Messages) -> None:
         """Also that of the file in which a message continues after a rotation."""
-        start = self._file.start if isinstance(self._file, LogFile) else 0
+        start = self._file.start
         if messages.start <= start and start in messages.offsets:
             index = messages.offsets.index(start)
             messages.texts[index] = messages.texts[index].removeprefix(BYTE_ORDER_MARK)

@@ -22,6 +22,7 @@ Pread = Callable[[int, int, int], bytes]
 class LogFile:
     """Reads forward from `offset`, at most `READ_SIZE` bytes at a time, and stops at each of `cuts` on the way."""
 
+    start = 0
     busy = False
     complete = False  # it may always grow
 
@@ -31,9 +32,6 @@ class LogFile:
         self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._pread = pread
         self._read_size = FIRST_READ
-        self.goes_on_at: int | None = None  # the offset at which another file begins, where it goes on
-        self.beyond = b""  # what was read of that one, as much as a read or two give
-        self._base = 0  # the offset at which the file behind `fd` begins
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 
     def next(self) -> bytes:
@@ -42,7 +40,7 @@ class LogFile:
         if self._cuts:
             size = min(size, self._cuts[0] - self.offset)
         known = self._tail
-        data = self._pread(self.fd, len(known) + size, self.offset - self._base - len(known))
+        data = self._pread(self.fd, len(known) + size, self.offset - len(known))
         if not data.startswith(known):
             raise Truncated(os.fstat(self.fd).st_size)
         if len(data) == len(known):
@@ -50,8 +48,6 @@ class LogFile:
         self.offset += len(data) - len(known)
         self._tail = data[-TAIL_SIZE:]
         fresh = data[len(known) :]
-        if self.goes_on_at is not None and len(self.beyond) < READ_SIZE:
-            self.beyond += fresh
         line_size = len(fresh) // (fresh.count(b"\n") + 1) + 1
         self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return fresh
@@ -59,16 +55,13 @@ class LogFile:
     def require_complete(self) -> None:
         pass  # what is there is all there is to it
 
-    def go_on_in(self, fd: int) -> None:
-        """What follows is the content of another file from its start; offsets count on."""
-        self.fd = fd
-        self.goes_on_at = self._base = self.offset
-        self._tail = self.beyond = b""
+    def head(self, length: int) -> bytes:
+        return os.pread(self.fd, length, 0)
 
     @property
-    def start(self) -> int:
-        """The offset at which the file that is read now begins."""
-        return self._base
+    def cuts(self) -> tuple[int, ...]:
+        """Those that were not reached yet."""
+        return tuple(self._cuts)
 
     def cut_here(self) -> None:
         self._cuts.insert(0, self.offset)

@@ -1,5 +1,6 @@
 """Raw bytes of a pipe, a terminal, or whatever else standard input is: read once, in the order in which they come."""
 
+import io
 import os
 import select
 
@@ -13,6 +14,7 @@ class Stream:
     There is no way back: what was read cannot be read again, so nothing can be confirmed by its bytes either.
     """
 
+    start = 0
     busy = False
 
     def __init__(self, fd: int) -> None:
@@ -43,6 +45,9 @@ class Stream:
             self._end()
         self.offset += len(data)
         return data
+
+    def head(self, length: int) -> bytes:
+        raise io.UnsupportedOperation("what was read of a stream cannot be read again")
 
     def cut_here(self) -> None:
         self._cut = True

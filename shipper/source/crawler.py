@@ -19,17 +19,13 @@ from shipper.source.identity.resolver import FileResolver, Identity
 from shipper.source.lifecycle.cleaning import Cleaning
 from shipper.source.lifecycle.closing import Closer
 from shipper.source.lifecycle.deletion import Deletions
-from shipper.source.lifecycle.ignoring import Ignoring
 from shipper.source.lifecycle.input_swap import InputSwap, Rules
 from shipper.source.lifecycle.intake import Intake
 from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.lifecycle.plan import MOVED, RENAMED, plan
-from shipper.source.lifecycle.renaming import end_renamed
-from shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
-from shipper.source.lifecycle.truncation import last_message
-from shipper.source.lifecycle.unwatched import wake_unwatched
+from shipper.source.lifecycle.plan import plan
+from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
+from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from shipper.source.reading.factory import ActiveInputs, Input
-from shipper.source.reading.file_reading import FileReading, ReadError, ReadHooks
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
 from shipper.source.reading.scheduler import Scheduler
@@ -66,10 +62,10 @@ class Crawler:
         self.problems = Problems()
         self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once)
         self._entries = RegistryEntries(registrar, clock, metrics, specs)
-        self.open_files = OpenFiles(self._entries, scheduler, watcher, metrics, self._survey.found, self._close_file)
+        self.open_files = OpenFiles(self._entries, scheduler, watcher, metrics, self._survey.file, self._close_file)
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
-        self._reading = FileReading(scheduler, registrar, pending, self.running, context.takes_more, hooks)
+        self._reading = BatchReader(scheduler, registrar, pending, self.running, context.takes_more, hooks)
         self._copies = CopyDetector(clock, self.open_files.ending, self.open_files.state_of, self.open_files.rewritten)
         self._resolver = FileResolver(
             self._entries, self._copies, self.problems.of_file, self.open_files.states, once=once
@@ -86,7 +82,7 @@ class Crawler:
         identity = Identity(self._entries, self._copies, self._resolver)
         self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
         self._deletions.read_on = self._intake.take_removed
-        self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._copies, rules)
+        self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, self._copies, rules)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
 
     @property
@@ -134,7 +130,7 @@ class Crawler:
         changed = self._take_hints()
         settled = self.open_files.step()
         if self._input_swap.step():
-            self._watcher.stale = True  # a survey tells who has them now
+            self._survey.request_scan()  # it shows which input has them now
         if self._survey.step():
             self._after_survey()
         elif changed or settled or self._copies.next_look <= self._clock.monotonic():
@@ -163,7 +159,7 @@ class Crawler:
                 return self._truncated(harvester, error)
             case CompressionError():  # its compressed data end here; all before was read
                 self.problems.of_file(harvester.state.path, str(error))
-                self.open_files.release(harvester, until_news=True)
+                self.open_files.release(harvester, until_new_data=True)
             case _:
                 self._refused(harvester, error)
         return None
@@ -175,14 +171,34 @@ class Crawler:
             self._is_another(harvester)
             return None
         self._metrics.files_truncated += 1
-        if self._watcher.stale and not self._once:
+        if self._survey.wants_scan and not self._once:
             self._scheduler.wake(harvester)  # so that it is looked at as an original that was rewritten
             self._survey.scan_now()  # a copy may have been made just before
             self._after_survey()
-        batch = last_message(harvester, error, self._copies, self._metrics)
-        self._resolver.truncated_in_place.add(harvester.key)
+        batch = self._last_message(harvester, error)
+        self._resolver.truncated(harvester.key)
         self.open_files.end(harvester, TRUNCATED)
-        self._watcher.stale = True
+        self._survey.request_scan()
+        return batch
+
+    def _last_message(self, harvester: Harvester, error: Truncated) -> Batch | None:
+        """Return the message that was pending, as far as it was read, unless a copy of the file has the rest. Counts
+        and logs what is lost otherwise."""
+        in_copy = self._copies.has_rest(harvester.state, harvester.key, harvester.offset)
+        batch = None if in_copy else harvester.end_message()
+        unread = max(harvester.size - harvester.offset, 0)
+        if not in_copy:
+            self._metrics.bytes_lost += unread
+        logger.warning(
+            "%s (file id %s) was truncated or rewritten: it has %d bytes now; up to %d bytes from offset %d on %s; it "
+            "is read again from its start as a new file",
+            harvester.state.path,
+            harvester.state.id,
+            error.size,
+            unread,
+            harvester.offset,
+            "are read from the copy that was made of it" if in_copy else "may be lost",
+        )
         return batch
 
     def _is_another(self, harvester: Harvester) -> None:
@@ -194,14 +210,14 @@ class Crawler:
         except OSError as error:
             self._refused(harvester, error)
             return
-        self.open_files.release(harvester, until_news=False)
+        self.open_files.release(harvester, until_new_data=False)
         if opened is not None and unproven is not None:  # else no one asks for it any more
             self._intake.take_again(opened, unproven)
 
     def _refused(self, harvester: Harvester, error: OSError) -> None:
         """A read was refused: the next scan tries again. With `once` there is none, and the file stays unfinished."""
         self.problems.of_read(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
-        self.open_files.release(harvester, until_news=False)
+        self.open_files.release(harvester, until_new_data=False)
 
     def reached_end(self, harvester: Harvester) -> None:
         """All that the file holds now was read."""
@@ -213,8 +229,7 @@ class Crawler:
     def _take_hints(self) -> list[FileKey]:
         """Wakes the open files that have new data; the others that have."""
         changed = []
-        while self._watcher.changed:
-            key = self._watcher.changed.popleft()
+        for key in self._watcher.take_changed():
             harvester = self.running.get(key)
             if harvester is not None:
                 self._scheduler.wake(harvester)
@@ -236,23 +251,21 @@ class Crawler:
         self.open_files.forget_missing(found)
         self._resolver.forget_missing(found)
         self._survey.look_again([key for key in self.open_files.closed if not self._watcher.is_watched(key)])
-        end_renamed(found, self.open_files, self._entries)
+        self.open_files.end_renamed(found)
         decided = plan(found, self.running, self.open_files.closed, self._blocked)
-        went = [*(harvester for harvester, _ in decided.renamed), *decided.gone]
-        self._intake.previous_path = {harvester.state.path: harvester.key for harvester in went}
+        left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
+        previous_paths = {harvester.state.path: harvester.key for harvester in left}
         for harvester, file in decided.renamed:
             self._reading.rotation_links.renamed(harvester, harvester.state.path)
-            harvester.gone = RENAMED
-            harvester.update(path=file.path)
+            harvester.renamed(file.path)
             self._closer.attend(harvester)
         moved = self._entries.renamed(found)
-        self._intake.previous_path |= {state.path: (state.device, state.inode) for state in moved}
-        for harvester in decided.gone if not self._once else ():
-            harvester.gone = harvester.gone or MOVED
+        self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})
+        for harvester in decided.missing if not self._once else ():
+            harvester.left_paths()
             self._closer.look_for_removal(harvester)
         if not self._once:
-            running = self.running.values()
-            wake_unwatched(running, self._watcher, self._scheduler, all_of_them=self._survey.was_full_scan)
+            self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
         self._entries.lose_missing(found, self._survey.present, self.problems.excuses, once=self._once)

@@ -22,8 +22,8 @@ from shipper.source.base import SourceContext, SourceStatus
 from shipper.source.discovery.problems import Problems
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.prefix import Trail
+from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from shipper.source.reading.factory import Input
-from shipper.source.reading.file_reading import FileReading, ReadError, ReadHooks
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
 from shipper.source.reading.scheduler import Scheduler
@@ -127,7 +127,7 @@ class StdinSource:
         pending = PendingBytes(pending_bytes, metrics, clock)
         running = {harvester.key: harvester}
         hooks = ReadHooks(self._failed)
-        self._reading = FileReading(self._scheduler, context.registrar, pending, running, context.takes_more, hooks)
+        self._reading = BatchReader(self._scheduler, context.registrar, pending, running, context.takes_more, hooks)
         metrics.harvesters_started += 1
         self._scheduler.wake(harvester)
 

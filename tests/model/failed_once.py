@@ -194,4 +194,24 @@ FAILED_ONCE = [
         ],
         "not included",
     ),
+    Program(
+        "continued in a file that was replaced while the agent was down",
+        LINES | {"multiline": True, "gzip": False, "disk": True},
+        [
+            *[("write", "b.log", (3,)), ("write", "a.log", (7,)), ("run", (0.001, 0, 90))],
+            *[("write", "b.log", (0, 4, 1, 4, 0, 1, 2)), ("rotate", "b.log"), ("write", "b.log", (0, 6))],
+            *[("write_partly", "a.log", 3), ("run", (90, 0.1)), ("kill",), ("recreate", "b.log", (0,))],
+            ("rotate", "b.log"),
+        ],
+        "count",
+    ),
+    Program(
+        "compressed after it was made twice with the lines of a deleted one",
+        LINES | {"symlinks": True, "flush_at_once": True},
+        [
+            *[("recreate", "a.log", (6,)), ("run", (0.005,)), ("recreate_as", "a.log", 0, 1.0, ())],
+            *[("rotate", "a.log"), ("recreate_as", "a.log", 1, 1.0, ()), ("gzip", "a.log", 1)],
+        ],
+        "twice",
+    ),
 ]

@@ -48,7 +48,7 @@ def kept_for_files(crawler: Crawler) -> Iterator[int]:
         entries.possibly_lost._tried,
         resolver._warned_of_gzip,
         resolver._warned_of_twins,
-        resolver.truncated_in_place,
+        resolver._truncated,
     ):
         yield len(book)
 

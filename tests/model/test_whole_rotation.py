@@ -50,7 +50,7 @@ def check_order(found: list[tuple[Any, ...]]) -> None:
         position = offset + length
 
 
-def seam_of(dice: random.Random, case: Case, log: LogOnDisk) -> int | None:
+def split_of(dice: random.Random, case: Case, log: LogOnDisk) -> int | None:
     """Where a line ends, and the next one would be the same at the start of a file."""
     reader = line.build(case.config.encoding, case.config.line_terminator, log.open(), MAX_BYTES)
     ends = [offset for run in drain(reader) for offset in run.offsets[1:]]
@@ -70,7 +70,7 @@ def read_rotated(dice: random.Random, room: Room, first: bytes, second: bytes) -
     for piece in (b"", second[size:]):
         room.append("app.log", piece)
         of_old += _read(old)
-        if old.rotation_join is None:
+        if not old.is_joined:
             of_new += _read(new)
     return of_old, of_new
 
@@ -86,20 +86,20 @@ def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, folder: Path) -> 
     dice = random.Random(f"rotated {seed}")
     case = random_case(dice)
     log.write(case.content)
-    rotation_join = seam_of(dice, case, log)
-    if rotation_join is None:
+    split = split_of(dice, case, log)
+    if split is None:
         return
     options = {name: getattr(case.config, name) for name in NAMES}
     room = Room(folder, ManualClock(), (), options)
     try:
         expected = _read(room.read("whole.log", case.content))
-        of_old, of_new = read_rotated(dice, room, case.content[:rotation_join], case.content[rotation_join:])
+        of_old, of_new = read_rotated(dice, room, case.content[:split], case.content[split:])
     finally:
         room.close()
     wanted, of_first = events(expected), events(of_old)
-    found = of_first + events(of_new, rotation_join)
+    found = of_first + events(of_new, split)
     assert [(text, *rest) for text, _, _, *rest in found] == [(text, *rest) for text, _, _, *rest in wanted]
     for (_, offset, length, *_), (_, at, size, *_) in zip(found, wanted, strict=True):
         # What is entangled with the last message of the first file has the name of some byte there.
-        assert (offset, length) == (at, size) or offset < rotation_join
+        assert (offset, length) == (at, size) or offset < split
     check_order(of_first)

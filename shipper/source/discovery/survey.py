@@ -1,12 +1,13 @@
 """Which files are there, over all inputs: when to scan, and what is to be looked at besides.
 
-A scan lists what changed (discover.py). What it cannot know, because nothing told, is looked at here: files without a
-watch at every scan, and everything every few minutes, for events get lost.
+A scan lists what changed (scanner.py). What it cannot know, because no event came, is looked at here: files without a
+watch at every scan, and everything every few minutes, because events get lost.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from shipper.clock import Clock
 from shipper.source.discovery.problems import Problems
@@ -24,13 +25,13 @@ Candidate = tuple[InputSpec, ScannedFile]
 
 
 class Survey:
-    """Used by the reading thread only. `found` is what the inputs' paths name, by file; of several inputs that name
-    one file the first has it."""
+    """Used by the reading thread only."""
 
     def __init__(
         self, inputs: Iterable[InputSpec], watcher: Watcher, clock: Clock, problems: Problems, *, once: bool
     ) -> None:
-        self.found: dict[FileKey, Candidate] = {}
+        self._found: dict[FileKey, Candidate] = {}
+        self._is_requested = False
         self._watcher = watcher
         self._clock = clock
         self._problems = problems
@@ -54,6 +55,14 @@ class Survey:
         self._is_changed = True
 
     @property
+    def found(self) -> Mapping[FileKey, Candidate]:
+        """What the inputs' paths name, by file; of several inputs that name one file the first has it."""
+        return MappingProxyType(self._found)
+
+    def file(self, key: FileKey) -> Candidate | None:
+        return self._found.get(key)
+
+    @property
     def done(self) -> bool:
         """With `once`: every input was scanned, and that was all there is to find."""
         return self._once and self.next_step == NEVER
@@ -62,18 +71,27 @@ class Survey:
     def next_step(self) -> float:
         """Monotonic time of the next scan that is due."""
         due = min(self._due.values(), default=NEVER)
-        return min(due, self._paused_until) if self._watcher.stale else due
+        return min(due, self._paused_until) if self.wants_scan else due
+
+    @property
+    def wants_scan(self) -> bool:
+        """True if something has changed since the last scan, as far as is known."""
+        return self._is_requested or self._watcher.wants_scan or self._watcher.lost_events
+
+    def request_scan(self) -> None:
+        """Scan all inputs as soon as the pause after the last scan is over."""
+        self._is_requested = True
 
     def step(self) -> bool:
-        """Scan the inputs whose time has come; whether there were any. Raises nothing about files."""
+        """Scan the inputs whose time has come; True if there were any. Raises nothing about files."""
         now = self._clock.monotonic()
-        asked = (self._watcher.stale or self._watcher.overflowed) and now >= self._paused_until
-        due = [spec for spec, at in self._due.items() if asked or at <= now]
+        asked = self.wants_scan and now >= self._paused_until
+        due = [spec for spec, deadline in self._due.items() if asked or deadline <= now]
         if not due:
             return False
-        self.was_full_scan = full = self._watcher.overflowed or now >= self._full_scan_at
+        self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
         if asked:
-            self._watcher.stale = self._watcher.overflowed = False
+            self._scan_begins(full=full)
         if full:
             self._full_scan_at = now + FULL_SCAN_EVERY
             due = list(self._due)
@@ -86,8 +104,13 @@ class Survey:
 
     def scan_now(self) -> None:
         """Scan all inputs now: something is to be decided that cannot wait for the pause between two scans."""
-        self._watcher.stale = self.was_full_scan = False
+        self.was_full_scan = False
+        self._scan_begins(full=False)
         self._scan(list(self._due), full=False)
+
+    def _scan_begins(self, *, full: bool) -> None:
+        self._is_requested = False
+        self._watcher.scan_begins(full=full)
 
     def _scan(self, due: list[InputSpec], *, full: bool) -> None:
         changed, self._is_changed = self._is_changed, False
@@ -107,10 +130,9 @@ class Survey:
             for key, found in self._listings[spec].files.items():
                 listed.setdefault(key, (spec, found))
         # What a scan did not look at again may be older than what `look_again` saw since.
-        kept = {key: self.found[key] for key in listed if self._listed.get(key) == listed[key] and key in self.found}
+        kept = {key: self._found[key] for key in listed if self._listed.get(key) == listed[key] and key in self._found}
         self._listed = listed
-        self.found.clear()
-        self.found |= listed | kept
+        self._found = listed | kept
         self._problems.keep({found.path for _, found in listed.values()})
 
     def _watch_directories(self) -> None:
@@ -122,23 +144,23 @@ class Survey:
     def look_again(self, keys: Iterable[FileKey]) -> None:
         """Note size and time of change of files as they are now; where one cannot be seen at its path, scan."""
         for key in keys:
-            if key not in self.found:
+            if key not in self._found:
                 continue
-            spec, found = self.found[key]
+            spec, found = self._found[key]
             try:
                 status = os.stat(found.path)
             except OSError:
-                self._watcher.stale = True
+                self.request_scan()
                 continue
             if (status.st_dev, status.st_ino) == key:
-                self.found[key] = spec, ScannedFile.of(found.path, status)
+                self._found[key] = spec, ScannedFile.of(found.path, status)
             else:
-                self._watcher.stale = True
+                self.request_scan()
 
     @property
     def present(self) -> dict[str, FileKey]:
         """What is under the paths now, by path."""
-        return {found.path: key for key, (_, found) in self.found.items()}
+        return {found.path: key for key, (_, found) in self._found.items()}
 
 
 @dataclass(frozen=True, slots=True)

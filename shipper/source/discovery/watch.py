@@ -6,7 +6,7 @@ at it by itself. Where watches cannot be had (limit reached, no inotify), this s
 
 A watch belongs to the file, not to its path, and outlives the closing of the file here; the kernel ends it when the
 file is gone for good. The inotify thread only appends to deques, sets flags and wakes the loop, which is atomic: the
-books are kept by the reading thread.
+tables of watches are the reading thread's.
 """
 
 import errno
@@ -39,7 +39,7 @@ ADVICE = {
 
 
 class Inotify(InotifyFD):
-    """Tells of an overflow once, not once for each watch."""
+    """Reports an overflow once, not once for each watch."""
 
     def __init__(self, on_overflow: Callable[[], None]) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class _Watch:
         self.key = key
         self.path = path
         self.descriptor = REFUSED
-        self.ended = False  # never undone: the end can be told before the descriptor is noted
+        self.ended = False  # never undone: the end can be reported before the descriptor is noted
         self._hear = hear
 
     def on_event(self, event: InotifyEvent) -> None:
@@ -74,20 +74,20 @@ class _Watch:
         self._hear(self)
 
     def on_queue_overflow(self) -> None:
-        """Inotify tells of it."""
+        """Inotify reports it."""
 
 
 class Watcher:
     """Used by the reading thread only; `wake` is called from the inotify thread after each hint.
 
-    `changed` collects the keys of files that were written to or deleted; `stale` is set when a scan should be made
-    now; `overflowed` when hints were lost, so that everything must be looked at. Whoever acts on a flag clears it.
+    `wants_scan`: a name came or went since `scan_begins`; `lost_events`: some were lost, so everything must be looked
+    at.
     """
 
     def __init__(self, wake: Callable[[], None], connect: Callable[[Callable[[], None]], InotifyFD] = Inotify) -> None:
-        self.changed: deque[FileKey] = deque()
-        self.stale = False
-        self.overflowed = False
+        self.wants_scan = False
+        self.lost_events = False
+        self._changed: deque[FileKey] = deque()
         self._wake = wake
         self._files: dict[FileKey, _Watch] = {}
         self._directories: dict[str, _Watch] = {}
@@ -105,16 +105,28 @@ class Watcher:
         if self._inotify is not None:
             self._inotify.start()
 
+    def take_changed(self) -> list[FileKey]:
+        """Return the files that were written to or deleted since this was asked last."""
+        changed = []
+        while self._changed:
+            changed.append(self._changed.popleft())
+        return changed
+
+    def scan_begins(self, *, full: bool) -> None:
+        """What happens from now on asks for another scan; a full one makes up for the events that were lost."""
+        self.wants_scan = False
+        self.lost_events = self.lost_events and not full
+
     def stop(self) -> None:
         if self._inotify is not None:
-            self._wake = lambda: None  # every watch is about to say that it ended
+            self._wake = lambda: None  # every watch is about to report its end
             self._inotify.stop()
             self._inotify.join(1.0)
 
     def watch_directory(self, path: str) -> None:
         """Ask for a hint when a name comes or goes. To be called again and again: it notices another directory at the
-        path, and tries once more where no watch was to be had. A new watch makes `stale`: what came before it stood
-        gave no hint."""
+        path, and tries once more where no watch was to be had. A new watch asks for a scan: what came before it was
+        set gave no hint."""
         self._sweep()
         try:
             status = os.stat(path)
@@ -129,7 +141,7 @@ class Watcher:
         self._remove(self._directories.pop(path, None))
         if watch is not None:
             self._directories[path] = watch
-            self.stale = True
+            self.wants_scan = True
 
     def keep_directories(self, paths: Collection[str]) -> None:
         """Give up the watches of all directories but these: one that is no longer of interest may be a busy one."""
@@ -177,7 +189,7 @@ class Watcher:
             self._inotify.remove_callbacks([(watch.descriptor, CallbackId(id(watch)))])
 
     def _sweep(self) -> None:
-        """Take out of the books what has ended, and say what the inotify thread must not spend its time on."""
+        """Forget watches that have ended, and log what the inotify thread must not spend its time on."""
         while self._ended:
             watch = self._ended.popleft()
             if watch.path is None and self._files.get(watch.key) is watch:
@@ -208,11 +220,11 @@ class Watcher:
         if watch.ended:
             self._ended.append(watch)
         if watch.path is None:
-            self.changed.append(watch.key)
+            self._changed.append(watch.key)
         else:
-            self.stale = True
+            self.wants_scan = True
         self._wake()
 
     def _lose(self) -> None:
-        self._lost = self.overflowed = self.stale = True
+        self._lost = self.lost_events = self.wants_scan = True
         self._wake()

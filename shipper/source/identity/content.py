@@ -49,7 +49,7 @@ class PlainFile(LogFile):
         self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
     ) -> None:
         super().__init__(fd, offset, cuts)
-        self._unit = unit
+        self.unit = unit
         self._padding = Padding(unit)
         self._trail = trail or Trail(None)
         self._head = fingerprint(fd, min(offset, HEAD_SIZE))
@@ -62,7 +62,7 @@ class PlainFile(LogFile):
         if self._paused and not self._has_its_head:
             self.offset, self._tail = offset, tail  # the chain has seen nothing of it
             raise Truncated(os.fstat(self.fd).st_size)
-        if data and not self._base:
+        if data:
             self._trail.add(data)
             if self._head[0] < HEAD_SIZE:
                 self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
@@ -74,22 +74,17 @@ class PlainFile(LogFile):
         return data
 
     def _without_padding(self, data: bytes, offset: int, tail: bytes) -> bytes:
-        end = self._padding.content(self.fd, data, offset - self._base)
+        end = self._padding.content(self.fd, data, offset)
         self.busy = self._padding.busy
         if end < len(data):
             data = data[:end]
             self.offset, self._tail = offset + end, (tail + data)[-TAIL_SIZE:]
-            self.beyond = self.beyond[: self.offset - self._base]
         return data
-
-    def go_on_in(self, fd: int) -> None:
-        super().go_on_in(fd)
-        self._padding = Padding(self._unit)
 
     @property
     def padding(self) -> int:
-        """NULs at the end of the file, behind what was read; none where its end was not reached, or another is read."""
-        return 0 if self._base else max(self._padding.end - self.offset, 0)
+        """NULs at the end of the file, behind what was read; none where its end was not reached."""
+        return max(self._padding.end - self.offset, 0)
 
     def expect(self, data: bytes) -> None:
         """This was before the offset when another descriptor read it; what is there now may be another life's."""
@@ -100,12 +95,12 @@ class PlainFile(LogFile):
     @property
     def is_as_read(self) -> bool:
         """True if the head and what was read last are there still. Raises OSError."""
-        tail = os.pread(self.fd, len(self._tail), self.offset - self._base - len(self._tail))
+        tail = os.pread(self.fd, len(self._tail), self.offset - len(self._tail))
         return tail == self._tail and self._has_its_head
 
     @property
     def _has_its_head(self) -> bool:
-        return bool(self._base) or fingerprint(self.fd, self._head[0]) == self._head
+        return fingerprint(self.fd, self._head[0]) == self._head
 
 
 class Plain:
@@ -219,10 +214,9 @@ def _may_become_gzip(fd: int, path: str) -> bool:
 def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:
     """Of a file that grew since `known`. Not where it was truncated since it was read: the head of another life would
     be taken for that of this one. Raises OSError."""
-    if isinstance(file, PlainFile):  # of what was read: what follows may be half stored (padding.py)
-        longer = content.fingerprint(min(file.start or file.offset, HEAD_SIZE))
-    else:
-        longer = content.fingerprint()
+    # Of what was read: what follows may be half stored (padding.py).
+    length = min(file.offset, HEAD_SIZE) if isinstance(file, PlainFile) else None
+    longer = content.fingerprint(length)
     return longer if longer[0] >= known[0] and is_as_read(file) else known
 
 

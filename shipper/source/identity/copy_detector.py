@@ -9,12 +9,14 @@ than was read of it, which is about to be noticed; an output that is blocked can
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from registry.state import REMOVED, TRUNCATED, FileState
 from shipper.clock import Clock
 from shipper.source.discovery.scanner import FileKey, ScannedFile
+from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content, Plain
 from shipper.source.identity.opened_file import OpenedFile, opened_plain
 from shipper.source.identity.prefix import Prefix
@@ -64,18 +66,22 @@ class CopyDetector:
         self._state_of = state_of
         self._rewritten = rewritten
         self._as_if_gone: UnclaimedEntries | None = None  # made once in each round, if it is asked for
-        self.suspects: dict[FileKey, SuspectedCopy] = {}
+        self._suspects: dict[FileKey, SuspectedCopy] = {}
+
+    @property
+    def suspects(self) -> Mapping[FileKey, SuspectedCopy]:
+        return MappingProxyType(self._suspects)
 
     def holds(self, opened: OpenedFile, files_at: FilesAt) -> bool:
         """True if the file must wait; if not, it is for the caller to `drop` it. Raises OSError."""
-        known = self.suspects.get(opened.key)
+        known = self._suspects.get(opened.key)
         original = self._original(opened, files_at)
-        if original is None or (known is None and len(self.suspects) >= MOST_HELD):
+        if original is None or (known is None and len(self._suspects) >= MOST_HELD):
             return False
         now = self._clock.monotonic()
         if known is None or known.size != opened.size:
             compared = (known.shipped, known.compared_with) if known is not None else (Prefix(), "")
-            known = self.suspects[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
+            known = self._suspects[opened.key] = SuspectedCopy(opened, original, opened.size, now, *compared)
         known.opened, known.original = opened, original
         known.compare_at = NEVER
         is_ending = original in self._ending() or self._is_rewritten(original)
@@ -93,23 +99,23 @@ class CopyDetector:
             suspect.original == key
             and suspect.opened.content.holds(state)
             and os.fstat(suspect.opened.content.fd).st_size > offset
-            for suspect in self.suspects.values()
+            for suspect in self._suspects.values()
         )
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
         """A file took over the entry of what was the original of others too: they look like it now. Which ones."""
-        found = {key for key, suspect in self.suspects.items() if suspect.original in successors}
+        found = {key for key, suspect in self._suspects.items() if suspect.original in successors}
         for key in found:
-            self.suspects[key].original = successors[self.suspects[key].original]
+            self._suspects[key].original = successors[self._suspects[key].original]
         return found
 
     def original_of(self, key: FileKey) -> FileKey | None:
-        return self.suspects[key].original if key in self.suspects else None
+        return self._suspects[key].original if key in self._suspects else None
 
     def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
         """All of a copy that was made before the last lines of its original came, which were read there: what was
         compared with the original, as long as that was whole."""
-        suspect = self.suspects.get(opened.key)
+        suspect = self._suspects.get(opened.key)
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
         was = unclaimed.of(suspect.original)
@@ -120,29 +126,42 @@ class CopyDetector:
     @property
     def next_look(self) -> float:
         """Monotonic time at which a file that is held must be looked at again."""
-        return min((min(each.since + GRACE, each.compare_at) for each in self.suspects.values()), default=NEVER)
+        return min((min(each.since + GRACE, each.compare_at) for each in self._suspects.values()), default=NEVER)
 
     def refreshed(self) -> list[OpenedFile]:
         """Those that are held, as they are now."""
         self._as_if_gone = None
         found = []
-        for suspect in self.suspects.values():
+        for suspect in self._suspects.values():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
             now = ScannedFile.of(opened.found.path, status)
             found.append(replace(opened, size=opened.content.size, found=now, modified=status.st_mtime_ns))
         return found
 
+    def hand_over(self, gone: Container[str], spec_of: Callable[[FileKey, str], InputSpec | None]) -> None:
+        """The inputs `gone` are not read any more: `spec_of` gives the one that has the file of a suspect now, from the
+        id of the input that had it. A suspect that no input wants is closed."""
+        for key, suspect in list(self._suspects.items()):
+            if suspect.opened.spec.id not in gone:
+                continue
+            spec = spec_of(key, suspect.opened.spec.id)
+            if spec is None:
+                self.drop(key)
+                os.close(suspect.opened.content.fd)
+            else:
+                suspect.opened = replace(suspect.opened, spec=spec)
+
     def drop(self, key: FileKey) -> None:
         """It is known now what it is; its descriptor is the caller's."""
-        self.suspects.pop(key, None)
+        self._suspects.pop(key, None)
 
     def close(self) -> None:
-        for suspect in self.suspects.values():
+        for suspect in self._suspects.values():
             os.close(suspect.opened.content.fd)
-        self.suspects.clear()
+        self._suspects.clear()
 
     def _original(self, opened: OpenedFile, files_at: FilesAt) -> FileKey | None:
-        known = self.suspects.get(opened.key)
+        known = self._suspects.get(opened.key)
         if known is not None and (known.original in self._ending() or self._is_like_known(opened, known.original)):
             return known.original  # by its key, because it may have been renamed since
         if self._as_if_gone is None:

@@ -49,11 +49,15 @@ class FileResolver:
         self._once = once
         self._warned_of_twins: set[FileKey] = set()
         self._warned_of_gzip: set[FileKey] = set()
-        self.truncated_in_place: set[FileKey] = set()  # files whose life ended in place: what is there now is no copy
+        self._truncated: set[FileKey] = set()  # in place: what is there now is no copy
+
+    def truncated(self, key: FileKey) -> None:
+        """A file's life ended in place: what it holds now is a new file, and no copy of another."""
+        self._truncated.add(key)
 
     def forget_missing(self, found: Container[FileKey]) -> None:
         """After a scan: who is not there any more was told of, and is no file whose life ended in place."""
-        for keys in (self._warned_of_twins, self._warned_of_gzip, self.truncated_in_place):
+        for keys in (self._warned_of_twins, self._warned_of_gzip, self._truncated):
             keys.intersection_update([key for key in keys if key in found])
 
     def open(self, wanted: Iterable[Candidate]) -> list[OpenedFile]:
@@ -103,7 +107,7 @@ class FileResolver:
             os.close(fd)
             raise
         if was is None or was.ended is None:
-            self.truncated_in_place.add(opened.key)  # else it may be a copy of another one yet
+            self._truncated.add(opened.key)  # else it may be a copy of another one yet
         return opened
 
     def _check(self, spec: InputSpec, found: ScannedFile) -> None:
@@ -152,8 +156,8 @@ class FileResolver:
         return self._entries.make(opened, shipped)
 
     def _is_suspect(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
-        if files_at is None or opened.found.key in self.truncated_in_place:
-            self.truncated_in_place.discard(opened.found.key)
+        if files_at is None or opened.found.key in self._truncated:
+            self._truncated.discard(opened.found.key)
             return False
         try:
             return self._copies.holds(opened, files_at)

@@ -7,7 +7,6 @@ and `close.removed.max_bytes`. What is given up is counted and told.
 
 import heapq
 import logging
-import os
 from collections.abc import Callable, Iterable
 from itertools import count
 
@@ -38,9 +37,9 @@ def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: b
         return None
     if harvester.is_complete:
         return "compression"
-    if harvester.gone == REMOVED and change.removed:
+    if harvester.is_removed and change.removed:
         return "close.on_state_change.removed"
-    if harvester.gone is not None and change.renamed:
+    if harvester.has_left_path and change.renamed:
         return "close.on_state_change.renamed"
     if rules.reader.on_eof:
         return "close.reader.on_eof"
@@ -119,9 +118,8 @@ class Closer:
 
     def look_for_removal(self, harvester: Harvester) -> None:
         """The watch or a scan hints at it; the handle knows."""
-        if harvester.gone != REMOVED and os.fstat(harvester.fd).st_nlink == 0:
-            harvester.gone = REMOVED
-        if harvester.gone is not None:
+        harvester.look_for_removal()
+        if harvester.has_left_path:
             self.attend(harvester)
 
     def _take_turn(self, harvester: Harvester, now: float) -> None:
@@ -147,7 +145,7 @@ class Closer:
         if why is not None and self._close(harvester, why):
             self._attended.pop(harvester, None)
             return False
-        if harvester.gone == REMOVED and is_over_time(harvester, rules, now):
+        if harvester.is_removed and is_over_time(harvester, rules, now):
             self._give_up(harvester, "close.reader.after_interval")
             return False
         if not (self._is_special(harvester, rules) or wanted or is_over_time(harvester, rules, now)):
@@ -156,10 +154,10 @@ class Closer:
 
     def _is_special(self, harvester: Harvester, rules: CloseConfig) -> bool:
         """True if it is to be closed as soon as nothing of it is in flight."""
-        return bool(harvester.gone or rules.reader.on_eof or harvester.content.compressed or self._once)
+        return bool(harvester.has_left_path or rules.reader.on_eof or harvester.content.compressed or self._once)
 
     def _close(self, harvester: Harvester, why: str) -> bool:
-        if harvester.gone == REMOVED:
+        if harvester.is_removed:
             return self._close_removed(harvester, why)
         if not self._open_files.close(harvester):
             return False
@@ -168,7 +166,7 @@ class Closer:
         return True
 
     def _close_removed(self, harvester: Harvester, why: str) -> bool:
-        size = os.fstat(harvester.fd).st_size - harvester.reading.padding
+        size = harvester.status().st_size - harvester.padding
         if harvester.content.compressed:
             if not harvester.is_complete:
                 self._give_up(harvester, why)
@@ -177,7 +175,7 @@ class Closer:
             if size > harvester.read_to and why == "close.reader.after_interval":
                 self._give_up(harvester, why)
                 return True
-            if size > harvester.read_to or not harvester.reading.is_as_read:
+            if size > harvester.read_to or not harvester.is_as_read:
                 self._open_files.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
                 return False
             self._warn_of_rest(harvester, size - harvester.state.position)
@@ -199,15 +197,15 @@ class Closer:
         """Give up the files that were opened first, until the deleted ones that are kept fit each input's budget."""
         kept: dict[str, int] = {}
         for harvester in sorted(self._attended, key=lambda each: -each.opened_at):
-            if harvester.gone == REMOVED and self._open_files.running.get(harvester.key) is harvester:
-                input_id, size = harvester.source.input_id, os.fstat(harvester.fd).st_size
+            if harvester.is_removed and self._open_files.running.get(harvester.key) is harvester:
+                input_id, size = harvester.source.input_id, harvester.status().st_size
                 kept[input_id] = kept.get(input_id, 0) + size
                 if 0 < self._rules_of(harvester).removed.max_bytes < kept[input_id]:
                     kept[input_id] -= size
                     self._give_up(harvester, "close.removed.max_bytes")
 
     def _give_up(self, harvester: Harvester, option: str) -> None:
-        size = os.fstat(harvester.fd).st_size - harvester.reading.padding
+        size = harvester.status().st_size - harvester.padding
         lost = max(size - harvester.offset, 0)
         self._metrics.bytes_lost += lost
         logger.warning(

@@ -11,7 +11,6 @@ was, to its end, and closed by what closes files.
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from shipper.source.discovery.scanner import FileKey
@@ -19,6 +18,7 @@ from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Discovery
 from shipper.source.identity.copy_detector import CopyDetector
 from shipper.source.lifecycle.open_files import OpenFiles
+from shipper.source.reading.batch_reader import BatchReader
 from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
 
@@ -38,6 +38,7 @@ class InputSwap:
         inputs: ActiveInputs,
         discovery: Discovery,
         open_files: OpenFiles,
+        reading: BatchReader,
         copies: CopyDetector,
         rules: Sequence[Rules],
     ) -> None:
@@ -45,6 +46,7 @@ class InputSwap:
         self._survey = discovery.survey
         self._problems = discovery.problems
         self._open_files = open_files
+        self._reading = reading
         self._copies = copies
         self._rules = rules
         self._leaving: dict[Harvester, None] = {}
@@ -64,51 +66,38 @@ class InputSwap:
         self._problems.forget_scans(gone - specs.keys())
         self._survey.replace(specs.values())
         self._survey.scan_now()
-        self._hand_over_suspects(gone)
+        self._copies.hand_over(gone, self._spec_of)
         for harvester in self._open_files.running.values():
             if harvester.source.input_id in gone and not self._is_nameless(harvester):
                 self._leaving[harvester] = None
         self.step()
 
     def step(self) -> bool:
-        """Put down what can be; whether there are files now that may be opened again."""
+        """Release what can be; True if there are files now that may be opened again."""
         if not self._leaving:
             return False
-        self._put_down()
-        under_way = {each for each in self._leaving if self._is_running(each) or not each.settled}
-        ids = {each.state.id for each in under_way}
-        successors = {each.state.continues_in for each in under_way}
+        self._release()
+        in_flight = {harvester for harvester in self._leaving if self._is_running(harvester) or not harvester.settled}
+        ids = {harvester.state.id for harvester in in_flight}
+        successors = {harvester.state.continues_in for harvester in in_flight}
         # Also those that share a message with one of them: only together they can be joined again.
         waiting = {
-            each: None
-            for each in self._leaving
-            if each in under_way or each.state.continues_in in ids or each.state.id in successors
+            harvester: None
+            for harvester in self._leaving
+            if harvester in in_flight or harvester.state.continues_in in ids or harvester.state.id in successors
         }
         left = len(self._leaving) > len(waiting)
         self._leaving = waiting
         return left
 
-    def _put_down(self) -> None:
-        running = [each for each in self._leaving if self._is_running(each)]
-        if not running:
-            return
-        # What would be forgotten: another file's message goes on in it, or a batch of it waits to be queued.
-        joins = [harvester.rotation_join for harvester in self._open_files.running.values()]
-        joined = {join.successor for join in joins if join is not None}
-        for harvester in running:
-            if harvester not in joined and not self._open_files.awaits_save(harvester):
-                self._open_files.release(harvester, until_news=False)
+    def _release(self) -> None:
+        for harvester in [leaving for leaving in self._leaving if self._is_running(leaving)]:
+            if self._reading.may_release(harvester):
+                self._open_files.release(harvester, until_new_data=False)
 
-    def _hand_over_suspects(self, gone: set[str]) -> None:
-        """What is suspected to be a copy perhaps is open, and belongs to an input that is not read any more."""
-        for key, suspect in list(self._copies.suspects.items()):
-            if suspect.opened.spec.id in gone:
-                successor, _ = self._survey.found.get(key, (self._inputs.specs.get(suspect.opened.spec.id), None))
-                if successor is None:
-                    self._copies.drop(key)
-                    os.close(suspect.opened.content.fd)
-                else:
-                    suspect.opened = replace(suspect.opened, spec=successor)
+    def _spec_of(self, key: FileKey, input_id: str) -> InputSpec | None:
+        candidate = self._survey.file(key)
+        return candidate[0] if candidate is not None else self._inputs.specs.get(input_id)
 
     def _is_nameless(self, harvester: Harvester) -> bool:
         """True if it is under no path any more under which it could be opened again. One that is where it was, and

@@ -37,7 +37,11 @@ class Intake:
         self._starter = starter
         self._once = context.once
         self._surveyed: set[str] = set()  # inputs
-        self.previous_path: dict[str, FileKey] = {}  # by the path that they had before the last survey
+        self._previous_paths: Mapping[str, FileKey] = {}  # what was there before the last survey
+
+    def surveyed(self, previous_paths: Mapping[str, FileKey]) -> None:
+        """Files that a survey found at other paths, or not at all, by the path that they had before it."""
+        self._previous_paths = previous_paths
 
     def open(self, wanted: list[Candidate]) -> None:
         """As many of these, and of those that wait, as may be open; and look again at those that are held."""
@@ -81,5 +85,5 @@ class Intake:
     def _files_at(self) -> FilesAt:
         # A copy that is held may be gone by now, compressed, and be known for what it is in this very round.
         suspects = {suspect.opened.found.path: key for key, suspect in self._copies.suspects.items()}
-        present, previous_path = self._survey.present, self.previous_path
-        return lambda path: [paths[path] for paths in (present, previous_path, suspects) if path in paths]
+        present, previous = self._survey.present, self._previous_paths
+        return lambda path: [paths[path] for paths in (present, previous, suspects) if path in paths]

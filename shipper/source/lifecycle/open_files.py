@@ -4,13 +4,15 @@ import os
 from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from registry.state import REMOVED, FileState
 from shipper.metrics import Metrics
 from shipper.source.discovery.scanner import FileKey, ScannedFile
-from shipper.source.discovery.spec import InputSpec
+from shipper.source.discovery.survey import Candidate
 from shipper.source.discovery.watch import Watcher
 from shipper.source.identity.entries import RegistryEntries
+from shipper.source.identity.fingerprint import BY_PATH, name_of_entry
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import Scheduler
@@ -40,10 +42,10 @@ class OpenFiles:
         scheduler: Scheduler,
         watcher: Watcher,
         metrics: Metrics,
-        found: Mapping[FileKey, tuple[InputSpec, ScannedFile]],
+        found: Callable[[FileKey], Candidate | None],
         on_shut: Callable[[Harvester], None],
     ) -> None:
-        """`found`: what the survey has of each file; `on_shut` is called for each file that is not read any more."""
+        """`found`: what the survey has of a file; `on_shut` is called for each file that is not read any more."""
         self.running: dict[FileKey, Harvester] = {}
         self.closed: dict[FileKey, ClosedFile] = {}
         self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are in flight
@@ -80,24 +82,20 @@ class OpenFiles:
 
     def close(self, harvester: Harvester) -> bool:
         """Stop reading a file that may be opened again. False when it has new data just now: then it stays open."""
-        if harvester.reading.padding:  # as in _watch_closed
+        if harvester.padding:  # as in _watch_closed
             self._watcher.unwatch_file(harvester.key)
         elif not self._watcher.is_watched(harvester.key):
             self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
-        status = os.fstat(harvester.fd)
+        status = harvester.status()
         may_grow = harvester.at_end and not harvester.content.compressed
-        if may_grow and (harvester.has_new_data(status.st_size) or not harvester.reading.is_as_read):
+        if may_grow and (harvester.has_new_data(status.st_size) or not harvester.is_as_read):
             self._scheduler.wake(harvester)
             return False
-        self._note_last_look(harvester, status)
+        harvester.note_last_look(status)
         if harvester.at_end or harvester.finished:
             self._note_closed(harvester, status)
         self._close_file(harvester)
         return True
-
-    def awaits_save(self, harvester: Harvester) -> bool:
-        """True if the registry must be saved before it is read further; a batch of it may wait for that."""
-        return self._scheduler.awaits_save(harvester)
 
     def wake(self, harvester: Harvester) -> None:
         self._scheduler.wake(harvester)
@@ -105,18 +103,13 @@ class OpenFiles:
     def end(self, harvester: Harvester, ended: str) -> None:
         """Stop reading a file whose life is over. Batches of it that are in flight still move its position."""
         self._watcher.unwatch_file(harvester.key)
-        if harvester.is_proven:
-            # What was not read is counted by now; should the agent be killed, what was not acknowledged is missed.
-            harvester.size = harvester.offset
-            modified = os.fstat(harvester.fd).st_mtime_ns
-            state = replace(harvester.state, size_seen=harvester.size, modified=modified)
-            harvester.state = self._entries.ended(state, ended)
+        harvester.end(partial(self._entries.ended, why=ended))
         self._close_file(harvester)
 
-    def release(self, harvester: Harvester, *, until_news: bool) -> None:
-        """Close a file that cannot be read on, wherever it stands; opened again at the next scan, or with news."""
-        if until_news:
-            self._note_closed(harvester, os.fstat(harvester.fd))
+    def release(self, harvester: Harvester, *, until_new_data: bool) -> None:
+        """Close a file that cannot be read on, wherever it stands; opened again at the next scan, or with new data."""
+        if until_new_data:
+            self._note_closed(harvester, harvester.status())
         self._watcher.unwatch_file(harvester.key)
         self._close_file(harvester)
 
@@ -127,8 +120,28 @@ class OpenFiles:
             self._watcher.unwatch_file(key)
 
     def _note_closed(self, harvester: Harvester, status: os.stat_result) -> None:
-        _, found = self._found.get(harvester.key, (None, None))
+        candidate = self._found(harvester.key)
+        found = candidate[1] if candidate is not None else None
         self.closed[harvester.key] = ClosedFile(ScannedFile.of(harvester.state.path, status), found)
+
+    def end_renamed(self, found: Mapping[FileKey, Candidate]) -> None:
+        """Under `file_identity.path`, end the lives of files that a survey found at other paths: they are met again as
+        new ones, from their start. What was not read of them is read then, and an entry that stayed would be taken for
+        that of the next file at its path."""
+        for harvester in [running for running in self.running.values() if _has_moved(running.state, found)]:
+            self.end(harvester, REMOVED)
+        for state in [entry for entry in self._entries.closed_entries.values() if _has_moved(entry, found)]:
+            del self._entries.closed_entries[name_of_entry(state)]
+            self.closed.pop((state.device, state.inode), None)
+            self._entries.orphan(self._entries.ended(state, REMOVED))
+
+    def wake_unwatched(self, *, all_of_them: bool) -> None:
+        """Wake those that have new data: a write whose event was lost, or of which none will ever tell, because there
+        is no watch, or because it is stored in memory (padding.py). `all_of_them`: watched ones too."""
+        for harvester in self.running.values():
+            unwatched = all_of_them or not self._watcher.is_watched(harvester.key)
+            if harvester.padding or (unwatched and _may_have_new_data(harvester)):
+                self._scheduler.wake(harvester)
 
     def step(self) -> bool:
         """True if a file that was closed is done with now: another may have waited for it."""
@@ -140,30 +153,17 @@ class OpenFiles:
 
     def stop(self) -> None:
         for harvester in list(self.running.values()):
-            self._note_last_look(harvester, os.fstat(harvester.fd))
+            harvester.note_last_look(harvester.status())
             self._close_file(harvester)
-
-    def _note_last_look(self, harvester: Harvester, status: os.stat_result) -> None:
-        """As long as the file's times stay what they are now, no one has written to it."""
-        if not harvester.is_proven:
-            return
-        if harvester.is_complete:
-            seen = {"compressed": status.st_size}
-        elif harvester.content.compressed:
-            seen = {}
-        else:  # should it go before it is read on, this much is missed
-            seen = {"size_seen": max(harvester.state.size_seen, status.st_size - harvester.reading.padding)}
-        as_read = status.st_ctime_ns if harvester.reading.is_as_read else 0
-        harvester.update(**seen, changed=as_read, modified=status.st_mtime_ns)
 
     def ending(self) -> dict[FileKey, FileState]:
         """Files that were deleted, and are not done with."""
-        gone = {
-            key: replace(harvester.state, modified=os.fstat(harvester.fd).st_mtime_ns)
+        deleted = {
+            key: replace(harvester.state, modified=harvester.status().st_mtime_ns)
             for key, harvester in self.running.items()
-            if harvester.gone == REMOVED
+            if harvester.is_removed
         }
-        return gone | {harvester.key: harvester.state for harvester in self.draining.values()}
+        return deleted | {harvester.key: harvester.state for harvester in self.draining.values()}
 
     @property
     def draining_keys(self) -> set[FileKey]:
@@ -181,11 +181,10 @@ class OpenFiles:
     def rewritten(self) -> list[FileState]:
         """Of the files that have something to read or were deleted, those that hold something else now; modified when
         they were."""
-        looked_at = [each for each in self.running.values() if each.gone or self._scheduler.is_awake(each)]
         return [
-            replace(each.state, modified=os.fstat(each.fd).st_mtime_ns)
-            for each in looked_at
-            if not each.reading.is_as_read
+            replace(harvester.state, modified=harvester.status().st_mtime_ns)
+            for harvester in self.running.values()
+            if (harvester.has_left_path or self._scheduler.is_awake(harvester)) and not harvester.is_as_read
         ]
 
     def _close_file(self, harvester: Harvester) -> None:
@@ -207,3 +206,16 @@ class OpenFiles:
             self._entries.keep(harvester.state)
         else:
             self._entries.orphan(harvester.state)
+
+
+def _has_moved(state: FileState, found: Mapping[FileKey, Candidate]) -> bool:
+    if not state.key.startswith(BY_PATH) or state.ended is not None:
+        return False
+    candidate = found.get((state.device, state.inode))
+    return candidate is not None and candidate[1].path != state.path
+
+
+def _may_have_new_data(harvester: Harvester) -> bool:
+    """One that was rewritten may have its size again."""
+    status = harvester.status()
+    return harvester.has_new_data(status.st_size) or status.st_mtime_ns != harvester.state.modified

@@ -8,10 +8,6 @@ from shipper.source.discovery.survey import Candidate
 from shipper.source.lifecycle.open_files import ClosedFile
 from shipper.source.reading.harvester import Harvester
 
-# What may have become of the path under which an open file was found, beside REMOVED.
-MOVED = "moved"  # out of the paths
-RENAMED = "renamed"
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -20,7 +16,7 @@ class Plan:
 
     open: list[Candidate]
     renamed: list[tuple[Harvester, ScannedFile]]
-    gone: list[Harvester]
+    missing: list[Harvester]
 
 
 def plan(

@@ -10,21 +10,21 @@ from collections.abc import Container, Iterable, Sized
 from dataclasses import replace
 
 from registry.state import FileState
+from shipper.clock import Clock
 from shipper.source.base import SourceContext
-from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.discovery.survey import Candidate
 from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.proving import must_be_proven
 from shipper.source.lifecycle.closing import Closer
-from shipper.source.lifecycle.ignoring import Ignoring
 from shipper.source.lifecycle.open_files import OpenFiles
+from shipper.source.reading.batch_reader import BatchReader
 from shipper.source.reading.factory import ActiveInputs
-from shipper.source.reading.file_reading import FileReading
 from shipper.source.reading.harvester import Harvester
 
-NEVER = float("inf")
+TICK = 0.02  # file systems keep time in ticks of up to 10 ms: what is written just after the start can look older
 
 Refused = tuple[OpenedFile, EntryMatch, OSError]
 
@@ -77,6 +77,22 @@ class OpenLimits:
         return any(self._waiting.values())
 
 
+class Ignoring:
+    """Which files are not read because they are old: ignore_older, ignore_inactive. `first_start`: unix time of the
+    agent's first start."""
+
+    def __init__(self, clock: Clock, first_start: float) -> None:
+        self._clock = clock
+        self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
+
+    def skips(self, spec: InputSpec, found: ScannedFile) -> bool:
+        """True if what the file holds now is not to be read; what is added to it later is."""
+        config = spec.config
+        if 0 < config.ignore_older < self._clock.time() - found.modified:
+            return True
+        return config.ignore_inactive != "" and found.modified + TICK < self._since[config.ignore_inactive]
+
+
 class HarvesterStarter:
     """Used by the reading thread only."""
 
@@ -85,7 +101,7 @@ class HarvesterStarter:
         inputs: ActiveInputs,
         open_files: OpenFiles,
         closer: Closer,
-        reading: FileReading,
+        reading: BatchReader,
         ignoring: Ignoring,
         context: SourceContext,
     ) -> None:
@@ -115,7 +131,6 @@ class HarvesterStarter:
                 refused.append((opened, claim, error))
                 continue
             if harvester is not None:
-                harvester.must_save = self._once and not harvester.is_proven
                 at_once = claim.is_new or (self._once and harvester.is_proven)
                 (fresh if at_once else known).append(harvester)
         self._rotation_links.resume(known, {each.state.id: each for each in self._open_files.running.values()})

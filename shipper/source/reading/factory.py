@@ -19,8 +19,8 @@ from shipper.record import Agent, file_member, members
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content
 from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.reading.file_reader import ReadPolicy
-from shipper.source.reading.harvester import Harvester, ReadSetup
+from shipper.source.reading.file_reader import ReadPolicy, ReadSetup
+from shipper.source.reading.harvester import Harvester
 
 
 @dataclass(frozen=True, eq=False)

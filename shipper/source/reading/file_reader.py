@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from registry.state import FileState
+from shipper.clock import Clock
 from shipper.errors import Disproved, Truncated
+from shipper.event import Source
 from shipper.reader.base import RawFile, Reader
-from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Content, PlainFile, fingerprint_now, is_as_read, tail_at, trail_from
 from shipper.source.identity.proving import Proving, must_be_proven
+from shipper.source.reading.continued_file import Continuation, ContinuedFile, Successor
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +33,20 @@ class ReadPolicy:
     most_kept: int = 2**31
 
 
-class Reading:
-    """`was`: the entry that is to be proven before anything is read, None where there is nothing to prove."""
+@dataclass(frozen=True, slots=True)
+class ReadSetup:
+    """How a file is read, beside what it holds and where its entry says to resume. `source` is what its batches carry;
+    `chain` turns its bytes into messages; `note` takes new states of the file to the registrar."""
+
+    source: Source
+    chain: Chain
+    policy: ReadPolicy
+    clock: Clock
+    note: Callable[[FileState], None]
+
+
+class FileReader:
+    """`own` is the file itself, `file` what the readers read (continued_file.py), `reader` the outermost of them."""
 
     __slots__ = (
         "_chain",
@@ -40,52 +54,78 @@ class Reading:
         "_ends",
         "_is_confirmed",
         "_last_end",
+        "_policy",
         "_proving",
         "_state",
         "_trail",
         "_was",
         "file",
         "is_cut_short",
+        "own",
         "reader",
     )
 
-    def __init__(self, content: Content, state: FileState, chain: Chain, was: FileState | None) -> None:
-        """Raises OSError."""
+    def __init__(self, content: Content, state: FileState, setup: ReadSetup, was: FileState | None) -> None:
+        """`was`: the entry that is to be proven before anything is read, None where there is nothing to prove. Raises
+        OSError."""
         self._content = content
         self._state = state
-        self._chain = chain
+        self._chain = setup.chain
+        self._policy = setup.policy
         self._was = was
         self._is_confirmed = False
         self.is_cut_short = False
         self._ends: deque[tuple[int, str, str]] = deque()  # of batches, with what is known of the bytes before
         self._last_end = state.position
+        self.own: RawFile
         self.file: RawFile
         self.reader: Reader
         self._proving = Proving(content, state) if was is not None and must_be_proven(content, was) else None
         if self._proving is None:
             self._trail = trail_from(content, state)
-            self.read_from(state.position, state.cuts)
+            self._read_from(state.position, state.cuts)
         else:
-            self._trail, self.file = self._proving.trail, self._proving.file
-            self.reader = chain(self.file)
+            self._trail = self._proving.trail
+            self._read(self._proving.file)
 
-    def read_from(self, offset: int, cuts: tuple[int, ...]) -> None:
-        self.file = self._content.reader(offset, cuts, self._trail)
+    def _read_from(self, offset: int, cuts: tuple[int, ...]) -> None:
+        self._read(self._content.reader(offset, cuts, self._trail))
+
+    def _read(self, own: RawFile) -> None:
+        self.own = self.file = own
+        if isinstance(own, PlainFile) and self._policy.multiline_timeout is not None:
+            self.file = ContinuedFile(own, self._policy.line_end)
         self.reader = self._chain(self.file)
 
-    def go_back(self, offset: int) -> None:
+    @property
+    def continuation(self) -> Continuation | None:
+        """The successor, while the pending message is read on there."""
+        return self.file.continuation if isinstance(self.file, ContinuedFile) else None
+
+    def continue_in(self, successor: Successor) -> None:
+        """Read the pending message on in another file. Raises OSError."""
+        assert isinstance(self.file, ContinuedFile)
+        self.file.continue_in(successor)
+
+    def part(self, offset: int) -> None:
         """Read on in this file alone, from an offset up to which its bytes were read."""
+        self.close()
         self._trail.go_back(offset)
-        self.read_from(offset, ())
+        self._read_from(offset, ())
+
+    def close(self) -> None:
+        """The content's descriptor is not closed."""
+        if isinstance(self.file, ContinuedFile):
+            self.file.close()
 
     def skip(self, start: int, end: int, cuts: tuple[int, ...], data: bytes) -> None:
         """Take these bytes for read: `data`, from the file's start on, if it is all of them. Raises OSError."""
         is_all = len(data) == end
         self._trail.go_back(start)
         self._trail.add(data[start:] if is_all else os.pread(self._content.fd, end - start, start))
-        self.read_from(end, cuts)
-        if is_all and isinstance(self.file, PlainFile):
-            self.file.expect(data)
+        self._read_from(end, cuts)
+        if is_all and isinstance(self.own, PlainFile):
+            self.own.expect(data)
 
     @property
     def unproven(self) -> FileState | None:
@@ -115,12 +155,12 @@ class Reading:
     @property
     def is_as_read(self) -> bool:
         """True if what was read last is there still. Raises OSError."""
-        return is_as_read(self.file)
+        return is_as_read(self.own)
 
     @property
     def padding(self) -> int:
         """NULs at the end of the file that are no content; none as long as its end was not reached."""
-        return self.file.padding if isinstance(self.file, PlainFile) else 0
+        return self.own.padding if isinstance(self.own, PlainFile) else 0
 
     def cut_short(self) -> None:
         """The next read ends the pending message, with the line that it is in; the rest is another message."""
@@ -132,19 +172,15 @@ class Reading:
         taken, self.is_cut_short = self.is_cut_short, False
         return taken
 
-    @property
-    def plain_file(self) -> LogFile | None:
-        return self.file if isinstance(self.file, LogFile) else None
-
     def fingerprint_now(self, known: tuple[int, str]) -> tuple[int, str]:
         """Raises OSError."""
-        return fingerprint_now(self._content, self.file, known)
+        return fingerprint_now(self._content, self.own, known)
 
     def remember_end(self, end: int) -> None:
         """Of a batch, which may have no bytes. Raises OSError."""
         if end > self._last_end:
             self._last_end = end
-            self._ends.append((end, tail_at(self._content, self.file, end), self._trail.proof_at(end)))
+            self._ends.append((end, tail_at(self._content, self.own, end), self._trail.proof_at(end)))
 
     def evidence_up_to(self, position: int) -> tuple[str, str] | None:
         """Hash of the bytes before the last end up to there, and the proof of all before it; each is reported once."""

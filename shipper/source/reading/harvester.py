@@ -2,59 +2,65 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from enum import Enum, auto
 
 from registry.state import FileState
-from shipper.clock import Clock
 from shipper.errors import Truncated
-from shipper.event import TRUNCATED, Batch, Messages, Source
+from shipper.event import TRUNCATED, Batch, Messages
 from shipper.pipeline.acks import Ledger
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.content import Content
 from shipper.source.identity.fingerprint import HEAD_SIZE
 from shipper.source.reading.activity import Activity
-from shipper.source.reading.file_reader import Chain, Reading, ReadPolicy
-from shipper.source.reading.rotation_join import RotationJoin
+from shipper.source.reading.continued_file import Continuation
+from shipper.source.reading.file_reader import FileReader, ReadSetup
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSetup:
-    """How a file is read, beside what it holds and where its entry says to resume. `source` is what its batches carry;
-    `chain` turns its bytes into messages; `note` takes new states of the file to the registrar."""
+class PathState(Enum):
+    """What happened to the path under which a file was opened."""
 
-    source: Source
-    chain: Chain
-    policy: ReadPolicy
-    clock: Clock
-    note: Callable[[FileState], None]
+    CURRENT = auto()
+    RENAMED = auto()  # it has another path of the inputs now
+    MOVED = auto()  # out of their paths
+    REMOVED = auto()  # the file has no path at all
 
 
 class Harvester:
     """One open file. Used by the reading thread only.
 
-    `offset` is where reading goes on, `state.position` what is acknowledged, `size` the size seen last, `gone` what
-    became of its path, if anything (plan.py). `must_save`: what is read must not be sent before `state` is saved.
+    `offset` is where reading resumes, `state.position` what is acknowledged, `size` the size seen last.
 
-    A file that may have changed since its entry was made is *proven* first: all before the position is read, some at a
-    time, and its hash compared with the entry's. Until then `unproven` has that entry, as it was.
+    Its states. They are independent of each other, and each is asked for by one name:
+
+    unproven      the file may have changed since its entry was made: all before the position is read first, some at a
+                  time, and its hash compared with the entry's. Until then nothing of it is sent, and its entry stays
+    at_end        the last read found no more, for now
+    is_joined     its pending message is read on in the file that followed it (continued_file.py)
+    is_overdue    the pending message waited too long for its next line: `end_message` is due
+    settled       none of its batches is in flight
+    over          at its end, with nothing pending and nothing in flight: it may be closed
+    finished      with `once`: all that it held when it was opened was read
+    is_complete   a file that cannot grow any more, and was read to its end
+    path_state    what happened to its path
+    is_open       until it is closed; batches in flight move its position even after that
     """
 
     __slots__ = (
         "_clock",
+        "_file_reader",
+        "_must_save",
         "_note",
         "_split",
         "activity",
         "at_end",
         "content",
-        "gone",
         "is_open",
         "key",
         "ledger",
-        "must_save",
         "opened_at",
+        "path_state",
         "policy",
-        "reading",
-        "rotation_join",
         "size",
         "source",
         "state",
@@ -72,27 +78,31 @@ class Harvester:
         self.opened_at = setup.clock.monotonic()
         self.is_open = True
         self.at_end = False
-        self.gone: str | None = None
-        self.rotation_join: RotationJoin | None = None
-        self._split: RotationJoin | None = None  # until it is acknowledged
+        self.path_state = PathState.CURRENT
+        self._split: Continuation | None = None  # of the last message, until that is acknowledged
         self.ledger = Ledger(state.position, self._advanced)
         self._clock = setup.clock
         self._note = setup.note
-        self.must_save = False
-        self.reading = Reading(content, state, setup.chain, was)
+        self._file_reader = FileReader(content, state, setup, was)
+        # What is read must not be sent before `state` is saved: here because of the cut at the end of the file.
+        self._must_save = setup.policy.once and not self.is_proven
 
     @property
     def unproven(self) -> FileState | None:
         """The entry as it was, as long as nothing is proven of it."""
-        return self.reading.unproven
+        return self._file_reader.unproven
 
     @property
     def is_proven(self) -> bool:
-        return self.reading.unproven is None
+        return self._file_reader.unproven is None
 
     @property
     def fd(self) -> int:
         return self.content.fd
+
+    def status(self) -> os.stat_result:
+        """Raises OSError."""
+        return os.fstat(self.fd)
 
     @property
     def offset(self) -> int:
@@ -102,16 +112,37 @@ class Harvester:
     @property
     def read_to(self) -> int:
         """Up to where the file was read, a pending message included."""
-        return self.reading.file.offset if self.rotation_join is None else self.rotation_join.end
+        return self._file_reader.own.offset
 
     @property
     def pending_bytes(self) -> int:
-        """What the line and the pending message take in memory, about."""
-        return min(self.reading.file.offset - self.offset, self.policy.most_kept) if self.is_proven else 0
+        """What the line and the pending message take in memory, about, and will after the next read."""
+        if not self.is_proven or self._file_reader.is_cut_short:
+            return 0
+        return min(self._file_reader.file.offset - self.offset, self.policy.most_kept)
+
+    @property
+    def padding(self) -> int:
+        """NULs at the end of the file that are no content; none as long as its end was not reached."""
+        return self._file_reader.padding
+
+    @property
+    def is_as_read(self) -> bool:
+        """True if what was read last is there still. Raises OSError."""
+        return self._file_reader.is_as_read
+
+    @property
+    def is_busy(self) -> bool:
+        """True if the last read came back early, and is to be repeated soon."""
+        return self._file_reader.file.busy
+
+    @property
+    def is_joined(self) -> bool:
+        return self._file_reader.continuation is not None
 
     def has_new_data(self, size: int) -> bool:
         """True if a file of that size has more than what was read."""
-        return size != self.read_to + self.reading.padding
+        return size != self.read_to + self.padding
 
     @property
     def settled(self) -> bool:
@@ -131,12 +162,12 @@ class Harvester:
     @property
     def is_complete(self) -> bool:
         """True if it is a file that cannot grow any more, and was read to its end."""
-        return self.at_end and self.reading.file.complete
+        return self.at_end and self._file_reader.file.complete
 
     @property
     def message_deadline(self) -> float | None:
         """Monotonic time at which the pending message must be ended by `end_message`."""
-        since, timeout = self.reading.reader.pending_since, self.policy.multiline_timeout
+        since, timeout = self._file_reader.reader.pending_since, self.policy.multiline_timeout
         return None if since is None or timeout is None else since + timeout
 
     @property
@@ -150,46 +181,55 @@ class Harvester:
         if self.finished:
             return None
         was_proven = self.is_proven
-        if not self.reading.confirm():
+        if not self._file_reader.confirm():
             return None
         if not was_proven:
             self._note(self.state)
         try:
-            if self.rotation_join is not None:
-                self.rotation_join.check(self.reading.file.offset)
-            messages = self.reading.reader.next()
+            messages = self._file_reader.reader.next()
         except Truncated:
-            if self.rotation_join is None:
+            if not self.is_joined:
                 raise
-            return self.end_message()  # the successor was, which tells itself; this file is as it was
-        self.at_end = messages is None and not self.reading.file.busy
+            return self.end_message()  # the successor was, and its own harvester reports that; this file is as it was
+        self.at_end = messages is None and not self.is_busy
         if self.at_end and self.policy.once:
-            self.reading.file.require_complete()
+            self._file_reader.file.require_complete()
         if messages is None:
             return None
         self.activity.data_came()
-        if self.reading.took_cut():
+        if self._file_reader.took_cut():
             self._save_cut(messages.end)
             messages.flag_last(TRUNCATED)
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:
         """End the pending message by time. The cut must be saved (`state` has it) before the batch is queued."""
-        messages = self.reading.reader.finish()
+        messages = self._file_reader.reader.finish()
         if messages is None:
             return None
         self._save_cut(messages.end)
-        if self.rotation_join is not None:
-            self.rotation_join.cut = messages.end
+        continuation = self._file_reader.continuation
+        if continuation is not None:
+            continuation.cut = messages.end
         batch = self._batch(messages)
-        if self.rotation_join is not None:  # a line without end lies before it, and stays
-            self._part(self.rotation_join, self.offset)
+        if self.is_joined:  # a line without end lies before it, and stays
+            self._file_reader.part(self.offset)
         return batch
+
+    def cut_short(self) -> None:
+        """The next read ends the pending message, with the line that it is in; the rest is another message."""
+        self._file_reader.cut_short()
 
     def _save_cut(self, end: int) -> None:
         """A second reading must end a message there too, or an offset would have two texts."""
-        self.must_save = True
+        self._must_save = True
         self.state = replace(self.state, cuts=(*self.state.cuts, end))
+
+    def take_unsaved_state(self) -> FileState | None:
+        """Return the state that must be on disk before the batch that was read last is queued, once; None where it
+        need not: what a second reading gives equals the batch, or there can be none."""
+        must_save, self._must_save = self._must_save and self.policy.repeatable, False
+        return self.state if must_save else None
 
     def update(self, **changes: object) -> None:
         """Change the file's state (path, ended) and let the registry know."""
@@ -197,67 +237,94 @@ class Harvester:
         if self.is_proven:
             self._note(self.state)
 
+    def renamed(self, path: str) -> None:
+        """A survey found it at another path of the inputs."""
+        self.path_state = PathState.RENAMED
+        self.update(path=path)
+
+    def left_paths(self) -> None:
+        """A survey did not find it."""
+        if not self.has_left_path:
+            self.path_state = PathState.MOVED
+
+    def look_for_removal(self) -> None:
+        """A watch or a survey hints at it; the open file knows. Raises OSError."""
+        if self.path_state is not PathState.REMOVED and self.status().st_nlink == 0:
+            self.path_state = PathState.REMOVED
+
+    @property
+    def has_left_path(self) -> bool:
+        return self.path_state is not PathState.CURRENT
+
+    @property
+    def is_removed(self) -> bool:
+        return self.path_state is PathState.REMOVED
+
+    def note_last_look(self, status: os.stat_result) -> None:
+        """As long as the file's times stay what they are now, no one has written to it. Raises OSError."""
+        if not self.is_proven:
+            return
+        if self.is_complete:
+            seen = {"compressed": status.st_size}
+        elif self.content.compressed:
+            seen = {}
+        else:  # should it be deleted before it is read on, this much is missed
+            seen = {"size_seen": max(self.state.size_seen, status.st_size - self.padding)}
+        self.update(**seen, changed=status.st_ctime_ns if self.is_as_read else 0, modified=status.st_mtime_ns)
+
+    def end(self, ended: Callable[[FileState], FileState]) -> None:
+        """Its life is over; `ended` makes the state that its entry has from now on. Raises OSError."""
+        if self.is_proven:
+            # What was not read is counted by now; should the agent be killed, what was not acknowledged is missed.
+            self.size = self.offset
+            self.state = ended(replace(self.state, size_seen=self.size, modified=self.status().st_mtime_ns))
+
     def close(self) -> None:
         self.is_open = False
-        if self.rotation_join is not None:
-            self.rotation_join.close()
+        self._file_reader.close()
         os.close(self.fd)
 
     def join(self, successor: "Harvester") -> None:
-        """The pending message may go on at the start of the successor: read on there, to the end of that message."""
-        file = self.reading.plain_file
-        if file is not None:
-            self.rotation_join = RotationJoin(file, successor)
-            self.at_end = False
-
-    def _part(self, rotation_join: RotationJoin, offset: int) -> None:
-        """Read on in this file alone."""
-        rotation_join.close()
-        self.rotation_join = None
-        self.reading.go_back(offset)
+        """The pending message may continue at the start of the successor: read on there, to the end of that message.
+        Raises OSError."""
+        self._file_reader.continue_in(successor)
+        self.at_end = False
 
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
-        """They belong to the last message of the predecessor, and were `data`; what is returned resolves them."""
+        """They belong to the last message of the predecessor, and were `data`; the function that is returned resolves
+        them. Raises OSError."""
         if length <= self.offset or not self.is_proven:
             return lambda: None  # a second reading: they are resolved already, or come once more
-        self.reading.skip(self.offset, length, self.state.cuts, data)
-        self.reading.remember_end(length)
+        self._file_reader.skip(self.offset, length, self.state.cuts, data)
+        self._file_reader.remember_end(length)
         return self.ledger.track(length)
 
     def _batch(self, messages: Messages) -> Batch:
         if self.state.fingerprint[0] < HEAD_SIZE:
-            fingerprint = self.reading.fingerprint_now(self.state.fingerprint)
+            fingerprint = self._file_reader.fingerprint_now(self.state.fingerprint)
             # Met empty: an entry without any bytes would fit whatever is at this inode after a crash.
-            self.must_save = self.must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
+            self._must_save = self._must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
             size = max(self.state.size_seen, messages.end)
             self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
-        if self.rotation_join is not None and messages.end >= self.rotation_join.end:
-            return self._last_batch(self.rotation_join, messages)
-        self.reading.remember_end(messages.end)
+        continuation = self._file_reader.continuation
+        if continuation is not None and messages.end >= continuation.end:
+            return self._last_batch(continuation, messages)
+        self._file_reader.remember_end(messages.end)
         if not self.policy.once:
             self.size = max(self.size, messages.end)
         return Batch(self.source, messages, self._clock.time(), self.ledger.track(messages.end))
 
-    def _last_batch(self, rotation_join: RotationJoin, messages: Messages) -> Batch:
+    def _last_batch(self, continuation: Continuation, messages: Messages) -> Batch:
         """The message that began in this file and ends in the next one, or exactly here."""
-        taken = rotation_join.keep_own(messages)
-        self.reading.remember_end(rotation_join.end)
-        resolve_here = self.ledger.track(rotation_join.end)
-        resolve_there = rotation_join.successor.skip(taken, rotation_join.taken(taken))
-
-        def resolve() -> None:
-            # The successor's position first: should only that one be saved, the message is read again as a whole,
-            # because this file's entry still says where it goes on.
-            resolve_there()
-            resolve_here()
-
-        self._split = rotation_join
-        self._part(rotation_join, rotation_join.end)
+        resolve = continuation.split(messages, self.ledger)
+        self._file_reader.remember_end(continuation.end)
+        self._split = continuation
+        self._file_reader.part(continuation.end)
         return Batch(self.source, messages, self._clock.time(), resolve)
 
     def _advanced(self, position: int) -> None:
         state = self.state
-        tail, proof = self.reading.evidence_up_to(position) or (state.tail_hash, state.proof)
+        tail, proof = self._file_reader.evidence_up_to(position) or (state.tail_hash, state.proof)
         cuts, continues_in = state.cuts, state.continues_in
         if self._split is not None and position >= self._split.end:
             cuts = tuple(cut for cut in cuts if cut != self._split.cut)
@@ -268,7 +335,7 @@ class Harvester:
             tail_hash=tail,
             proof=proof,
             size_seen=max(self.size, position),
-            modified=os.fstat(self.fd).st_mtime_ns if self.is_open else state.modified,
+            modified=self.status().st_mtime_ns if self.is_open else state.modified,
             updated=self._clock.time(),
             cuts=cuts and tuple(cut for cut in cuts if cut > position),
             continues_in=continues_in,

@@ -36,18 +36,18 @@ class PendingBytes:
         return self._keep_bound(running())
 
     def _keep_bound(self, running: Collection[Harvester]) -> list[Harvester]:
-        taken = {each: each.pending_bytes for each in running if not each.reading.is_cut_short}
+        taken = {harvester: harvester.pending_bytes for harvester in running}
         total = sum(taken.values())
         cut: list[Harvester] = []
         if total <= self._most:
             return cut
-        for harvester in sorted(taken, key=lambda each: -taken[each]):
-            # At a seam, two files are read as one; there are few, and they end soon.
-            if total > self._most and taken[harvester] and harvester.rotation_join is None:
+        for harvester in sorted(taken, key=lambda harvester: -taken[harvester]):
+            # Messages that lie across two files are few, and end soon.
+            if total > self._most and taken[harvester] and not harvester.is_joined:
                 total -= taken[harvester]
                 self._metrics.messages_cut_short += 1
                 self._report(harvester, taken[harvester])
-                harvester.reading.cut_short()
+                harvester.cut_short()
                 cut.append(harvester)
         return cut
 

@@ -1,4 +1,4 @@
-"""Which file resumes where another ended, so that a message that lies across the rotation comes out whole (seam.py).
+"""Which file resumes where another ended, so that a message that lies across the rotation comes out whole.
 
 A renamed file's successor is the new file at its former path; of several that appeared meanwhile (two rotations
 between two scans) each is followed by the next younger one. The pair is in the registry (`continues_in`) before
@@ -20,13 +20,15 @@ class RotationLinks:
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
+        self._joined: set[Harvester] = set()  # their last message is being read on in their successor
         self._moved: set[Harvester] = set()  # they have left the path at which they were written
         self._alone: set[Harvester] = set()  # read from their start without the file before them, which had been closed
 
     def renamed(self, harvester: Harvester, previous_path: str) -> None:
-        """Only where messages can have several lines is there something to join; and the first new path tells where it
-        goes on, not the next ones."""
-        if harvester.policy.multiline_timeout is not None and harvester not in self._moved:
+        """Only where messages can have several lines is there something to join; and the first new path shows where it
+        continues, not the next ones. One whose entry names a successor has no other, though that one may be missing."""
+        is_free = harvester not in self._moved and harvester.state.continues_in is None
+        if harvester.policy.multiline_timeout is not None and is_free:
             self._moved.add(harvester)
             self._former[previous_path] = harvester
 
@@ -88,7 +90,7 @@ class RotationLinks:
     def at_end(self, harvester: Harvester) -> Harvester | None:
         """A file with a successor was read to its end: the next file to be read of the two, None for neither."""
         successor = self._successor.get(harvester) if self._successor else None
-        if successor is None or harvester.rotation_join is not None:
+        if successor is None or harvester.is_joined:
             return None
         compressed = harvester.content.compressed or successor.content.compressed  # offsets would not join
         if harvester.message_deadline is None or compressed or not _ends_with_line(harvester):
@@ -97,7 +99,18 @@ class RotationLinks:
         if os.fstat(successor.fd).st_size == 0:
             return None
         harvester.join(successor)
+        self._joined.add(harvester)
         return harvester
+
+    def gave_batch(self, harvester: Harvester) -> Harvester | None:
+        """The file that may be read now, because the message for which it waited is read to its end; None mostly."""
+        if harvester not in self._joined or harvester.is_joined:
+            return None
+        return self.forget(harvester)
+
+    def is_read_by_predecessor(self, harvester: Harvester) -> bool:
+        """True if the message of another file is being read on in this one."""
+        return self._predecessor.get(harvester) in self._joined
 
     def closed(self, harvester: Harvester) -> Harvester | None:
         """It is not read any more; the one that waited for it, if any."""
@@ -113,6 +126,7 @@ class RotationLinks:
         for path in [path for path, each in self._former.items() if each is harvester]:
             del self._former[path]
         self._waiting.discard(harvester)
+        self._joined.discard(harvester)
         if (predecessor := self._predecessor.pop(harvester, None)) is not None:
             del self._successor[predecessor]
         successor = self._successor.pop(harvester, None)

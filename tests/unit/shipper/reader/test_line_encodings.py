@@ -137,19 +137,6 @@ def test_a_byte_order_mark_is_no_text_at_the_start_of_the_file_only(
     assert read(log.open(sizes=itertools.repeat(size)), encoding) == expected
 
 
-def test_the_mark_of_the_file_in_which_reading_goes_on_is_no_text_either(log: LogOnDisk, tmp_path: Path) -> None:
-    log.write("\ufeffa\n".encode())
-    following = tmp_path / "following.log"
-    following.write_bytes("\ufeffb\n\ufeffc\n".encode())
-    file = log.open()
-    reader = line.build("utf-8", "auto", file, 1000)
-    found = rows(list(iter(reader.next, None)))
-    with following.open("rb") as opened:
-        file.go_on_in(opened.fileno())
-        found += rows(list(iter(reader.next, None)))
-    assert found == [("a", 0, 5), ("b", 5, 5), ("\ufeffc", 10, 5)]
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-bom"])
 def test_of_a_byte_order_mark_alone_an_empty_message_remains(encoding: str, log: LogOnDisk) -> None:
     log.write(codecs.BOM_UTF8 if encoding == "utf-8" else codecs.BOM_UTF16_BE)

@@ -125,7 +125,7 @@ def test_a_scan_finds_what_no_event_told(desk: Desk) -> None:
 def test_a_stale_listing_is_renewed_before_its_time(desk: Desk) -> None:
     desk.crawler.step()
     (desk.logs / "b.log").write_text("x\n")
-    desk.watches.stale = True
+    desk.watches.wants_scan = True
     desk.clock.advance(1)
     desk.crawler.step()
     assert len(desk.crawler.running) == 2
@@ -147,8 +147,8 @@ def test_the_bytes_of_a_truncated_file_that_nobody_read_are_counted(desk: Desk) 
     desk.crawler.read_failed(harvester, Truncated(0))
     assert (desk.metrics.files_truncated, desk.metrics.bytes_lost) == (1, 4)
     assert harvester.state.ended == "truncated"
-    assert desk.watches.stale
-    desk.scan()
+    desk.clock.advance(1)  # long before the next scan would be due
+    desk.crawler.step()
     assert desk.only().state.id != harvester.state.id
 
 

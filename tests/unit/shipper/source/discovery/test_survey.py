@@ -91,15 +91,6 @@ def test_a_file_that_went_is_not_found_any_more(outlook: Outlook) -> None:
     assert outlook.survey.found == {}
 
 
-def test_found_stays_the_same_object(outlook: Outlook) -> None:
-    """Others hold on to it."""
-    found = outlook.survey.found
-    outlook.write("a.log")
-    outlook.step()
-    assert outlook.survey.found is found
-    assert found
-
-
 def test_each_input_has_its_own_time(make_outlook: MakeOutlook) -> None:
     outlook = make_outlook(log=10.0, txt=60.0)
     outlook.step()
@@ -116,17 +107,17 @@ def test_a_hint_makes_a_scan_of_all_inputs_before_their_time(make_outlook: MakeO
     outlook.step()
     outlook.write("a.log")
     outlook.write("a.txt")
-    outlook.watches.stale = True
+    outlook.watches.wants_scan = True
     assert outlook.step(after=1)
     assert outlook.names == ["a.log", "a.txt"]
-    assert not outlook.watches.stale
+    assert not outlook.survey.wants_scan
 
 
 def test_hints_that_come_all_the_time_do_not_make_scans_all_the_time(outlook: Outlook) -> None:
     outlook.step()
-    outlook.watches.stale = True
+    outlook.watches.wants_scan = True
     assert not outlook.step(after=SHORTEST_PAUSE * 0.9)
-    assert outlook.watches.stale
+    assert outlook.survey.wants_scan
     assert outlook.survey.next_step == pytest.approx(outlook.clock.monotonic() + SHORTEST_PAUSE * 0.1)
     assert outlook.step(after=SHORTEST_PAUSE * 0.2)
 
@@ -135,7 +126,7 @@ def test_the_pause_is_ten_times_as_long_as_the_scan_took(outlook: Outlook) -> No
     outlook.watches.on_directory = lambda: outlook.clock.advance(0.1)
     outlook.step()
     outlook.watches.on_directory = lambda: None
-    outlook.watches.stale = True
+    outlook.watches.wants_scan = True
     assert not outlook.step(after=0.99)
     assert outlook.step(after=0.02)
 
@@ -143,9 +134,9 @@ def test_the_pause_is_ten_times_as_long_as_the_scan_took(outlook: Outlook) -> No
 def test_haste_scans_without_a_pause(outlook: Outlook) -> None:
     outlook.step()
     outlook.write("a.log")
-    outlook.watches.stale = True
+    outlook.watches.wants_scan = True
     outlook.survey.scan_now()
-    assert (outlook.names, outlook.watches.stale) == (["a.log"], False)
+    assert (outlook.names, outlook.survey.wants_scan) == (["a.log"], False)
 
 
 def test_a_scan_does_not_look_again_at_files_it_knows(outlook: Outlook) -> None:
@@ -180,10 +171,19 @@ def test_lost_events_make_it_look_at_everything(outlook: Outlook) -> None:
     key = outlook.write("a.log")
     outlook.step()
     outlook.write("a.log", b"one\ntwo\n")
-    outlook.watches.overflowed = outlook.watches.stale = True
+    outlook.watches.lost_events = outlook.watches.wants_scan = True
     outlook.step(after=1)
     assert (outlook.size_of(key), outlook.survey.was_full_scan) == (8, True)
-    assert not outlook.watches.overflowed
+    assert not outlook.watches.lost_events
+
+
+def test_a_scan_that_cannot_wait_does_not_make_up_for_lost_events(outlook: Outlook) -> None:
+    outlook.step()
+    outlook.watches.lost_events = True
+    outlook.survey.scan_now()
+    assert outlook.survey.wants_scan
+    outlook.step(after=1)
+    assert (outlook.survey.was_full_scan, outlook.watches.lost_events) == (True, False)
 
 
 def test_looking_again_sees_a_file_as_it_is_now(outlook: Outlook) -> None:
@@ -193,7 +193,7 @@ def test_looking_again_sees_a_file_as_it_is_now(outlook: Outlook) -> None:
     outlook.survey.look_again([key, (0, 0)])
     assert outlook.size_of(key) == 8
     assert outlook.survey.found[key][1].modified == (outlook.folder / "a.log").stat().st_mtime
-    assert not outlook.watches.stale
+    assert not outlook.survey.wants_scan
 
 
 def test_what_was_seen_since_is_not_replaced_by_an_older_listing(outlook: Outlook) -> None:
@@ -223,7 +223,7 @@ def test_a_file_that_is_not_at_its_path_any_more_asks_for_a_scan(outlook: Outloo
     if replaced:
         outlook.write("a.log", b"another\n")
     outlook.survey.look_again([key])
-    assert (outlook.watches.stale, outlook.size_of(key)) == (True, 4)
+    assert (outlook.survey.wants_scan, outlook.size_of(key)) == (True, 4)
 
 
 def test_of_several_inputs_that_name_a_file_the_first_has_it(tmp_path: Path, clock: ManualClock) -> None:

@@ -34,6 +34,7 @@ class Desk:
         self.instances: list[InotifyFD] = []
         self.watcher = Watcher(self.woken.set, lambda lose: self._keep(connect(lose)))
         self.fds: list[int] = []
+        self._changed: list[FileKey] = []
 
     def _keep(self, instance: InotifyFD) -> InotifyFD:
         self.instances.append(instance)
@@ -55,7 +56,7 @@ class Desk:
         os.close(fd)
 
     def until(self, condition: Callable[[], bool]) -> bool:
-        """Whether it comes true: it is asked each time the inotify thread wakes us."""
+        """True if it comes true: it is asked each time the inotify thread wakes the test."""
         while not condition():
             if not self.woken.wait(PATIENCE):
                 return condition()
@@ -69,12 +70,18 @@ class Desk:
         return sum(line.startswith("inotify wd:") for line in info.splitlines())
 
     def quiet(self, directory: Path) -> bool:
-        """Whether nothing was said until a write to another file was: events come in order."""
+        """True if no event came until that of a write to another file: events come in order."""
         _, fd = self.watch(directory / "a-last-file")
         os.write(fd, b"x")
         key = (os.fstat(fd).st_dev, os.fstat(fd).st_ino)
-        self.until(lambda: key in self.watcher.changed)
-        return list(self.watcher.changed) == [key] and not self.watcher.stale
+        self.until(lambda: key in self.changed)
+        return self.changed == [key] and not self.watcher.wants_scan
+
+    @property
+    def changed(self) -> list[FileKey]:
+        """All that were reported and not cleared by the test."""
+        self._changed += self.watcher.take_changed()
+        return self._changed
 
     def close(self) -> None:
         self.watcher.stop()
@@ -101,7 +108,7 @@ def test_a_write_to_a_watched_file_is_a_hint(desk: Desk, tmp_path: Path) -> None
     key, _ = desk.watch(tmp_path / "a.log")
     assert desk.watcher.is_watched(key)
     (tmp_path / "a.log").write_text("x")
-    assert desk.until(lambda: key in desk.watcher.changed)
+    assert desk.until(lambda: key in desk.changed)
 
 
 def test_a_file_that_is_not_watched_any_more_gives_none(desk: Desk, tmp_path: Path) -> None:
@@ -118,7 +125,7 @@ def test_a_watch_goes_on_after_the_file_was_closed_and_renamed(desk: Desk, tmp_p
     desk.close_file(fd)
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
     (tmp_path / "a.log.1").write_text("x")
-    assert desk.until(lambda: key in desk.watcher.changed)
+    assert desk.until(lambda: key in desk.changed)
     assert desk.watcher.is_watched(key)
 
 
@@ -127,7 +134,7 @@ def test_a_file_that_is_gone_for_good_is_forgotten_with_a_hint(desk: Desk, tmp_p
     (tmp_path / "a.log").unlink()
     assert desk.watcher.is_watched(key)  # it is open: it may still be written to
     desk.close_file(fd)
-    assert desk.until(lambda: key in desk.watcher.changed)
+    assert desk.until(lambda: key in desk.changed)
     assert not desk.watcher.is_watched(key)
     assert not desk.watcher._files
     assert desk.kernel_watches == 0
@@ -137,13 +144,13 @@ def test_the_file_that_takes_a_gone_one_s_key_gets_a_watch_of_its_own(desk: Desk
     key, fd = desk.watch(tmp_path / "a.log")
     (tmp_path / "a.log").unlink()
     desk.close_file(fd)
-    desk.until(lambda: key in desk.watcher.changed)
+    desk.until(lambda: key in desk.changed)
     _, fd = desk.open(tmp_path / "b.log")
-    # Whether the file system gives the same inode again is its own affair: the books know the key only.
+    # Whether the file system gives the same inode again is its own affair: the watcher knows the key only.
     assert desk.watcher.watch_file(key, fd)
-    desk.watcher.changed.clear()
+    desk.changed.clear()
     os.write(fd, b"x")
-    assert desk.until(lambda: key in desk.watcher.changed)
+    assert desk.until(lambda: key in desk.changed)
 
 
 def test_watching_a_file_twice_is_one_watch(desk: Desk, tmp_path: Path) -> None:
@@ -151,10 +158,10 @@ def test_watching_a_file_twice_is_one_watch(desk: Desk, tmp_path: Path) -> None:
     assert desk.watcher.watch_file(key, fd)
     assert desk.kernel_watches == 1
     os.write(fd, b"x")
-    assert desk.until(lambda: bool(desk.watcher.changed))
+    assert desk.until(lambda: bool(desk.changed))
     desk.watcher.unwatch_file(key)
     assert desk.kernel_watches == 0
-    desk.watcher.changed.clear()
+    desk.changed.clear()
     os.write(fd, b"x")
     assert desk.quiet(tmp_path)
 
@@ -167,7 +174,7 @@ def test_a_key_that_another_file_has_now_leaves_no_watch_behind(desk: Desk, tmp_
     os.write(old, b"x")
     assert desk.quiet(tmp_path)
     os.write(new, b"x")
-    assert desk.until(lambda: key in desk.watcher.changed)
+    assert desk.until(lambda: key in desk.changed)
 
 
 # ------------------------------------------------------------------------------------------------- directories
@@ -180,7 +187,7 @@ def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, w
     (place / "a.log").touch()
     (tmp_path / "b.log").touch()
     desk.watcher.watch_directory(str(place))
-    desk.watcher.stale = False
+    desk.watcher.wants_scan = False
     actions: dict[str, Callable[[], object]] = {
         "create": (place / "new.log").touch,
         "delete": (place / "a.log").unlink,
@@ -188,7 +195,7 @@ def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, w
         "away": lambda: (place / "a.log").rename(tmp_path / "a.log"),
     }
     actions[what]()
-    assert desk.until(lambda: desk.watcher.stale)
+    assert desk.until(lambda: desk.watcher.wants_scan)
 
 
 @pytest.mark.parametrize("way", ["deleted", "moved"])
@@ -196,21 +203,21 @@ def test_a_directory_that_another_took_the_place_of_is_watched_anew(desk: Desk, 
     place = tmp_path / "logs"
     place.mkdir()
     desk.watcher.watch_directory(str(place))
-    desk.watcher.stale = False
+    desk.watcher.wants_scan = False
     if way == "deleted":
         place.rmdir()
     else:
         place.rename(tmp_path / "old")
-    assert desk.until(lambda: desk.watcher.stale)
+    assert desk.until(lambda: desk.watcher.wants_scan)
     desk.watcher.keep_directories([str(place)])
     assert desk.kernel_watches == 0
     desk.watcher.watch_directory(str(place))  # it is not there: no watch, no complaint
     place.mkdir()
     desk.watcher.watch_directory(str(place))
     assert desk.kernel_watches == 1
-    desk.watcher.stale = False
+    desk.watcher.wants_scan = False
     (place / "a.log").touch()
-    assert desk.until(lambda: desk.watcher.stale)
+    assert desk.until(lambda: desk.watcher.wants_scan)
 
 
 def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Path) -> None:
@@ -223,10 +230,10 @@ def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Pat
     (tmp_path / "next").replace(tmp_path / "current")
     desk.watcher.watch_directory(f"{tmp_path}/current")
     assert desk.kernel_watches == 1
-    desk.watcher.stale = False
+    desk.watcher.wants_scan = False
     (tmp_path / "2" / "a.log").touch()
     desk.watcher.start()
-    assert desk.until(lambda: desk.watcher.stale)
+    assert desk.until(lambda: desk.watcher.wants_scan)
     desk.close()
 
 
@@ -243,10 +250,10 @@ def test_a_directory_that_went_is_noticed_without_an_event(tmp_path: Path) -> No
 
 def test_a_new_watch_of_a_directory_asks_for_a_scan_and_an_old_one_does_not(desk: Desk, tmp_path: Path) -> None:
     desk.watcher.watch_directory(str(tmp_path))
-    assert desk.watcher.stale
-    desk.watcher.stale = False
+    assert desk.watcher.wants_scan
+    desk.watcher.wants_scan = False
     desk.watcher.watch_directory(str(tmp_path))
-    assert not desk.watcher.stale
+    assert not desk.watcher.wants_scan
 
 
 def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(desk: Desk, tmp_path: Path) -> None:
@@ -255,9 +262,9 @@ def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(desk: Desk, t
     desk.watcher.watch_directory(f"{tmp_path}/logs")
     desk.watcher.watch_directory(f"{tmp_path}/link")
     desk.watcher.keep_directories([f"{tmp_path}/logs"])
-    desk.watcher.stale = False
+    desk.watcher.wants_scan = False
     (tmp_path / "logs" / "a.log").touch()
-    assert desk.until(lambda: desk.watcher.stale)
+    assert desk.until(lambda: desk.watcher.wants_scan)
 
 
 def test_a_directory_that_is_not_kept_gives_no_hints(desk: Desk, tmp_path: Path) -> None:
@@ -265,7 +272,7 @@ def test_a_directory_that_is_not_kept_gives_no_hints(desk: Desk, tmp_path: Path)
     desk.watcher.watch_directory(f"{tmp_path}/busy")
     desk.watcher.keep_directories([])
     assert desk.kernel_watches == 0
-    desk.watcher.stale = False
+    desk.watcher.wants_scan = False
     (tmp_path / "busy" / "a").touch()
     assert desk.quiet(tmp_path)
 
@@ -288,12 +295,12 @@ def test_lost_events_are_told_once_and_ask_for_a_look_at_everything(
         os.write(a[1], b"x")  # in turn: an event that equals the last one in the queue is left out
         os.write(b[1], b"x")
     desk.watcher.start()
-    assert desk.until(lambda: desk.watcher.overflowed)
-    assert desk.watcher.stale
+    assert desk.until(lambda: desk.watcher.lost_events)
+    assert desk.watcher.wants_scan
     assert desk.watcher.is_watched(a[0])
-    desk.watcher.overflowed = False
+    desk.watcher.lost_events = False
     desk.instances[0].handle_event(InotifyEvent(WatchDescriptor(-1), InotifyConstants.IN_Q_OVERFLOW, 0, b""))
-    assert desk.watcher.overflowed
+    assert desk.watcher.lost_events
     assert desk.watcher.is_watched(a[0])
     (message,) = messages(caplog)
     assert message.startswith("file events were lost: the kernel's queue of them was full; a full look at all files")

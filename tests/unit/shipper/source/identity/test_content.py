@@ -194,19 +194,6 @@ def test_what_is_read_is_added_to_the_trail(file: OpenFile, compression: str) ->
     assert trail.proof_at(8) == proof_of(b"one\ntwo\n")
 
 
-def test_what_is_read_of_the_next_file_is_not(file: OpenFile, tmp_path: Path) -> None:
-    """Where a message goes on there, its bytes are that file's."""
-    file.write(b"one\n")
-    successor, trail = OpenFile(tmp_path / "next.log"), Trail(Prefix())
-    successor.write(b"two\n")
-    reader = PlainFile(file.fd, 0, (), trail)
-    reader.next()
-    reader.go_on_in(successor.fd)
-    assert reader.next() == b"two\n"
-    os.close(successor.fd)
-    assert (trail.proof_at(4), trail.proof_at(8)) == (proof_of(b"one\n"), "")
-
-
 def test_nor_is_what_is_there_when_the_file_was_truncated(file: OpenFile) -> None:
     trail = Trail(Prefix())
     file.write(b"one\n")

@@ -258,9 +258,9 @@ def test_at_the_first_look_nothing_is_held(door: Door) -> None:
 def test_what_began_anew_in_place_is_no_copy_once(door: Door) -> None:
     running(door, "app.log", b"one\n")
     truncated_in_place = door.meet("app.log.1", b"")
-    door.resolver.truncated_in_place.add(truncated_in_place.found.key)
+    door.resolver.truncated(truncated_in_place.found.key)
     assert door.identify(truncated_in_place)["app.log.1"].is_new
-    assert door.resolver.truncated_in_place == set()
+    assert door.resolver._truncated == set()
     assert door.identify(door.room.open("app.log.1")) == {}
 
 
@@ -291,7 +291,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     assert harvester.unproven is state
     again = door.resolver.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
-    door.room.open_files.release(harvester, until_news=False)
+    door.room.open_files.release(harvester, until_new_data=False)
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)
     assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
@@ -307,7 +307,7 @@ def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
     (opened,) = door.resolver.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     again = door.resolver.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
-    door.room.open_files.release(harvester, until_news=False)
+    door.room.open_files.release(harvester, until_new_data=False)
     door.room.entries.disproved(state, again)
     assert door.identify(again)["app.log.1"].is_new
 
@@ -340,9 +340,9 @@ def test_what_was_told_of_a_file_is_forgotten_with_it(room: Room, caplog: pytest
     door = Door(room)
     content = gzip.compress(b"one\n")
     opened = door.meet("a.log.gz", content)
-    door.resolver.truncated_in_place.add(opened.key)
+    door.resolver.truncated(opened.key)
     for present, told in (({opened.key}, 1), (set(), 2)):
         door.resolver.forget_missing(present)
         door.meet("a.log.gz", content)
         assert len([line for line in caplog.messages if "looks like a gzip file" in line]) == told
-    assert not door.resolver.truncated_in_place
+    assert not door.resolver._truncated

@@ -12,9 +12,8 @@ from registry.state import REMOVED
 from shipper.errors import Truncated
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.lifecycle.closing import SOON, Closer, why_close
-from shipper.source.lifecycle.plan import MOVED, RENAMED
 from shipper.source.reading.factory import Input
-from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.harvester import Harvester, PathState
 from tests.builders import AGENT, multiline
 from tests.fakes import ManualClock
 from tests.reading_room import Room, acknowledge, finish, read_all
@@ -40,9 +39,17 @@ class Reader:
     is_complete: bool = False
     at_end: bool = True
     message_deadline: float | None = None
-    gone: str | None = None
+    path_state: PathState = PathState.CURRENT
     opened_at: float = 0.0
     activity: Any = field(default_factory=lambda: SimpleNamespace(read_at=0.0))
+
+    @property
+    def has_left_path(self) -> bool:
+        return self.path_state is not PathState.CURRENT
+
+    @property
+    def is_removed(self) -> bool:
+        return self.path_state is PathState.REMOVED
 
 
 UNREAD = {"over": False, "at_end": False}
@@ -65,15 +72,15 @@ UNENDED = {"over": False, "message_deadline": 105.0}  # a message that the timeo
         (UNENDED | UNREAD, {"after_interval": 100.0}, "close.reader.after_interval"),
         ({"is_complete": True}, {}, "compression"),
         ({"is_complete": True} | UNDER_WAY, {}, None),
-        ({"gone": REMOVED}, {}, "close.on_state_change.removed"),
-        ({"gone": REMOVED}, {"removed": False}, None),
-        ({"gone": REMOVED} | UNREAD, {}, None),
-        ({"gone": REMOVED} | UNDER_WAY, {}, None),
-        ({"gone": RENAMED}, {}, None),
-        ({"gone": RENAMED}, {"renamed": True}, "close.on_state_change.renamed"),
-        ({"gone": MOVED}, {"renamed": True}, "close.on_state_change.renamed"),
-        ({"gone": RENAMED} | UNREAD, {"renamed": True}, None),
-        ({"gone": RENAMED}, {"renamed": True, "removed": False}, "close.on_state_change.renamed"),
+        ({"path_state": PathState.REMOVED}, {}, "close.on_state_change.removed"),
+        ({"path_state": PathState.REMOVED}, {"removed": False}, None),
+        ({"path_state": PathState.REMOVED} | UNREAD, {}, None),
+        ({"path_state": PathState.REMOVED} | UNDER_WAY, {}, None),
+        ({"path_state": PathState.RENAMED}, {}, None),
+        ({"path_state": PathState.RENAMED}, {"renamed": True}, "close.on_state_change.renamed"),
+        ({"path_state": PathState.MOVED}, {"renamed": True}, "close.on_state_change.renamed"),
+        ({"path_state": PathState.RENAMED} | UNREAD, {"renamed": True}, None),
+        ({"path_state": PathState.RENAMED}, {"renamed": True, "removed": False}, "close.on_state_change.renamed"),
         ({}, {"renamed": True, "removed": True}, None),
         ({}, {"on_eof": True}, "close.reader.on_eof"),
         (UNREAD, {"on_eof": True}, None),
@@ -81,7 +88,7 @@ UNENDED = {"over": False, "message_deadline": 105.0}  # a message that the timeo
         ({}, {"inactive": 100.0}, "close.on_state_change.inactive"),
         ({}, {"inactive": 100.1}, None),
         (UNDER_WAY, {"inactive": 100.0}, None),
-        ({"gone": REMOVED}, {"removed": False, "inactive": 100.0}, "close.on_state_change.inactive"),
+        ({"path_state": PathState.REMOVED}, {"removed": False, "inactive": 100.0}, "close.on_state_change.inactive"),
     ],
 )
 def test_a_file_is_closed_by_the_first_rule_that_says_so(
@@ -240,7 +247,7 @@ def test_on_eof_closes_as_soon_as_the_end_is_acknowledged(office: MakeOffice) ->
 def test_a_renamed_file_is_closed_once_all_of_it_is_acknowledged(office: MakeOffice) -> None:
     desk = office(renamed=True)
     harvester = desk.open("app.log")
-    harvester.gone = RENAMED
+    harvester.renamed(f"{harvester.state.path}.1")
     desk.closer.attend(harvester)
     assert desk.after(SOON) == []
     finish(harvester)
@@ -318,7 +325,7 @@ def test_a_file_that_has_another_name_left_is_not_deleted(office: MakeOffice) ->
     harvester = finish(desk.open("app.log"))
     desk.room.path("other.log").hardlink_to(desk.room.path("app.log"))
     desk.remove(harvester)
-    assert harvester.gone is None
+    assert not harvester.has_left_path
     desk.after(600)
     assert is_running(harvester, desk)
 
@@ -326,9 +333,9 @@ def test_a_file_that_has_another_name_left_is_not_deleted(office: MakeOffice) ->
 def test_a_renamed_file_may_still_be_deleted(office: MakeOffice) -> None:
     desk = office()
     harvester = finish(desk.open("app.log"))
-    harvester.gone = RENAMED
+    harvester.left_paths()
     desk.remove(harvester)
-    assert harvester.gone == REMOVED
+    assert harvester.is_removed
 
 
 def test_removed_false_keeps_a_deleted_file_open(office: MakeOffice) -> None:

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from shipper.source.discovery.scanner import ScannedFile
-from shipper.source.lifecycle.ignoring import Ignoring
+from shipper.source.lifecycle.starting import Ignoring
 from tests.fakes import ManualClock
 from tests.reading_room import Room
 

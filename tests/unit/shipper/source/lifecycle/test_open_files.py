@@ -11,7 +11,6 @@ from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.discovery.scanner import ScannedFile
 from shipper.source.identity.entries import EntryMatch
 from shipper.source.lifecycle.open_files import ClosedFile
-from shipper.source.lifecycle.plan import RENAMED
 from shipper.source.reading.harvester import Harvester
 from tests.reading_room import Room, acknowledge, entry_of, finish, is_open, read_all
 
@@ -188,7 +187,7 @@ def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) 
 def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     room.watches.files.add(harvester.key)
-    room.open_files.release(harvester, until_news=False)
+    room.open_files.release(harvester, until_new_data=False)
     assert (room.open_files.closed, room.watches.files, is_open(harvester.fd)) == ({}, set(), False)
     assert room.entries.closed_entries[harvester.key] == harvester.state
 
@@ -196,7 +195,7 @@ def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -
 def test_or_only_when_it_has_news(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     found = survey(room, harvester)
-    room.open_files.release(harvester, until_news=True)
+    room.open_files.release(harvester, until_new_data=True)
     assert not room.open_files.closed[harvester.key].has_new_data(found)
     room.append("app.log", b"two\n")
     assert room.open_files.closed[harvester.key].has_new_data(survey(room, harvester))
@@ -257,7 +256,7 @@ def close(room: Room, harvester: Harvester) -> None:
 
 
 def release(room: Room, harvester: Harvester) -> None:
-    room.open_files.release(harvester, until_news=False)
+    room.open_files.release(harvester, until_new_data=False)
 
 
 def end(room: Room, harvester: Harvester) -> None:
@@ -285,8 +284,40 @@ def test_the_entry_of_a_file_that_is_gone_waits_for_another_again(room: Room) ->
     opened = room.open("app.log")
     claim = room.entries.adopt(opened)
     assert claim is not None
-    room.open_files.release(room.start(opened, claim), until_news=False)
+    room.open_files.release(room.start(opened, claim), until_new_data=False)
     assert (room.entries.closed_entries, room.entries.unclaimed.states) == ({}, {"known": state})
+
+
+# What no event reports.
+
+
+def woken(room: Room, *, all_of_them: bool = False) -> Harvester | None:
+    room.open_files.wake_unwatched(all_of_them=all_of_them)
+    return room.scheduler.next_ready()
+
+
+def test_a_file_without_a_watch_that_is_as_it_was_read_is_left_alone(room: Room, read: Harvester) -> None:
+    assert read in room.open_files.running.values()
+    assert woken(room) is None
+
+
+def test_a_file_without_a_watch_that_has_grown_is_read(room: Room, read: Harvester) -> None:
+    room.append("app.log", b"two\n")
+    os.utime(read.fd, ns=(0, read.state.modified))  # a file system may update its time late
+    assert woken(room) is read
+
+
+def test_a_file_without_a_watch_that_was_rewritten_to_its_size_is_looked_at(room: Room, read: Harvester) -> None:
+    room.write("app.log", b"two\n")
+    os.utime(read.fd, ns=(0, read.state.modified + 1))
+    assert woken(room) is read
+
+
+def test_a_watched_file_is_woken_by_its_events_unless_events_were_lost(room: Room, read: Harvester) -> None:
+    room.watches.watch_file(read.key, read.fd)
+    room.append("app.log", b"two\n")
+    assert woken(room) is None
+    assert woken(room, all_of_them=True) is read
 
 
 # What others may be copies of.
@@ -295,14 +326,17 @@ def test_the_entry_of_a_file_that_is_gone_waits_for_another_again(room: Room) ->
 def test_what_is_gone_and_not_done_with_is_ending(room: Room) -> None:
     gone, moved, closed = (room.read(f"{name}.log", b"one\n") for name in "abc")
     read_all(closed)
-    gone.gone, moved.gone = REMOVED, RENAMED
+    room.path("a.log").unlink()
+    gone.look_for_removal()
+    moved.renamed(str(room.path("b.log.1")))
     room.open_files.close(closed)
     assert room.open_files.ending() == {gone.key: gone.state, closed.key: closed.state}
 
 
 def test_what_is_gone_is_known_with_the_time_at_which_it_was_modified_last(room: Room, read: Harvester) -> None:
     os.utime(room.path("app.log"), ns=(1, 12345))
-    read.gone = REMOVED
+    room.path("app.log").unlink()
+    read.look_for_removal()
     assert room.open_files.ending()[read.key].modified == 12345
 
 
@@ -313,7 +347,7 @@ def test_an_open_file_that_holds_something_else_is_seen_when_it_would_be_looked_
         os.utime(harvester.state.path, ns=(1, 12345))
     room.scheduler.wake(awake)
     room.scheduler.wake(as_read)
-    gone.gone = RENAMED
+    gone.left_paths()
     room.scheduler.await_save(room.books.save([held.state]), held)  # until that is on disk
     assert {(state.id, state.modified) for state in room.open_files.rewritten()} == {
         (awake.state.id, 12345),

@@ -54,4 +54,4 @@ def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harv
     moved = ScannedFile("/logs/app.log.1", harvester.key, 1, 1.0)
     assert planned(here, running=running) == Plan([], [], [])
     assert planned(moved, A, running=running) == Plan([(SOURCE, A)], [(harvester, moved)], [])
-    assert planned(A, running=running).gone == [harvester]
+    assert planned(A, running=running).missing == [harvester]

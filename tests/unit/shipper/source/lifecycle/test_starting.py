@@ -17,10 +17,9 @@ from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.fingerprint import digest
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.lifecycle.closing import Closer
-from shipper.source.lifecycle.ignoring import Ignoring
 from shipper.source.lifecycle.open_files import OpenFiles
-from shipper.source.lifecycle.starting import HarvesterStarter, OpenLimits
-from shipper.source.reading.file_reading import FileReading, ReadHooks
+from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
+from shipper.source.reading.batch_reader import BatchReader, ReadHooks
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.pending_bytes import PendingBytes
 from tests.builders import multiline
@@ -125,7 +124,7 @@ class Start:
         self.room = room
         context = room.context(once=once)
         pending = PendingBytes(sys.maxsize, room.metrics, room.clock)
-        reading = FileReading(
+        reading = BatchReader(
             room.scheduler,
             room.registrar,
             pending,

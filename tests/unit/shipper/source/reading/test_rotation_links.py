@@ -144,8 +144,8 @@ def test_where_every_line_is_a_message_there_is_nothing_to_join(room: Room) -> N
 def test_a_message_under_way_goes_on_in_the_next_file(line: Line) -> None:
     old, new = line.pair()
     assert line.rotation_links.at_end(old) is old
-    assert old.rotation_join is not None
-    assert old.rotation_join.successor is new
+    assert old.is_joined
+    assert line.rotation_links.is_read_by_predecessor(new)
     (batch,) = [batch for batch in read_all(old) if batch.events]
     assert batch.messages.texts == ["one\n +\n ++"]
 
@@ -169,7 +169,7 @@ def test_it_waits_for_the_first_byte_of_the_next_file(line: Line) -> None:
 def test_with_no_whole_line_under_way_the_next_file_is_read_at_once(line: Line, content: bytes) -> None:
     old, new = line.pair(content)
     assert line.rotation_links.at_end(old) is new
-    assert (old.rotation_join, old.state.continues_in, line.rotation_links.waits_for(new)) == (None, None, None)
+    assert (old.is_joined, old.state.continues_in, line.rotation_links.waits_for(new)) == (False, None, None)
     assert line.room.books.written[old.state.id].continues_in is None
 
 
@@ -197,12 +197,21 @@ def test_a_file_whose_successor_was_closed_is_not_joined_to_it(line: Line) -> No
     line.rotation_links.closed(new)
     new.close()
     assert line.rotation_links.at_end(old) is None
-    assert old.rotation_join is None
+    assert not old.is_joined
+
+
+def test_one_whose_successor_is_missing_does_not_continue_in_another(line: Line) -> None:
+    """Part of its last message, sent before a kill, was in the one that is missing."""
+    old = line.file("app.log.1", b"one\n +\n")
+    old.update(continues_in="missing")
+    line.rename(old, "app.log.2")
+    assert line.rotation_links.on_new_files([line.file("app.log.1", b" ++\n")]) == []
 
 
 def test_a_file_that_is_opened_again_may_be_renamed_again(line: Line) -> None:
     old, first = line.pair()
     line.rotation_links.closed(old)
+    old.update(continues_in=None)  # its last message is acknowledged
     line.rename(old, "app.log.2")
     second = line.file("app.log.1")
     assert line.rotation_links.on_new_files([second]) == [old]
@@ -267,5 +276,5 @@ def test_no_message_goes_on_in_a_compressed_file(make_room: MakeRoom) -> None:
     line = Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
     old, new = line.pair(following=gzip.compress(b" ++\ntwo\n"))
     assert line.rotation_links.at_end(old) is new
-    assert old.rotation_join is None
+    assert not old.is_joined
     assert old.state.continues_in is None

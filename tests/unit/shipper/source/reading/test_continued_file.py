@@ -1,4 +1,3 @@
-import gzip
 import os
 import re
 from collections.abc import Callable
@@ -10,10 +9,13 @@ from config.shipper.model import MultilineConfig
 from config.shipper.ndjson import IncludeMessageConfig
 from config.shipper.parsers import ContainerConfig
 from shipper.errors import Truncated
-from shipper.event import Batch
+from shipper.event import TRUNCATED, Batch
+from shipper.reader import line
+from shipper.source.identity.content import PlainFile
 from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.fingerprint import digest
-from shipper.source.reading.harvester import Harvester
+from shipper.source.identity.prefix import Prefix, Trail
+from shipper.source.reading.continued_file import ContinuedFile
 from tests.builders import multiline
 from tests.reading_room import Room, acknowledge, entry_of, proof_of, read_all
 
@@ -21,7 +23,7 @@ MakeRoom = Callable[..., Room]
 
 
 class Pair:
-    """Two files, the first read to its end, with a message under way there that may go on in the second."""
+    """Two files, the first read to its end, with a message pending there that may continue in the second."""
 
     def __init__(self, room: Room, first: bytes, second: bytes) -> None:
         self.room = room
@@ -55,7 +57,7 @@ def acknowledged(batches: list[Batch]) -> list[str]:
     return [text for batch in batches for text in batch.messages.texts]
 
 
-def test_a_message_that_lies_across_comes_out_whole_and_once(join: MakePair) -> None:
+def test_a_split_message_comes_out_whole_and_once(join: MakePair) -> None:
     pair = join(b"one\n +\n", b" ++\ntwo\n")
     whole = pair.read()
     assert (whole.messages.texts, whole.source.file_id) == (["one\n +\n ++"], pair.old.state.id)
@@ -83,7 +85,7 @@ def test_the_successor_is_saved_first(join: MakePair) -> None:
     assert list(pair.room.books.written) == [pair.new.state.id, pair.old.state.id]
 
 
-def test_the_entry_says_where_it_goes_on_until_the_message_is_acknowledged(join: MakePair) -> None:
+def test_the_entry_says_where_it_continues_until_the_message_is_acknowledged(join: MakePair) -> None:
     pair = join(b"one\n +\n", b" ++\ntwo\n")
     pair.old.update(continues_in=pair.new.state.id)
     acknowledge(pair.before)
@@ -119,7 +121,7 @@ def test_its_end_by_time_is_a_cut_until_it_is_acknowledged(join: MakePair) -> No
     more = read_all(pair.old)
     message = pair.old.end_message()
     assert message is not None
-    assert (pair.old.state.cuts, pair.old.must_save) == ((7,), True)
+    assert (pair.old.state.cuts, pair.old.take_unsaved_state()) == ((7,), pair.old.state)
     acknowledge([*pair.before, *more, message])
     assert pair.old.state.cuts == ()
 
@@ -127,7 +129,7 @@ def test_its_end_by_time_is_a_cut_until_it_is_acknowledged(join: MakePair) -> No
 def test_the_first_file_is_at_its_own_end_again(join: MakePair) -> None:
     pair = join(b"one\n", b" +\ntwo\n")
     pair.read()
-    assert pair.old.rotation_join is None
+    assert not pair.old.is_joined
     assert (pair.old.offset, pair.old.read_to) == (4, 4)
     assert pair.old.read() is None
 
@@ -177,25 +179,20 @@ def test_closing_the_first_file_closes_what_it_read_in_the_next(join: MakePair) 
     assert len(before - set(os.listdir("/proc/self/fd"))) == 2
 
 
-def test_what_of_a_compressed_file_is_under_way_is_not_joined(make_room: MakeRoom) -> None:
-    room = make_room(parsers=(multiline(r"^\s"),), compression="auto")
-    old: Harvester = room.read("app.log.1.gz", gzip.compress(b"one\n"))
-    old.join(room.read("app.log", b" +\n"))
-    assert old.rotation_join is None
-
-
-def test_a_line_without_end_before_the_seam_is_kept_when_time_ends_the_message(make_room: MakeRoom) -> None:
+def test_a_line_without_end_in_the_first_file_is_kept_when_time_ends_the_message(
+    make_room: MakeRoom,
+) -> None:
     room = make_room(parsers=(multiline(r"^\s"),), line_terminator="carriage_return")
     pair = Pair(room, b"one\r +\rlast\n", b"")
     message = pair.old.end_message()
     assert message is not None
     assert acknowledged([*pair.before, message]) == ["one\n +"]
-    assert (pair.old.rotation_join, pair.positions()) == (None, (7, 0))
+    assert (pair.old.is_joined, pair.positions()) == (False, (7, 0))
     pair.room.append("app.log.1", b"\rtwo\r")
     assert acknowledged(read_all(pair.old)) == ["last\n"]
 
 
-def test_what_is_entangled_with_a_message_across_has_a_name_in_the_first_file(make_room: MakeRoom) -> None:
+def test_what_is_interleaved_with_a_split_message_has_offsets_of_the_first_file(make_room: MakeRoom) -> None:
     first, second = cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("f", "three"), ("F", " ++"), ("F", "four"))
     pair = Pair(make_room(parsers=(ContainerConfig(),)), first, second)
     whole = pair.read().messages
@@ -205,6 +202,91 @@ def test_what_is_entangled_with_a_message_across_has_a_name_in_the_first_file(ma
         *whole.offsets[1:],
         whole.end,
     ]
+
+
+# The file itself, below the readers.
+
+
+class Rotated:
+    """A file that was read to its end and is continued in another. `trail` has the proofs of its own bytes."""
+
+    def __init__(self, room: Room, first: bytes, second: bytes, *, line_end: bytes = b"\n", cuts: tuple[int, ...] = ()):
+        self.trail = Trail(Prefix())
+        self.room = room
+        self.old, self.new = room.read("app.log.1", first), room.read("app.log", second)
+        self.file = ContinuedFile(PlainFile(self.old.fd, 0, cuts, self.trail, len(line_end)), line_end)
+        while self.file.next():
+            self.file.take_cut()
+        self.file.continue_in(self.new)
+
+    def pieces(self) -> list[bytes]:
+        return list(iter(self.file.next, b""))
+
+
+def test_no_more_than_one_line_ends_in_what_one_read_of_the_next_file_gives(room: Room) -> None:
+    rotated = Rotated(room, b"a\nb\n", b"c\n\n" + b"d" * 99 + b"\ne")
+    assert rotated.pieces() == [b"c\n", b"\n", b"d" * 99 + b"\n", b"e"]
+    assert (rotated.file.offset, rotated.file.start) == (108, 4)
+    rotated.file.close()
+
+
+def test_in_utf_16_too(room: Room) -> None:
+    ends = "\n".encode("utf-16-le")
+    rotated = Rotated(room, "a\n".encode("utf-16-le"), "b\nc\n".encode("utf-16-le"), line_end=ends)
+    pieces = rotated.pieces()
+    assert b"".join(pieces) == "b\nc\n".encode("utf-16-le")
+    assert all(piece.count(b"\n") <= 1 for piece in pieces)
+    assert len(pieces) == 3  # the NUL behind a line feed comes with the next line
+    rotated.file.close()
+
+
+def test_what_is_written_to_the_next_file_meanwhile_follows(room: Room) -> None:
+    rotated = Rotated(room, b"a\n", b"")
+    assert rotated.file.next() == b""
+    room.append("app.log", b"b")
+    assert rotated.pieces() == [b"b"]
+    room.append("app.log", b"c\nd\n")
+    assert rotated.pieces() == [b"c\n", b"d\n"]
+    rotated.file.close()
+
+
+def test_a_cut_in_the_next_file_is_reached_where_it_was_made(room: Room) -> None:
+    rotated = Rotated(room, b"a\n", b"b\nc\nd\n", cuts=(2, 6))
+    assert [(rotated.file.next(), rotated.file.take_cut()) for _ in range(3)] == [
+        (b"b\n", False),
+        (b"c\n", True),
+        (b"d\n", False),
+    ]
+    rotated.file.close()
+
+
+def test_what_is_read_of_the_next_file_is_no_proof_of_the_first(room: Room) -> None:
+    """Its bytes are that file's."""
+    rotated = Rotated(room, b"one\n", b"two\n")
+    rotated.pieces()
+    assert (rotated.trail.proof_at(4), rotated.trail.proof_at(8)) == (proof_of(b"one\n"), "")
+    rotated.file.close()
+
+
+def test_the_byte_order_mark_of_the_next_file_is_not_text_either(room: Room) -> None:
+    rotated = Rotated(room, "\ufeffa\n".encode(), "\ufeffb\n\ufeffc\n".encode())
+    reader = line.build("utf-8", "auto", rotated.file, 1000)
+    runs = list(iter(reader.next, None))
+    assert [(run.texts, run.offsets) for run in runs] == [(["b"], [5]), (["\ufeffc"], [10])]
+    rotated.file.close()
+
+
+def test_a_long_line_of_the_next_file_is_cut_and_flagged(room: Room) -> None:
+    rotated = Rotated(room, b"a\n", b"b" * 99 + b"\nc\n")
+    runs = list(iter(line.LineReader(rotated.file, 50).next, None))
+    assert [(run.start, run.end, run.flags) for run in runs] == [(2, 102, {0: (TRUNCATED,)}), (102, 104, {})]
+    rotated.file.close()
+
+
+def test_nuls_at_the_end_of_the_next_file_are_not_content(room: Room) -> None:
+    rotated = Rotated(room, b"a\n", b"b\n" + bytes(4096))
+    assert rotated.pieces() == [b"b\n"]
+    rotated.file.close()
 
 
 CRI = b"2026-01-01T00:00:00.%dZ %s %s %s\n"
@@ -280,13 +362,13 @@ ACROSS: dict[str, tuple[dict[str, Any], bytes, bytes, list[str], list[str]]] = {
 
 @pytest.mark.parametrize("case", ACROSS)
 @pytest.mark.parametrize("grows", [False, True])
-def test_what_lies_across_is_read_once_whatever_becomes_of_it(case: str, grows: bool, make_room: MakeRoom) -> None:
+def test_a_split_message_is_read_once_also_where_it_is_dropped(case: str, grows: bool, make_room: MakeRoom) -> None:
     options, first, second, of_first, of_second = ACROSS[case]
     lines = re.findall(rb"[^\n]*\n\0?|[^\n]+", second) if grows else [second]
     pair = Pair(make_room(**options), first, lines.pop(0))
     found = [*pair.before, *read_all(pair.old)]
-    for line in lines:
-        pair.room.append("app.log", line)
+    for following in lines:
+        pair.room.append("app.log", following)
         found += read_all(pair.old)
     assert acknowledged(found) == of_first
     assert acknowledged(read_all(pair.new)) == of_second

@@ -33,7 +33,7 @@ class ReadHooks:
     reached_end: Callable[[Harvester], None] = lambda harvester: None
 
 
-class FileReading:
+class BatchReader:
     """Used by the reading thread only. `running` are the open files; `takes_more` tells of a file whether what comes
     after the readers has room for more of it."""
 
@@ -103,7 +103,7 @@ class FileReading:
             self._scheduler.park(harvester)
             self._scheduler.wake(first)
             return []
-        was_joined, read_to = harvester.rotation_join is not None, harvester.read_to
+        read_to = harvester.read_to
         try:
             batch = harvester.read()
         except (Truncated, CompressionError, OSError) as error:
@@ -111,7 +111,7 @@ class FileReading:
             return [last] if last is not None else []
         if batch is None:
             return self._nothing_read(harvester)
-        batches = self._take(harvester, batch, was_joined=was_joined)
+        batches = self._take(harvester, batch)
         for largest in self._pending.grew(harvester.read_to - read_to, self._running.values):
             self._scheduler.wake(largest)
         return batches
@@ -128,18 +128,20 @@ class FileReading:
     def _end_message(self, harvester: Harvester) -> list[Batch]:
         """End the pending message by time: where, must be on disk before it is sent, or a second reading after a crash
         could join it with what follows and give the same offset another text."""
-        was_joined = harvester.rotation_join is not None
         batch = harvester.end_message()
-        return self._take(harvester, batch, was_joined=was_joined) if batch is not None else []
+        return self._take(harvester, batch) if batch is not None else []
 
-    def _take(self, harvester: Harvester, batch: Batch, *, was_joined: bool) -> list[Batch]:
+    def _take(self, harvester: Harvester, batch: Batch) -> list[Batch]:
         """Return the batch, unless it must wait until the registry is saved."""
-        must_wait = harvester.must_save and harvester.policy.repeatable
-        if must_wait:
-            harvester.must_save = False
-            self._scheduler.await_save(self._registrar.save([harvester.state]), harvester, batch)
+        unsaved = harvester.take_unsaved_state()
+        if unsaved is not None:
+            self._scheduler.await_save(self._registrar.save([unsaved]), harvester, batch)
         else:
             self._scheduler.again(harvester)
-        if was_joined and harvester.rotation_join is None:
-            self.wake(self.rotation_links.forget(harvester))
-        return [] if must_wait else [batch]
+        self.wake(self.rotation_links.gave_batch(harvester))
+        return [batch] if unsaved is None else []
+
+    def may_release(self, harvester: Harvester) -> bool:
+        """False if closing it would forget something: a batch of it waits to be queued, or another file's message is
+        being read on in it."""
+        return not self._scheduler.awaits_save(harvester) and not self.rotation_links.is_read_by_predecessor(harvester)

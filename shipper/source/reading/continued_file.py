@@ -1,0 +1,167 @@
+"""A file, and behind its end the one in which its last message continues.
+
+When a log is rotated in the middle of a stack trace, its last lines are the first ones of the next file. So while a
+message is pending at the end of a renamed file, that file's readers read on in its successor, as if the two were
+one file, up to the end of that message and no further. Offsets count on beyond the end of the first file. The message
+is the first file's; the successor is read by its own readers from where the message ended.
+"""
+
+import os
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Protocol
+
+from registry.state import FileState
+from shipper.errors import Truncated
+from shipper.event import Messages
+from shipper.pipeline.acks import Ledger
+from shipper.reader.interleaved import snap_forward
+from shipper.reader.log_file import READ_SIZE
+from shipper.source.identity.content import Content, PlainFile
+
+
+class Successor(Protocol):
+    """The file in which the message continues."""
+
+    content: Content
+    state: FileState
+    is_open: bool
+
+    @property
+    def fd(self) -> int: ...
+
+    def skip(self, length: int, data: bytes) -> Callable[[], None]:
+        """Take the first `length` bytes, which were `data`, as read; the function that is returned resolves them."""
+
+
+class ContinuedFile:
+    """What the readers of a file read that may be continued. The file itself is `own`; behind its end comes its
+    successor, once `continue_in` was called."""
+
+    complete = False  # it may always grow
+
+    def __init__(self, own: PlainFile, line_end: bytes) -> None:
+        """`line_end`: what ends a line, in the file's encoding."""
+        self.own = own
+        self.offset = own.offset
+        self.busy = False
+        self.continuation: Continuation | None = None
+        self._mark = max(line_end)  # one byte of each line end: not the NUL of which UTF-16 has so many
+
+    @property
+    def start(self) -> int:
+        return 0 if self.continuation is None else self.own.offset
+
+    def next(self) -> bytes:
+        if self.continuation is None:
+            data = self.own.next()
+            self.offset, self.busy = self.own.offset, self.own.busy
+        else:
+            data = self.continuation.next_line(self._mark)
+            self.offset, self.busy = self.offset + len(data), self.continuation.busy
+        return data
+
+    def require_complete(self) -> None:
+        pass  # what is there is all there is to it
+
+    def head(self, length: int) -> bytes:
+        return self.own.head(length)
+
+    def cut_here(self) -> None:
+        self.own.cut_here()
+
+    def take_cut(self) -> bool:
+        return self.own.take_cut() if self.continuation is None else self.continuation.take_cut()
+
+    def continue_in(self, successor: Successor) -> None:
+        """Raises OSError."""
+        self.continuation = Continuation(self.own, successor)
+
+    def close(self) -> None:
+        if self.continuation is not None:
+            self.continuation.close()
+
+
+class Continuation:
+    """The successor's bytes from its start on. `end`: the first file's last byte and one; `cut`: where its message was
+    ended by time, beyond `end` perhaps."""
+
+    def __init__(self, own: PlainFile, successor: Successor) -> None:
+        """Raises OSError."""
+        self.end = own.offset
+        self.cut: int | None = None
+        self.successor = successor
+        self._fd = os.dup(successor.fd)  # the successor may be closed while this is read
+        cuts = tuple(cut - self.end for cut in own.cuts if cut > self.end)
+        self._file = PlainFile(self._fd, 0, cuts, unit=own.unit)
+        self._block = b""
+        self._given = 0  # bytes of the block
+        self._taken = bytearray()
+
+    @property
+    def busy(self) -> bool:
+        return self._file.busy
+
+    def next_line(self, mark: int) -> bytes:
+        """Return the bytes up to the next `mark`, so that no more than one line ends in them: the message that the
+        readers have is known to have ended as soon as a line ends it. It may then be dropped, and nothing but the end
+        of that line's run shows where it ended. Raises Truncated, OSError."""
+        if self._given == len(self._block):
+            self._check_start()
+            self._block, self._given = self._file.next(), 0
+        end = self._block.find(mark, self._given) + 1 or len(self._block)
+        line, self._given = self._block[self._given : end], end
+        if len(self._taken) < READ_SIZE:
+            self._taken += line
+        return line
+
+    def _check_start(self) -> None:
+        """Raises Truncated where the successor was, before anything of it was read: what it holds is not what
+        followed. And OSError."""
+        successor = self.successor
+        if not self._file.offset and successor.is_open and not successor.content.holds(successor.state):
+            raise Truncated(os.fstat(successor.fd).st_size)
+
+    def take_cut(self) -> bool:
+        return self._given == len(self._block) and self._file.take_cut()
+
+    def split(self, messages: Messages, ledger: Ledger) -> Callable[[], None]:
+        """Leave in the run what is the first file's, whose `ledger` is given, and have the successor take the rest of
+        the split message as read. Return what resolves these bytes of both files. Raises OSError."""
+        length = self._keep_own(messages)
+        resolve_own = ledger.track(self.end)
+        # As they were read: others may be there now. Fewer where they were many.
+        resolve_taken = self.successor.skip(length, bytes(self._taken[:length]))
+
+        def resolve() -> None:
+            # The successor's position first: should only that one be saved, the message is read again as a whole,
+            # because the first file's entry still says where it continues.
+            resolve_taken()
+            resolve_own()
+
+        return resolve
+
+    def _keep_own(self, messages: Messages) -> int:
+        """Remove from the run in which the split message has ended what began in the successor, unless it is
+        interleaved with what began before; return how many bytes of the successor belong to what is left. Lines come
+        one by one: so that message ends in this run, though it is dropped perhaps, and so may be what followed it."""
+        beyond = next((offset for offset in messages.offsets if offset >= self.end), messages.end)
+        messages.end = snap_forward(messages, beyond)
+        messages.select([index for index, offset in enumerate(messages.offsets) if offset < messages.end])
+        self._name_by_own_bytes(messages)
+        return messages.end - self.end
+
+    def _name_by_own_bytes(self, messages: Messages) -> None:
+        """What began in the successor, interleaved with what began before, gets the last offsets of the first file:
+        should more be written to that file, behind its end other messages will have theirs."""
+        own, count = bisect_left(messages.offsets, self.end), len(messages.offsets)
+        first = self.end - (count - own)
+        if own == count or first <= (messages.offsets[own - 1] if own else messages.start):
+            return  # none, or more than there are bytes
+        messages.offsets[own:] = range(first, self.end)
+        ends = [*messages.offsets[1:], messages.end]
+        for index in range(max(own - 1, 0), count):
+            messages.lengths[index] = ends[index] - messages.offsets[index]
+
+    def close(self) -> None:
+        os.close(self._fd)

@@ -34,8 +34,8 @@ class EqualDisk(Disk):
         path = self._logs / f"{name}.{generation}"
         life = self.lives.of(path.stat().st_ino) if path.is_file() else None
         super().gzip(name, generation)
-        while life is not None and life.packed and life.root in self._made_again:  # of that one, perhaps, it was too
-            life.root.twin = self._made_again[life.root]
+        while life is not None and life.packed and life.root in self._predecessors:  # of that one, perhaps, it was too
+            life.root.twin = self._predecessors[life.root]
 
     def create_alike(self, name: str, generation: int, part: float, kinds: tuple[int, ...]) -> None:
         """Create another file with the same first lines, under an unrelated name."""

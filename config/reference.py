@@ -25,11 +25,10 @@ from config.text.encodings import parse_encoding
 from config.text.patterns import parse_pattern
 from config.text.units import Size, parse_duration, parse_duration_or_never, parse_size
 from config.yaml.composing import MAX_DEPTH, MAX_VALUES
-from config.yaml.expand import MAX_NESTED
 from config.yaml.files import MAX_BYTES
 from config.yaml.report import dotted
 from config.yaml.schema import Kinds, NamedItems, Option, options
-from config.yaml.variables import MAX_CHAIN
+from config.yaml.variables import MAX_CHAIN, MAX_NESTED
 
 FIRST_RELEASE = "0.1"
 _TYPES: dict[Any, str] = {

@@ -1,20 +1,40 @@
 """`shipper`: the command line. Exit codes: ARCHITECTURE.md, "Command line".
 
-Loading the rest of the program takes a good part of a second. What must hold from the first instant comes before."""
+Loading the rest of the program takes a good part of a second. What must be in effect from the first instant is done
+before: closed standard streams are replaced, and signals end the process.
+"""
 
+import os
 import sys
 
-from shipper import standard_streams
 from shipper.signals import end_at_once
 
 
 def main() -> int:
-    standard_streams.occupy()
+    replace_closed_streams()
     if sys.argv[1:2] == ["run"]:
         end_at_once(once="--once" in sys.argv)
     from shipper import cli  # as late as that: see above
 
     return cli.main()
+
+
+def replace_closed_streams() -> None:
+    """Open /dev/null in the place of standard streams that the parent process has closed (`2>&-`), before anything else
+    is opened: otherwise the registry or a log file would become descriptor 1 or 2, and a library that prints a warning
+    would write it into that file.
+
+    As glibc does for privileged programs, reading and writing still fail as if they were closed: records written to
+    /dev/null would count as delivered. Only standard error is discarded, because the parent chose not to read it.
+    """
+    for descriptor, direction in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # open() returns the lowest free descriptor: this one, because those below it are open by now.
+            os.set_inheritable(os.open(os.devnull, direction), True)
+            if descriptor == 2:
+                sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
-from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.inputs import UNLIMITED, record_limit
 from shipper.metrics import Metrics
@@ -11,7 +10,7 @@ from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.encode import Encoder
 from shipper.output.file import FileOutput
-from shipper.output.kafka import KafkaContext, KafkaOutput
+from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
 from shipper.pipeline.publisher import Publisher

@@ -1,16 +1,17 @@
-"""Messages of syslog, RFC 3164 (BSD) and RFC 5424, as members of a record.
+"""Syslog messages, RFC 3164 (BSD) and RFC 5424, as members of a record.
 
-All of it is one walk from left to right, without patterns that could look back: a line of any content takes time in
-proportion to its length.
+A text is read once from left to right, without patterns that backtrack, so parsing takes time linear in its length,
+whatever the content.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from config.shipper.parsers import SyslogFormat
-from shipper import structured_data, times
+from shipper import times
 from shipper.errors import ShipperError
 from shipper.event import Doc
 
@@ -36,15 +37,18 @@ _FACILITIES = (
 )
 _HEADER = ("version", "timestamp", "host name", "app name", "process id", "message id")
 _BOM = "\ufeff"
+_NAME = re.compile(r'[^\s=\]"]{1,32}+')  # of an element of structured data, or of a value in one
+Elements = dict[str, dict[str, str]]
 
 
 class SyslogError(ShipperError):
-    """A text is not a syslog message; the text of the error says why."""
+    """Raised for a text that is not a syslog message; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyslogMessage:
-    """`text`: the message itself; `time`: as a record has it, None without one; `syslog`: what goes to log.syslog."""
+    """`text` is the message itself, `time` is written as in a record (None if there is none), `syslog` goes to
+    log.syslog."""
 
     text: str
     time: str | None
@@ -52,17 +56,18 @@ class SyslogMessage:
 
 
 def parse(text: str, format: SyslogFormat, zone: tzinfo | None, now: float) -> SyslogMessage:
-    """`zone` is that of times without one (None: of this machine), `now` the wall clock. Raises SyslogError."""
-    priority, at = _priority(text)
-    if format == "rfc5424" or (format == "auto" and priority is not None and _is_rfc5424(text, at)):
+    """Parse a message. `zone` applies to times without one (None: this machine's); `now` is the wall clock, in seconds.
+    Raises SyslogError."""
+    priority, start = _priority(text)
+    if format == "rfc5424" or (format == "auto" and priority is not None and _is_rfc5424(text, start)):
         if priority is None:
             raise SyslogError("no priority, as in '<13>', at its start")
-        return _rfc5424(text, at, priority)
-    return _rfc3164(text, at, priority, zone, now)
+        return _rfc5424(text, start, priority)
+    return _rfc3164(text, start, priority, zone, now)
 
 
 def _priority(text: str) -> tuple[int | None, int]:
-    """The number between < and > at the start, and where what follows begins; it may be missing."""
+    """Return the number between < and >, None if there is none, and the index behind it."""
     if text[:1] != "<":
         return None, 0
     end = text.find(">", 1, 5)
@@ -72,9 +77,9 @@ def _priority(text: str) -> tuple[int | None, int]:
     return int(digits), end + 1
 
 
-def _is_rfc5424(text: str, at: int) -> bool:
-    """A version, and then a year or none at all: RFC 3164 has the name of a month there, or a year at once."""
-    version, _, rest = text[at : at + 10].partition(" ")
+def _is_rfc5424(text: str, start: int) -> bool:
+    """True if a version follows, and then a year or `-`: RFC 3164 has the name of a month there, or a year at once."""
+    version, _, rest = text[start : start + 10].partition(" ")
     return _is_version(version) and (rest[:2] in ("-", "- ") or (rest[:4].isdigit() and len(rest) > 4))
 
 
@@ -93,8 +98,8 @@ def _members(priority: int | None) -> Doc:
     }
 
 
-def _rfc5424(text: str, at: int, priority: int) -> SyslogMessage:
-    words = text[at:].split(" ", 6)
+def _rfc5424(text: str, start: int, priority: int) -> SyslogMessage:
+    words = text[start:].split(" ", 6)
     missing = next((name for name, word in zip(_HEADER, words, strict=False) if not word), None)
     if missing is not None or len(words) < 7:
         raise SyslogError(f"no {missing or [*_HEADER, 'structured data'][len(words)]}")
@@ -108,18 +113,18 @@ def _rfc5424(text: str, at: int, priority: int) -> SyslogMessage:
     named = {"hostname": host, "appname": app, "procid": process, "msgid": message_id}
     syslog |= {name: word for name, word in named.items() if word != "-"}
     syslog["version"] = version
-    found = structured_data.split(rest)
-    if found is None:
+    structured = _split_structured_data(rest)
+    if structured is None:
         raise SyslogError("its structured data is neither '-' nor '[id name=\"value\"]'")
-    data, raw, text = found
-    if data:
-        syslog["structured_data"] = data
+    elements, raw, text = structured
+    if elements:
+        syslog["structured_data"] = elements
     message = text.removeprefix(_BOM)
     return SyslogMessage(f"{raw} {message}" if raw and message else raw or message, time, syslog)
 
 
-def _rfc3164(text: str, at: int, priority: int | None, zone: tzinfo | None, now: float) -> SyslogMessage:
-    time, end = _time_3164(text, at, zone, now)
+def _rfc3164(text: str, start: int, priority: int | None, zone: tzinfo | None, now: float) -> SyslogMessage:
+    time, end = _time_3164(text, start, zone, now)
     if time is None:
         raise SyslogError("no timestamp, as in 'Jan  2 15:04:05' or of RFC 3339, at its start")
     host_end = text.find(" ", end + 1)
@@ -138,19 +143,19 @@ def _rfc3164(text: str, at: int, priority: int | None, zone: tzinfo | None, now:
     return SyslogMessage(text[message:].removeprefix(_BOM), time, syslog)
 
 
-def _time_3164(text: str, at: int, zone: tzinfo | None, now: float) -> tuple[str | None, int]:
-    """The time, and where it ends."""
-    if text[at : at + 1].isdigit():
-        end = text.find(" ", at)
-        return times.rfc3339(text[at : end if end > 0 else None]), end if end > 0 else len(text)
+def _time_3164(text: str, start: int, zone: tzinfo | None, now: float) -> tuple[str | None, int]:
+    """Return the time and the index behind it."""
+    if text[start : start + 1].isdigit():
+        end = text.find(" ", start)
+        return times.rfc3339(text[start : end if end > 0 else None]), end if end > 0 else len(text)
     # Three words, and more than one blank where the day has one digit.
-    clock = text.find(":", at, at + 20)
+    clock = text.find(":", start, start + 20)
     end = clock + 6
-    return (times.bsd(text[at:end], zone, now) if clock > 0 else None), end
+    return (times.bsd(text[start:end], zone, now) if clock > 0 else None), end
 
 
 def _tag(text: str, start: int) -> tuple[str, str, int] | None:
-    """`name: ` or `name[process]: `, and where the message begins behind it."""
+    """Return name, process and end of a tag (`name: ` or `name[process]: `); None if there is none."""
     end = text.find(": ", start)
     tag = text[start:end] if end > start else ""
     name, bracket, process = tag.partition("[")
@@ -159,3 +164,96 @@ def _tag(text: str, start: int) -> tuple[str, str, int] | None:
     if bracket and (process[-1:] != "]" or len(process) < 2):
         return None
     return name, process[:-1], end + 2
+
+
+class _InvalidElement(Exception):
+    """Raised for what is in brackets but does not conform to RFC 5424."""
+
+
+def _split_structured_data(text: str) -> tuple[Elements, str, str] | None:
+    """Split off the structured data of RFC 5424: `[id name="value" ...]`, one or more without a blank between them.
+
+    Return the elements by id, the raw text of brackets that do not conform to RFC 5424, and the text behind the blank.
+    None if the text begins with neither `-` nor brackets.
+    """
+    raw, elements = "", Elements()
+    if text[:1] == "-":
+        end = 1
+    else:
+        try:
+            end = _read_elements(text, elements)
+        except _InvalidElement:
+            end = _bracketed(text)
+            raw, elements = text[:end], {}
+    if not end or text[end : end + 1] not in ("", " "):
+        return None
+    return elements, raw, text[end + 1 :]
+
+
+def _read_elements(text: str, elements: Elements) -> int:
+    """Read all elements and return the index behind the last one."""
+    end = 0
+    while text[end : end + 1] == "[":
+        end = _read_element(text, end, elements)
+    return end
+
+
+def _read_element(text: str, start: int, elements: Elements) -> int:
+    """Read `[id name="value" ...]` at `start` and return the index behind it."""
+    end = _name_end(text, start + 1)
+    values = elements.setdefault(text[start + 1 : end], {})
+    while text[end : end + 1] == " ":
+        name_start = end + 1
+        name_end = _name_end(text, name_start)
+        if text[name_end : name_end + 2] != '="':
+            raise _InvalidElement
+        values[text[name_start:name_end]], end = _quoted_value(text, name_end + 2)
+    if text[end : end + 1] != "]":
+        raise _InvalidElement
+    return end + 1
+
+
+def _name_end(text: str, start: int) -> int:
+    name = _NAME.match(text, start)
+    if name is None:
+        raise _InvalidElement
+    return name.end()
+
+
+def _quoted_value(text: str, start: int) -> tuple[str, int]:
+    r"""Return the value up to the closing quote, and the index behind the quote. \" \] and \\ stand for the character
+    after the backslash; before any other character a backslash is itself."""
+    pieces: list[str] = []
+    position = piece_start = start
+    quote = start - 1
+    while True:
+        if quote < position:  # searching again after each of many backslashes would take quadratic time
+            quote = text.find('"', position)
+        if quote < 0:
+            raise _InvalidElement
+        escape = text.find("\\", position, quote)
+        bracket = text.find("]", position, quote if escape < 0 else escape)
+        if bracket >= 0:
+            raise _InvalidElement
+        if escape < 0:
+            pieces.append(text[piece_start:quote])
+            return "".join(pieces), quote + 1
+        if text[escape + 1 : escape + 2] in ('"', "]", "\\"):
+            pieces.append(text[piece_start:escape])
+            piece_start = escape + 1
+            position = escape + 2
+        else:
+            position = escape + 1
+
+
+def _bracketed(text: str) -> int:
+    r"""Return the index behind a sequence of [...], in which \] does not close a bracket; 0 if there is none."""
+    end = 0
+    while text[end : end + 1] == "[":
+        close = text.find("]", end)
+        while close > 0 and text[close - 1] == "\\":
+            close = text.find("]", close + 1)
+        if close < 0:
+            return 0
+        end = close + 1
+    return end

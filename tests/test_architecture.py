@@ -24,7 +24,7 @@ IMPORT_EVERYTHING = {
     "config/shipper/model.py",
     "shipper/app.py",
     "shipper/preview.py",
-    "shipper/processor/families.py",
+    "shipper/processor/factory.py",
     "shipper/source/crawler.py",
     "spark_sink/job.py",
 }
@@ -42,22 +42,19 @@ MAY_IMPORT = {
 # The same within the shipper, for the packages of the pipeline: the data goes to the right, and nobody looks back.
 # Modules at its top level that are not named are the composition (app, cli, loop ...), which knows all of them.
 VALUES = {
-    *("clock", "errors", "event", "metrics", "backoff"),
-    *("record", "json_fields", "json_text", "text", "times", "syslog_format"),
+    *("clock", "errors", "event", "metrics"),
+    *("record", "json_fields", "text", "times", "syslog_format"),
 }
 MAY_IMPORT_WITHIN_SHIPPER = {
     "clock": set(),
     "errors": set(),
     "event": set(),
     "metrics": set(),
-    "backoff": set(),
     "record": {"errors", "event"},
     "json_fields": {"errors", "event", "times"},
-    "json_text": {"text"},
     "text": set(),
     "times": set(),
-    "structured_data": set(),
-    "syslog_format": {"errors", "event", "structured_data", "times"},
+    "syslog_format": {"errors", "event", "times"},
     "wake": set(),
     "append_file": set(),
     "reader": VALUES,

@@ -9,6 +9,21 @@ from typing import ClassVar, Literal
 from config.shipper import filebeat
 from config.shipper.identity import FileIdentityConfig, FileIdentitySection
 from config.shipper.inputs import (
+    CLEAN_INACTIVE,
+    CLEAN_REMOVED,
+    CLOSE_AFTER,
+    CLOSE_AT_END,
+    CLOSE_INACTIVE,
+    CLOSE_REMOVED,
+    CLOSE_RENAMED,
+    EXCLUDE_FILES,
+    HARVESTER_LIMIT,
+    IGNORE_OLDER,
+    MESSAGE_LIMIT,
+    PATHS,
+    RECURSIVE_GLOB,
+    SCAN_INTERVAL,
+    SYMLINKS,
     CloseConfig,
     EveryInput,
     InputConfig,
@@ -22,7 +37,7 @@ from config.shipper.inputs import (
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import JsonSection, NdjsonConfig
 from config.shipper.parsers import ContainerConfig, ContainerStream, ParserConfig, dropped_stream
-from config.text.checks import Finding, not_blank, without_blanks
+from config.text.checks import Finding, not_blank
 from config.text.encodings import check_terminator
 from config.text.patterns import Pattern
 from config.text.units import Duration, DurationOrNever, Size
@@ -34,9 +49,7 @@ class FlatInput(EveryInput):
 
     not_yet: ClassVar = filebeat.FLAT_NOT_YET
     ignored: ClassVar = filebeat.FLAT_IGNORED
-    max_bytes: Size = field(
-        default=10 * 1024**2, metadata={"doc": "Longer messages are truncated and flagged.", "min": 1}
-    )
+    max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
     json: NdjsonConfig | None = field(
         default=None,
         metadata={
@@ -73,56 +86,29 @@ class LogInput(FlatInput):
         default=None,
         metadata={"doc": "The input's own name; derived from type and paths when absent.", "check": not_blank},
     )
-    paths: tuple[str, ...] = field(metadata={"doc": "Files to read: globs, including `**`.", "check": without_blanks})
-    scan_frequency: Duration = field(
-        default=10.0,
-        metadata={"doc": "How often the paths are scanned; file events only make it happen sooner.", "min": 0.001},
-    )
-    exclude_files: tuple[Pattern, ...] = field(
-        default=(), metadata={"doc": "Files whose path matches one of these are not read."}
-    )
-    symlinks: bool = field(default=False, metadata={"doc": "Whether symbolic links are followed."})
+    paths: tuple[str, ...] = field(metadata=PATHS)
+    scan_frequency: Duration = field(default=10.0, metadata=SCAN_INTERVAL)
+    exclude_files: tuple[Pattern, ...] = field(default=(), metadata=EXCLUDE_FILES)
+    symlinks: bool = field(default=False, metadata=SYMLINKS)
     recursive_glob: bool = field(
         default=True,
-        metadata={"key": "recursive_glob.enabled", "doc": "Whether `**` stands for directories at any depth."},
+        metadata={"key": "recursive_glob.enabled", **RECURSIVE_GLOB},
     )
     file_identity: FileIdentityConfig = field(
         default_factory=FileIdentityConfig, metadata={"read_as": FileIdentitySection}
     )
-    ignore_older: Duration = field(
-        default=0.0, metadata={"doc": "Files not written to for this long are ignored; 0 turns it off."}
-    )
+    ignore_older: Duration = field(default=0.0, metadata=IGNORE_OLDER)
     tail_files: bool = field(
         default=False, metadata={"doc": "Starts reading at the end of files that are seen for the first time."}
     )
-    harvester_limit: int = field(
-        default=0, metadata={"doc": "How many files may be open at once; 0 means no limit.", "unit": "files", "min": 0}
-    )
-    close_inactive: Duration = field(
-        default=300.0,
-        metadata={"doc": "Closes a file without new data for this long, until it has some; 0 keeps it open."},
-    )
-    close_renamed: bool = field(
-        default=False, metadata={"doc": "Closes a renamed file once all of it is acknowledged."}
-    )
-    close_removed: bool = field(default=True, metadata={"doc": "Closes a deleted file once all of it is acknowledged."})
-    close_eof: bool = field(default=False, metadata={"doc": "Closes a file as soon as its end is reached."})
-    close_timeout: Duration = field(
-        default=0.0,
-        metadata={
-            "doc": "Closes a file that was open for this long; unread data of a deleted file is lost; 0 turns it off."
-        },
-    )
-    clean_inactive: DurationOrNever = field(
-        default=0.0,
-        metadata={
-            "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
-            "reading resumes; after a restart, it is read from its beginning. 0 or -1 turns it off."
-        },
-    )
-    clean_removed: bool = field(
-        default=True, metadata={"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
-    )
+    harvester_limit: int = field(default=0, metadata=HARVESTER_LIMIT)
+    close_inactive: Duration = field(default=300.0, metadata=CLOSE_INACTIVE)
+    close_renamed: bool = field(default=False, metadata=CLOSE_RENAMED)
+    close_removed: bool = field(default=True, metadata=CLOSE_REMOVED)
+    close_eof: bool = field(default=False, metadata=CLOSE_AT_END)
+    close_timeout: Duration = field(default=0.0, metadata=CLOSE_AFTER)
+    clean_inactive: DurationOrNever = field(default=0.0, metadata=CLEAN_INACTIVE)
+    clean_removed: bool = field(default=True, metadata=CLEAN_REMOVED)
 
     def check(self) -> Iterator[Finding]:
         yield from check_clean_inactive(self.clean_inactive, self.ignore_older, self.scan_frequency, "scan_frequency")

@@ -19,6 +19,37 @@ Compression = Literal["none", "gzip", "auto"]
 
 _WITHOUT_ID = ".global"  # the name of inputs without an id in Filebeat's registry
 
+# Options that `type: filestream` and the older types have under different names, or with different defaults.
+PATHS: dict[str, Any] = {"doc": "Files to read: globs, including `**`.", "check": without_blanks}
+MESSAGE_LIMIT: dict[str, Any] = {"doc": "Longer messages are truncated and flagged.", "min": 1}
+SCAN_INTERVAL: dict[str, Any] = {
+    "doc": "How often the paths are scanned; file events only make it happen sooner.",
+    "min": 0.001,
+}
+EXCLUDE_FILES: dict[str, Any] = {"doc": "Files whose path matches one of these are not read."}
+SYMLINKS: dict[str, Any] = {"doc": "Whether symbolic links are followed."}
+RECURSIVE_GLOB: dict[str, Any] = {"doc": "Whether `**` matches directories at any depth."}
+IGNORE_OLDER: dict[str, Any] = {"doc": "Files not written to for this long are ignored; 0 turns it off."}
+HARVESTER_LIMIT: dict[str, Any] = {
+    "doc": "How many files may be open at once; 0 means no limit.",
+    "unit": "files",
+    "min": 0,
+}
+CLOSE_INACTIVE: dict[str, Any] = {
+    "doc": "Closes a file without new data for this long, until it has some; 0 keeps it open."
+}
+CLOSE_RENAMED: dict[str, Any] = {"doc": "Closes a renamed file once all of it is acknowledged."}
+CLOSE_REMOVED: dict[str, Any] = {"doc": "Closes a deleted file once all of it is acknowledged."}
+CLOSE_AT_END: dict[str, Any] = {"doc": "Closes a file as soon as its end is reached."}
+CLOSE_AFTER: dict[str, Any] = {
+    "doc": "Closes a file that was open for this long; unread data of a deleted file is lost; 0 turns it off."
+}
+CLEAN_INACTIVE: dict[str, Any] = {
+    "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
+    "reading resumes; after a restart, it is read from its beginning. 0 or -1 turns it off."
+}
+CLEAN_REMOVED: dict[str, Any] = {"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherPipelineConfig:
@@ -92,18 +123,13 @@ class ScannerFingerprintConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannerConfig:
     not_yet: ClassVar = filebeat.SCANNER_NOT_YET
-    check_interval: Duration = field(
-        default=10.0,
-        metadata={"doc": "How often the paths are scanned; file events only make it happen sooner.", "min": 0.001},
-    )
-    exclude_files: tuple[Pattern, ...] = field(
-        default=(), metadata={"doc": "Files whose path matches one of these are not read."}
-    )
+    check_interval: Duration = field(default=10.0, metadata=SCAN_INTERVAL)
+    exclude_files: tuple[Pattern, ...] = field(default=(), metadata=EXCLUDE_FILES)
     include_files: tuple[Pattern, ...] = field(
         default=(), metadata={"doc": "Only files whose path matches one of these are read; all when empty."}
     )
-    symlinks: bool = field(default=False, metadata={"doc": "Whether symbolic links are followed."})
-    recursive_glob: bool = field(default=True, metadata={"doc": "Whether `**` stands for directories at any depth."})
+    symlinks: bool = field(default=False, metadata=SYMLINKS)
+    recursive_glob: bool = field(default=True, metadata=RECURSIVE_GLOB)
     fingerprint: ScannerFingerprintConfig = field(default_factory=ScannerFingerprintConfig)
 
 
@@ -114,12 +140,9 @@ class ProspectorConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChangeConfig:
-    inactive: Duration = field(
-        default=300.0,
-        metadata={"doc": "Closes a file without new data for this long, until it has some; 0 keeps it open."},
-    )
-    renamed: bool = field(default=False, metadata={"doc": "Closes a renamed file once all of it is acknowledged."})
-    removed: bool = field(default=True, metadata={"doc": "Closes a deleted file once all of it is acknowledged."})
+    inactive: Duration = field(default=300.0, metadata=CLOSE_INACTIVE)
+    renamed: bool = field(default=False, metadata=CLOSE_RENAMED)
+    removed: bool = field(default=True, metadata=CLOSE_REMOVED)
     check_interval: Duration = field(
         default=5.0, metadata={"doc": "How often open files are checked for these changes.", "min": 0.001}
     )
@@ -127,13 +150,8 @@ class StateChangeConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderCloseConfig:
-    on_eof: bool = field(default=False, metadata={"doc": "Closes a file as soon as its end is reached."})
-    after_interval: Duration = field(
-        default=0.0,
-        metadata={
-            "doc": "Closes a file that was open for this long; unread data of a deleted file is lost; 0 turns it off."
-        },
-    )
+    on_eof: bool = field(default=False, metadata=CLOSE_AT_END)
+    after_interval: Duration = field(default=0.0, metadata=CLOSE_AFTER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,10 +213,8 @@ class InputConfig(EveryInput):
             "missing": "every filestream input needs its own id, as in 'id: nginx'",
         }
     )
-    paths: tuple[str, ...] = field(metadata={"doc": "Files to read: globs, including `**`.", "check": without_blanks})
-    message_max_bytes: Size = field(
-        default=10 * 1024**2, metadata={"doc": "Longer messages are truncated and flagged.", "min": 1}
-    )
+    paths: tuple[str, ...] = field(metadata=PATHS)
+    message_max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
     parsers: tuple[ParserConfig, ...] = field(
         default=(), metadata={"doc": "Steps that turn lines into messages, in order.", "read_as": PARSERS}
     )
@@ -210,26 +226,14 @@ class InputConfig(EveryInput):
     file_identity: FileIdentityConfig = field(
         default_factory=FileIdentityConfig, metadata={"read_as": FileIdentitySection}
     )
-    ignore_older: Duration = field(
-        default=0.0, metadata={"doc": "Files not written to for this long are ignored; 0 turns it off."}
-    )
+    ignore_older: Duration = field(default=0.0, metadata=IGNORE_OLDER)
     ignore_inactive: Literal["", "since_first_start", "since_last_start"] = field(
         default="", metadata={"doc": "Files not written to since the first or the last start are ignored."}
     )
-    harvester_limit: int = field(
-        default=0, metadata={"doc": "How many files may be open at once; 0 means no limit.", "unit": "files", "min": 0}
-    )
+    harvester_limit: int = field(default=0, metadata=HARVESTER_LIMIT)
     close: CloseConfig = field(default_factory=CloseConfig)
-    clean_inactive: DurationOrNever = field(
-        default=0.0,
-        metadata={
-            "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
-            "reading resumes; after a restart, it is read from its beginning. 0 or -1 turns it off."
-        },
-    )
-    clean_removed: bool = field(
-        default=True, metadata={"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
-    )
+    clean_inactive: DurationOrNever = field(default=0.0, metadata=CLEAN_INACTIVE)
+    clean_removed: bool = field(default=True, metadata=CLEAN_REMOVED)
     delete: DeleteConfig = field(default_factory=DeleteConfig)
     tail_files: bool = field(default=False, metadata={"key": None})  # set by `type: log`, which has the option
 

@@ -22,17 +22,11 @@ from config.shipper.inputs import (
     ScannerFingerprintConfig,
     StateChangeConfig,
 )
+from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
+from config.shipper.kafka_security import SaslConfig, SslConfig
 from config.shipper.logs import LoggingConfig
 from config.shipper.multiline import MultilineConfig
-from config.shipper.outputs import (
-    BackoffConfig,
-    ConsoleOutputConfig,
-    FileOutputConfig,
-    KafkaOutputConfig,
-    OutputConfig,
-    SaslConfig,
-    SslConfig,
-)
+from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
 from config.shipper.own_output import reads_own_output
 from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor

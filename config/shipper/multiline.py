@@ -66,8 +66,7 @@ class MultilineConfig:
         default=None,
         metadata={
             "doc": "The most lines of a message: further lines are dropped and the message is flagged; 500 when "
-            "absent, "
-            "`count_lines` with `type: count`; 0 means no limit except the message's bytes.",
+            "absent, `count_lines` with `type: count`; 0 means no limit except the message's bytes.",
             "unit": "lines",
             "min": 0,
         },

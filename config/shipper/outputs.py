@@ -6,19 +6,8 @@ from typing import Any, ClassVar
 
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
-from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
-from config.shipper.kafka_security import SaslConfig, SslConfig
+from config.shipper.kafka import KafkaOutputConfig
 from config.text.checks import Finding, not_blank
-
-__all__ = [
-    "BackoffConfig",
-    "ConsoleOutputConfig",
-    "FileOutputConfig",
-    "KafkaOutputConfig",
-    "OutputConfig",
-    "SaslConfig",
-    "SslConfig",
-]
 
 ENABLED: dict[str, Any] = {"doc": "Whether this output is used."}
 _CODEC: dict[str, Any] = {"doc": "How records are written: as JSON."}

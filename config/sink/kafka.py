@@ -1,12 +1,15 @@
-"""The Kafka topics that the sink reads, and the connection to them."""
+"""The Kafka topics that the sink reads, and the connection to them.
+
+The client is Java's, which lacks some abilities of the shipper's.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from config.shipper.kafka import addresses
-from config.shipper.kafka_security import SaslConfig
-from config.sink.security import SourceSslConfig
+from config.shipper.kafka_security import SaslConfig, SslConfig
 from config.text.checks import Finding
 from config.text.units import Duration
 
@@ -16,6 +19,10 @@ _OURS = {
     **dict.fromkeys(("subscribe", "subscribepattern", "assign"), "kafka.topics, topics_pattern or partitions"),
     **dict.fromkeys(("startingoffsets", "startingoffsetsbytimestamp", "startingtimestamp"), "start"),
     **dict.fromkeys(("endingoffsets", "endingoffsetsbytimestamp", "endingtimestamp"), "stop"),
+}
+_JAVA: dict[str, Any] = {
+    "doc": "Accepted and not used: Java chooses.",
+    "unused": "Java chooses; set raw client settings below kafka.options, such as kafka.ssl.cipher.suites",
 }
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 # Syntax of Java's regular expressions that Python's lack: a pattern with one of these is checked by Java alone.
@@ -65,6 +72,31 @@ def some_partitions(partitions: dict[str, tuple[int, ...]]) -> Iterator[Finding]
             yield topic, "must be partition numbers, from 0"
         if len(set(numbers)) < len(numbers):
             yield topic, "names a partition twice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSslConfig(SslConfig):
+    verification_mode: Literal["full", "strict", "certificate", "none"] = field(
+        default="full",
+        metadata={
+            "doc": "How the broker's certificate is verified: fully (full, strict), or without the host name "
+            "(certificate); Java cannot skip the verification (none)."
+        },
+    )
+    supported_protocols: tuple[str, ...] = field(default=(), metadata=_JAVA)
+    cipher_suites: tuple[str, ...] = field(default=(), metadata=_JAVA)
+    curve_types: tuple[str, ...] = field(default=(), metadata=_JAVA)
+    renegotiation: Literal["never", "once", "freely"] = field(default="never", metadata=_JAVA)
+
+    def check(self) -> Iterator[Finding]:
+        # With its name: slots=True creates a second class, and super() would refer to the first.
+        yield from SslConfig.check(self)
+        if self.verification_mode == "none" and self.enabled is not False:
+            yield (
+                "verification_mode",
+                "none is not possible: Kafka's Java client always verifies the certificate; name the broker's own "
+                "in certificate_authorities, and with 'certificate' its host name is not checked",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import yaml
 
-from config.yaml.expand import expand
 from config.yaml.tree import ListNode, Scalar
+from config.yaml.variables import expand
 
 _BOOLS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _RESOLVER: Any = yaml.resolver.Resolver()  # Any: its methods have no types

@@ -10,12 +10,12 @@ from typing import Any, get_args, get_origin
 
 from config.yaml import scalars
 from config.yaml.errors import Place
-from config.yaml.expand import is_variable
 from config.yaml.maps import RawMaps, TopicMaps, is_by_topic
 from config.yaml.names import Names
 from config.yaml.report import FAILED, LEFT_OUT, LoadReport, Spot, dotted
 from config.yaml.schema import Kinds, NamedItems, Option, beginning, options
 from config.yaml.tree import ListNode, Node, Scalar, Section, as_list, is_null
+from config.yaml.variables import is_variable
 
 Read = Callable[[Any, Spot, LoadReport], Any]  # model, spot, report -> the value of an empty section
 

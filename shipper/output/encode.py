@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 import orjson
 
 from shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc, add_flag
-from shipper.json_text import dumps, text_of
 from shipper.record import timestamp
-from shipper.text import cut_text, without_surrogates
+from shipper.text import cut_text, dumps, text_of, without_surrogates
 
 # DEL is the one control character that JSON does not escape, and all but unknown in logs.
 SEPARATOR = "\x7f"

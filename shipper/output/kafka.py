@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, Message
 
-from shipper.backoff import Backoff
 from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.event import Batch
@@ -36,6 +35,18 @@ class Producer(Protocol):
     def purge(self) -> None: ...
 
     def flush(self, timeout: float) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """The wait before the next attempt: doubles from `init` to at most `max`, both in seconds."""
+
+    init: float
+    max: float
+
+    def delay(self, attempts: int) -> float:
+        """Return the seconds to wait after so many failed attempts in a row."""
+        return min(self.max, self.init * 2.0 ** min(max(attempts - 1, 0), 30))
 
 
 @dataclass(frozen=True, slots=True)

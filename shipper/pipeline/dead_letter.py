@@ -15,8 +15,8 @@ from pathlib import Path
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
 from shipper.event import DELETED, Batch, Rejection
-from shipper.json_text import dumps
 from shipper.record import readable_path, timestamp
+from shipper.text import dumps
 
 
 class DeadLetter:

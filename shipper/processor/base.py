@@ -1,9 +1,9 @@
 """The contracts of processors: what works on events between the reader chain and the queue."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from shipper.clock import Clock
 from shipper.metrics import Metrics
@@ -51,7 +51,3 @@ class ProcessorContext:
     metrics: Metrics
     clock: Clock
     wake: Callable[[], None] = lambda: None
-
-
-# The model of a processor's options -> what is made of them. Raises StartError for what cannot work here.
-Table = Mapping[type, Callable[[Any, ProcessorContext], Processor | EventProcessor]]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 
 from config.shipper.processors import AnyProcessor, Branch
+from config.shipper.processors.decoding import DecompressGzipFieldConfig
 from shipper.event import Batch, Growth
 from shipper.metrics import Metrics
 from shipper.processor import conditions
 from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorContext, ProcessorError
 from shipper.processor.events import Event, Events, all_of
-from shipper.processor.growth import growth_of
 from shipper.processor.waiting import AsyncStep, WaitingChain
 
 Outer = Processor | AsyncStep
+DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
 
 
 class Chain:
@@ -126,17 +127,28 @@ def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
     return Steps([_outer(config, context) for config in configs], growth_of(configs))
 
 
-def _families() -> ModuleType:
-    # Not at the top: they and their libraries are a third of the agent's start, and it may have no processors.
-    from shipper.processor import families
+def growth_of(configs: Iterable[AnyProcessor]) -> Growth:
+    """Return how much larger these processors, one after the other, may make events."""
+    growth = Growth()
+    for config in configs:
+        if isinstance(config, Branch):
+            growth = growth.then(growth_of((*config.then, *config.otherwise)))
+        elif isinstance(config, DecompressGzipFieldConfig):
+            growth = growth.then(Growth(DEFLATE, config.max_bytes))
+    return growth
 
-    return families
+
+def _factory() -> ModuleType:
+    # Imported here: the processors and their libraries are a third of the agent's start, and it may have none of them.
+    from shipper.processor import factory
+
+    return factory
 
 
 def _outer(config: AnyProcessor, context: ProcessorContext) -> Outer:
     """A step that may wait is not part of another one (config/processors checks that), so a batch can continue after
     it."""
-    asking = _families().ASYNC
+    asking = _factory().ASYNC
     if not isinstance(config, Branch) and type(config) in asking:
         asks = asking[type(config)](config, context)
         return AsyncStep(asks, None if config.when is None else conditions.build(config.when))
@@ -151,7 +163,7 @@ def _step(config: AnyProcessor, context: ProcessorContext) -> Processor:
     if isinstance(config, Branch):
         condition = conditions.build(config.condition)
         return Conditional(condition, _steps(config.then, context), _steps(config.otherwise, context))
-    made = _families().TABLE[type(config)](config, context)
+    made = _factory().make(config, context)
     step = made
     if isinstance(made, EventProcessor):
         # An option that not all of them have, and that means the same in all that have it.

@@ -14,14 +14,13 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from config.shipper.model import KafkaOutputConfig
-from shipper.backoff import Backoff
 from shipper.clock import SystemClock
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput
-from shipper.output.kafka import KafkaContext, KafkaOutput, Producer
+from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
 from tests.builders import RecordedDeliveries, batch, encoder

@@ -11,10 +11,9 @@ from confluent_kafka.cimpl import TopicPartition
 from pyspark.sql import SparkSession
 
 from config.shipper.kafka_security import SaslConfig
-from config.sink.kafka import KafkaSource
+from config.sink.kafka import KafkaSource, SourceSslConfig
 from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
-from config.sink.security import SourceSslConfig
 from config.sink.tables import TableConfig
 from demo.broker import Broker
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate

@@ -8,10 +8,9 @@ from collections.abc import Collection, Sequence
 import pytest
 from confluent_kafka import KafkaError
 
-from shipper.backoff import Backoff
 from shipper.event import Batch, Rejection
 from shipper.metrics import Metrics
-from shipper.output.kafka import KafkaContext, KafkaOutput
+from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent

@@ -9,13 +9,11 @@ from config.shipper.conditions import ConditionConfig
 from config.shipper.processors import (
     adding,
     decoding,
-    deriving,
     dns,
     host_metadata,
     moving,
     parsing,
     runtime_metadata,
-    times,
     values,
 )
 from config.shipper.processors.base import ProcessorConfig
@@ -24,7 +22,7 @@ from config.yaml.schema import NamedItems
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
-_FAMILIES = (adding, moving, values, parsing, times, decoding, deriving, host_metadata, runtime_metadata, dns)
+_FAMILIES = (adding, moving, values, parsing, decoding, host_metadata, runtime_metadata, dns)
 # By name: every model of these modules that has one. A processor is declared by its class alone.
 _MODELS: dict[str, type[ProcessorConfig]] = {
     model.name: model

@@ -1,13 +1,16 @@
-"""convert, replace, truncate_fields, urldecode."""
+"""append, convert, extract_array, replace, truncate_fields, urldecode."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_plus
 
+from config.shipper.conditions import flat
+from config.shipper.processors.adding import AppendConfig
 from config.shipper.processors.values import (
     ConversionConfig,
     ConvertConfig,
+    ExtractArrayConfig,
     ReplaceConfig,
     ReplacementConfig,
     TruncateFieldsConfig,
@@ -17,10 +20,10 @@ from config.shipper.processors.values import (
 from config.text.patterns import finder, group_names
 from shipper.event import TRUNCATED
 from shipper.json_fields import copied
+from shipper.processor.conversions import CONVERSIONS
 from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Step, value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, path_of
-from shipper.processor.numbers import CONVERSIONS
+from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
 
 # $name or ${name}: a name is as long as it can be, so $1x is the group "1x", which there is none of.
 _GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)
@@ -160,3 +163,53 @@ def _cut(text: str, config: TruncateFieldsConfig) -> str:
         return text
     raw = text.encode("utf-8", "replace")
     return text if len(raw) <= config.max_bytes else raw[: config.max_bytes].decode("utf-8", "ignore")
+
+
+def append(config: AppendConfig) -> FieldByField:
+    target, fields = path_of(config.target_field), [path_of(name) for name in config.fields]
+
+    def step(event: Event) -> None:
+        here = event.get(target)
+        result = [] if here is MISSING else list(here) if isinstance(here, list) else [here]
+        for value in _appended(event, fields, config):
+            if config.ignore_empty_values and value in ("", None):
+                continue
+            if config.allow_duplicate or value not in result:
+                result.append(copied(value))
+        if result:
+            event.put(target, result)
+
+    return FieldByField([step], [target, *fields], fail_on_error=config.fail_on_error)
+
+
+def _appended(event: Event, fields: list[Path], config: AppendConfig) -> list[Any]:
+    values: list[Any] = []
+    for path in fields:
+        value = value_of(event, path, ignore_missing=config.ignore_missing)
+        values += value if isinstance(value, list) else [] if value is MISSING else [value]
+    return [*values, *config.values]
+
+
+def extract_array(config: ExtractArrayConfig) -> FieldByField:
+    array = path_of(config.array)
+    mappings = sorted((number, path_of(name)) for name, number in flat(config.mappings))
+
+    def one(number: int, to: Path) -> Step:
+        def step(event: Event) -> None:
+            items = value_of(event, array, ignore_missing=config.ignore_missing)
+            if items is MISSING:
+                return
+            if not isinstance(items, list):
+                raise ProcessorError(f"{config.array} is not a list")
+            if number >= len(items):
+                raise ProcessorError(f"{config.array} has {len(items)} items, none with the number {number}")
+            if config.omit_empty and items[number] in ("", [], {}, None):
+                return
+            if not config.overwrite_keys and event.get(to) is not MISSING:
+                raise ProcessorError(f"there is a field {dotted(to)} already; drop it first, or set overwrite_keys")
+            event.put(to, copied(items[number]))
+
+        return step
+
+    steps = [one(number, to) for number, to in mappings]
+    return FieldByField(steps, [array, *(to for _, to in mappings)], fail_on_error=config.fail_on_error)

@@ -11,7 +11,7 @@ import re
 import struct
 from typing import Any
 
-from config.shipper.processors.deriving import CommunityIdConfig
+from config.shipper.processors.decoding import CommunityIdConfig
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, path_of, roots
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import xxhash
 
-from config.shipper.processors.deriving import FingerprintConfig
+from config.shipper.processors.decoding import FingerprintConfig
+from shipper.processor.conversions import real_text
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
-from shipper.processor.numbers import real_text
 
 _HASHES: dict[str, Callable[[bytes], Any]] = {
     "sha256": hashlib.sha256,

@@ -11,7 +11,7 @@ from xml.parsers import expat
 import filetype
 import orjson
 
-from config.shipper.processors.deriving import DetectMimeTypeConfig
+from config.shipper.processors.decoding import DetectMimeTypeConfig
 from shipper.processor.events import Event
 from shipper.processor.fields import path_of, roots
 

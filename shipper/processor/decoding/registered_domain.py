@@ -5,7 +5,7 @@ The list is the one that came with the installed package; nothing is fetched.
 
 from publicsuffixlist import PublicSuffixList
 
-from config.shipper.processors.deriving import RegisteredDomainConfig
+from config.shipper.processors.decoding import RegisteredDomainConfig
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, ProcessorError, path_of, roots
 

@@ -12,9 +12,9 @@ from typing import Any
 from config.shipper.processors.parsing import DissectConfig
 from config.text.tokenizer import Key, parse_tokenizer
 from shipper.processor.base import ProcessorError
+from shipper.processor.conversions import FROM_TEXT
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, Path, path_of, roots
-from shipper.processor.parsing.conversions import CONVERSIONS
 from shipper.processor.parsing.placement import Placement, put_all
 
 PARSING_ERROR = "dissect_parsing_error"
@@ -34,7 +34,7 @@ class Dissect:
         kept = [key for key in keys if key.kind != "skip"]
         self._match = re.compile(_expression(keys), re.DOTALL).match
         self._resolve = None if _simple(kept) else Resolve(kept)
-        self._conversions = [CONVERSIONS.get(key.type) for key in kept] if any(key.type for key in kept) else None
+        self._conversions = [FROM_TEXT.get(key.type) for key in kept] if any(key.type for key in kept) else None
         # The names of `&` keys are in the text.
         self._dynamic = any(key.kind == "indirect" for key in kept)
         names = list(dict.fromkeys(key.name for key in kept if key.kind in ("plain", "append")))
@@ -97,7 +97,7 @@ class Resolve:
             if key.kind != "name":
                 found[name] = value
                 types[name] = key.type
-        return {name: CONVERSIONS[types[name]](value) if types[name] else value for name, value in found.items()}
+        return {name: FROM_TEXT[types[name]](value) if types[name] else value for name, value in found.items()}
 
 
 def _simple(keys: Sequence[Key]) -> bool:

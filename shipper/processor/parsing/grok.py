@@ -7,9 +7,9 @@ from config.shipper.processors.parsing import GrokConfig
 from config.text.grok import Expression, parse_expression
 from config.text.patterns import Groups, matcher
 from shipper.processor.base import ProcessorError
+from shipper.processor.conversions import FROM_TEXT
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, Path, dotted, path_of, roots
-from shipper.processor.parsing.conversions import CONVERSIONS
 from shipper.processor.parsing.placement import Placement
 
 _TAGS: Path = ("tags",)
@@ -61,7 +61,7 @@ class _Attempt:
         self.paths = list(dict.fromkeys((*above, *capture.path) for capture in captures))
         self._groups = _leftmost(expression.regexp)
         self._placement = Placement(self.paths, overwrite=overwrite)
-        self._typed = [(number, CONVERSIONS[capture.type]) for number, capture in enumerate(captures) if capture.type]
+        self._typed = [(number, FROM_TEXT[capture.type]) for number, capture in enumerate(captures) if capture.type]
         # For each path the groups that give it, where these are not one for each.
         self._several: list[list[int]] | None = None
         if len(self.paths) < len(captures):

@@ -1,6 +1,6 @@
 """The processor `syslog`."""
 
-from config.shipper.processors.times import SyslogProcessorConfig
+from config.shipper.processors.parsing import SyslogProcessorConfig
 from config.text.timezones import zone_of
 from shipper import syslog_format
 from shipper.clock import Clock

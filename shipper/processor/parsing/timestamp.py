@@ -1,6 +1,6 @@
 """The processor `timestamp`."""
 
-from config.shipper.processors.times import TimestampConfig
+from config.shipper.processors.parsing import TimestampConfig
 from config.text.layouts import time_reader
 from config.text.timezones import zone_of
 from shipper import times

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import KafkaError
 
-from shipper.backoff import Backoff
 from shipper.event import Batch
 from shipper.metrics import Metrics
-from shipper.output.kafka import KafkaContext, KafkaOutput
+from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above

@@ -3,7 +3,7 @@
 import pytest
 
 from shipper.event import Growth
-from shipper.processor.growth import DEFLATE
+from shipper.processor.chain import DEFLATE
 from tests.processing import chain_of
 
 GZIP = "decompress_gzip_field: {field: {from: message}, max_bytes: 100}"

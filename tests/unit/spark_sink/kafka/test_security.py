@@ -5,8 +5,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.shipper.kafka_security import SaslConfig
-from config.sink.kafka import KafkaSource
-from config.sink.security import SourceSslConfig
+from config.sink.kafka import KafkaSource, SourceSslConfig
 from spark_sink.errors import SinkError
 from spark_sink.kafka.security import client_security
 

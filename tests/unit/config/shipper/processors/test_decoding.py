@@ -4,13 +4,15 @@ import pytest
 
 from config.shipper.processors import ProcessorConfig
 from config.shipper.processors.decoding import (
+    CommunityIdConfig,
     DecodeBase64FieldConfig,
     DecodeCsvFieldsConfig,
     DecodeJsonFieldsConfig,
     DecompressGzipFieldConfig,
+    FingerprintConfig,
+    FlowFieldsConfig,
     OneFieldConfig,
 )
-from config.shipper.processors.deriving import CommunityIdConfig, FingerprintConfig, FlowFieldsConfig
 from config.yaml.errors import ConfigError
 from tests.processing import section
 

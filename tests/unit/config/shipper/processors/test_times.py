@@ -1,6 +1,6 @@
 import pytest
 
-from config.shipper.processors.times import SyslogProcessorConfig, TimestampConfig
+from config.shipper.processors.parsing import SyslogProcessorConfig, TimestampConfig
 from config.yaml.errors import ConfigError
 from tests.processing import section
 

@@ -9,7 +9,7 @@ import pytest
 import xxhash
 
 from shipper.event import Doc
-from shipper.processor.numbers import real_text
+from shipper.processor.conversions import real_text
 from tests.processing import batch_of, chain_of, processed, records
 
 FOO = b"|field1|foo|"

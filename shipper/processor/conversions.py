@@ -1,7 +1,7 @@
-"""Values of one type as another, by the rules of Go: `convert`.
+"""Conversions of values to other types, by the rules of Go: those of `convert`, and of what dissect and grok extract.
 
-Two differences: a number that its new type cannot hold is an error (Go wraps it into another number), and so is a text
-for infinity or no number, because JSON has neither.
+Two differences: a number that does not fit its new type is an error (Go wraps it into another number), and so is a text
+for infinity or NaN, because JSON has neither.
 """
 
 import ipaddress
@@ -22,16 +22,16 @@ _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _HEXADECIMAL_REAL = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_LONGEST = 400  # characters of a number: what is longer is none, and would take long
+_LONGEST = 400  # characters of a number: converting a longer text would take long
 
 
 def whole(bits: int) -> Callable[[Any], int]:
-    """To a signed number of so many bits."""
+    """Return the conversion to a signed integer of so many bits."""
 
     def convert(value: Any) -> int:
         number = _whole(value)
         if not -(1 << bits - 1) <= number < 1 << bits - 1:
-            raise ProcessorError(f"{value!r} has no room in {bits} bits")
+            raise ProcessorError(f"{value!r} does not fit in {bits} bits")
         return number
 
     return convert
@@ -63,14 +63,14 @@ def to_double(value: Any) -> float:
 
 
 def to_float(value: Any) -> float:
-    """The nearest number of 32 bits, with as few digits as distinguish it: 0.1 stays 0.1."""
+    """Return the nearest number of 32 bits, with as few digits as distinguish it: 0.1 stays 0.1."""
     number = to_double(value)
     try:
         nearest = _single(number)
     except OverflowError:
-        raise ProcessorError(f"{value!r} has no room in 32 bits") from None
-    digits = (float(f"{nearest:.{places}g}") for places in range(6, 10))
-    return next(each for each in digits if _single(each) == nearest)
+        raise ProcessorError(f"{value!r} does not fit in 32 bits") from None
+    candidates = (float(f"{nearest:.{places}g}") for places in range(6, 10))
+    return next(candidate for candidate in candidates if _single(candidate) == nearest)
 
 
 def _single(number: float) -> float:
@@ -79,7 +79,7 @@ def _single(number: float) -> float:
 
 
 def to_text(value: Any) -> str:
-    """Numbers as Go's %v writes them, lists and objects as JSON."""
+    """Return a number as Go's %v writes it, a list or an object as JSON."""
     if value is None:
         raise ProcessorError("null cannot be a text")
     if isinstance(value, str):
@@ -92,7 +92,8 @@ def to_text(value: Any) -> str:
 
 
 def real_text(value: float) -> str:
-    """Return the fewest digits that identify it, with an exponent below 1e-04 and from 1e+06 on, as strconv has it."""
+    """Return the fewest digits that identify it, with an exponent below 1e-04 and from 1e+06 on, as Go's strconv
+    does."""
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     if not isinstance(exponent, int):
         return {"n": "NaN", "F": "-Inf" if sign else "+Inf"}[exponent]
@@ -114,7 +115,7 @@ def to_boolean(value: Any) -> bool:
 
 
 def to_ip(value: Any) -> str:
-    """The text itself, if it is an address."""
+    """Return the text itself. Raises ProcessorError if it is not an address."""
     try:
         if isinstance(value, str) and "%" not in value:
             ipaddress.ip_address(value)
@@ -138,3 +139,27 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "boolean": to_boolean,
     "ip": to_ip,
 }
+
+
+def _lenient(convert: Callable[[Any], Any]) -> Callable[[str], Any]:
+    """Return the conversion that leaves a text as it is if it is not of the type."""
+
+    def converted(text: str) -> Any:
+        try:
+            return convert(text.rstrip(" "))
+        except ProcessorError:
+            return text
+
+    return converted
+
+
+def _short_first(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return the conversion with a shortcut: most whole numbers have a few digits, which fit in any type."""
+    return lambda text: int(text) if len(text) < 10 and text.isascii() and text.isdigit() else convert(text)
+
+
+# For what is extracted from a text: one that is not of the type stays as it is.
+FROM_TEXT: dict[str, Callable[[str], Any]] = {name: _lenient(convert) for name, convert in CONVERSIONS.items()}
+for _name in ("integer", "long"):
+    FROM_TEXT[_name] = _short_first(FROM_TEXT[_name])
+FROM_TEXT["int"] = FROM_TEXT["long"]  # grok's int is any whole number

@@ -1,6 +1,6 @@
 import pytest
 
-from config.yaml.expand import MAX_EXPANDED, MAX_NESTED, expand
+from config.yaml.variables import MAX_EXPANDED, MAX_NESTED, expand
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from shipper.processor.conversions import CONVERSIONS
 from shipper.processor.fields import ProcessorError
-from shipper.processor.numbers import CONVERSIONS
 
 GOOD: list[tuple[str, Any, Any]] = [
     ("integer", "7", 7),

@@ -1,0 +1,92 @@
+"""Makes processors of their options. A new processor is one line in a table here, beside its options
+(config/shipper/processors) and its class."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from config.shipper.processors import adding, decoding, moving, parsing, values
+from config.shipper.processors.dns import DnsConfig
+from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
+from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig, AddKubernetesMetadataConfig
+from shipper.processor.base import EventProcessor, Processor, ProcessorContext
+from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags
+from shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
+from shipper.processor.changing.move import MoveFields, copy_fields, rename
+from shipper.processor.changing.rate_limit import RateLimit
+from shipper.processor.changing.values import append, convert, extract_array, replace, truncate_fields, urldecode
+from shipper.processor.decoding.community_id import CommunityId
+from shipper.processor.decoding.csv_fields import csv_fields
+from shipper.processor.decoding.fields import DecodeDuration, base64_field, gzip_field
+from shipper.processor.decoding.fingerprint import Fingerprint
+from shipper.processor.decoding.json_values import DecodeJsonFields
+from shipper.processor.decoding.mime_type import DetectMimeType
+from shipper.processor.decoding.registered_domain import RegisteredDomain
+from shipper.processor.metadata.docker import AddDockerMetadata
+from shipper.processor.metadata.host import AddHostMetadata
+from shipper.processor.metadata.kubernetes import AddKubernetesMetadata
+from shipper.processor.metadata.process import AddProcessMetadata
+from shipper.processor.parsing.dissect import Dissect
+from shipper.processor.parsing.grok import Grok
+from shipper.processor.parsing.redact import Redact
+from shipper.processor.parsing.syslog import Syslog
+from shipper.processor.parsing.timestamp import Timestamp
+from shipper.processor.waiting import AsyncProcessor
+
+
+def _dns(config: DnsConfig, context: ProcessorContext) -> AsyncProcessor:
+    # Imported here: dnspython takes longer to load than all the others.
+    from shipper.processor.metadata import dns
+
+    return dns.build(config, context)
+
+
+# Those that need nothing but their options.
+OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
+    adding.AddFieldsConfig: AddFields,
+    adding.AddIdConfig: AddId,
+    adding.AddLabelsConfig: AddLabels,
+    adding.AddTagsConfig: AddTags,
+    adding.AppendConfig: append,
+    moving.CopyFieldsConfig: copy_fields,
+    moving.DropEventConfig: lambda _: DropEvent(),
+    moving.DropFieldsConfig: drop_fields,
+    moving.IncludeFieldsConfig: IncludeFields,
+    moving.MoveFieldsConfig: MoveFields,
+    moving.RenameConfig: rename,
+    values.ConvertConfig: convert,
+    values.ExtractArrayConfig: extract_array,
+    values.ReplaceConfig: replace,
+    values.TruncateFieldsConfig: truncate_fields,
+    values.UrldecodeConfig: urldecode,
+    parsing.DissectConfig: Dissect,
+    parsing.GrokConfig: Grok,
+    parsing.RedactConfig: Redact,
+    decoding.CommunityIdConfig: CommunityId,
+    decoding.DecodeBase64FieldConfig: base64_field,
+    decoding.DecodeCsvFieldsConfig: csv_fields,
+    decoding.DecodeDurationConfig: DecodeDuration,
+    decoding.DecompressGzipFieldConfig: gzip_field,
+    decoding.DetectMimeTypeConfig: DetectMimeType,
+    decoding.FingerprintConfig: Fingerprint,
+    decoding.RegisteredDomainConfig: RegisteredDomain,
+}
+# Those that need something of the context too, as the clock.
+OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventProcessor]] = {
+    adding.AddLocaleConfig: lambda config, context: AddLocale(config, context.clock),
+    moving.RateLimitConfig: lambda config, context: RateLimit(config, context.clock),
+    parsing.SyslogProcessorConfig: lambda config, context: Syslog(config, context.clock),
+    parsing.TimestampConfig: lambda config, context: Timestamp(config, context.clock),
+    decoding.DecodeJsonFieldsConfig: lambda config, context: DecodeJsonFields(config, context.metrics),
+    AddHostMetadataConfig: AddHostMetadata,
+    AddProcessMetadataConfig: AddProcessMetadata,
+    AddDockerMetadataConfig: AddDockerMetadata,
+    AddKubernetesMetadataConfig: AddKubernetesMetadata,
+}
+# Those that wait for results from elsewhere.
+ASYNC: Mapping[type, Callable[[Any, ProcessorContext], AsyncProcessor]] = {DnsConfig: _dns}
+
+
+def make(config: Any, context: ProcessorContext) -> Processor | EventProcessor:
+    """Return the processor of these options. Raises StartError if it cannot work here."""
+    kind = type(config)
+    return OF_OPTIONS[kind](config) if kind in OF_OPTIONS else OF_CONTEXT[kind](config, context)

@@ -105,7 +105,7 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     (r"AccessControlException|Permission denied|Mkdirs failed|mkdir of|AccessDenied", "no permission to write"),
     (r"No space left on device", "the disk is full"),
     (r"UnsupportedFileSystem|No FileSystem for scheme", "Spark has no file system for this kind of path"),
-    (r"DELTA_MISSING_TRANSACTION_LOG|is not a Delta table", "the directory is not empty, and is no Delta table"),
+    (r"DELTA_MISSING_TRANSACTION_LOG|is not a Delta table", "the directory is not empty, and is not a Delta table"),
     (
         r"DELTA_FAILED_TO_MERGE_FIELDS|DELTA_METADATA_MISMATCH|schema mismatch|DELTA_CREATE_TABLE_SCHEME_MISMATCH",
         "the table has columns that do not fit",

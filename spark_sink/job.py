@@ -61,7 +61,9 @@ def run(config: SinkConfig) -> int:
         if stopping.is_set():  # a signal to the whole process group, or the end of a container
             logger.info("stopped: the JVM had the signal too; a batch that was running is run again at the next start")
             return 0
-        raise SinkError(f"{doing}: Spark's JVM is gone, killed perhaps (out of memory?); start again") from error
+        raise SinkError(
+            f"{doing}: Spark's JVM has ended, killed perhaps (out of memory?); start the sink again"
+        ) from error
     except SPARK_ERRORS as error:
         raise translate(str(error), doing) from error
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +56,57 @@ def test_no_name_has_a_word_that_was_replaced(package: str) -> None:
         if word in BANNED
     }
     assert sorted(found) == []
+
+
+# The same in what people read: log lines, errors, and the texts of options, metrics and commands.
+BANNED_IN_MESSAGES = {
+    "nobody|somebody": "no one, someone, or the component's name",
+    "whoever": "the caller, the user",
+    "anew|afresh": "again, re-created, in full",
+    "for ever": "permanently, forever",
+    "told|tells?|telling|said": "logged, reported, shown",
+    "goes on|go on": "continues, resumes",
+    "gone": "missing, deleted",
+    "news": "new data, new rows",
+    "under way": "in flight, pending, in progress",
+    "becomes? of": "happens to",
+    "heirs?": "successor",
+    r"(?<!there )is no (?!longer|more)\w+": "is not a",
+}
+EXEMPT = {
+    "network news": "RFC 5424 names a facility so",
+    "topic: Kafka's id of it; one that was made anew has another": "the comment of a column in tables that exist",
+}
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Yield the string literals of a module but docstrings, and names, which have no blank."""
+    docstrings = {id(node.value) for node in ast.walk(parse(path)) if isinstance(node, ast.Expr)}
+    for node in ast.walk(parse(path)):
+        match node:
+            case ast.Constant(value=str(text)) if " " in text and id(node) not in docstrings and text not in EXEMPT:
+                yield text
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_no_message_has_a_word_that_was_replaced(package: str) -> None:
+    found = [
+        f"{name_of(path)}: {text!r} ({match.group()} -> {instead})"
+        for path in modules(package)
+        for text in texts(path)
+        for words, instead in BANNED_IN_MESSAGES.items()
+        for match in re.finditer(rf"\b({words})\b", text, re.IGNORECASE)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_a_docstring_begins_with_what_is_returned(package: str) -> None:
+    defined = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    found = [
+        f"{name_of(path)}: {docstring.splitlines()[0]}"
+        for path in modules(package)
+        for node in ast.walk(parse(path))
+        if isinstance(node, defined) and (docstring := ast.get_docstring(node)) and docstring.startswith("Whether ")
+    ]
+    assert found == [], "True if ..."

@@ -170,16 +170,16 @@ def _operation(lines: list[bytes]) -> tuple[str, int, dict[str, Any]]:
 
 
 def position_of(key: str, entry: Any) -> Position:
-    """Raises PositionRefused; `gone` where it is of no file that could be sent twice."""
+    """Return the position in an entry. Raises PositionRefused, `harmless` if the entry is not of a file."""
     try:
         if entry.get("ttl") == REMOVED:
-            raise PositionRefused("no position", "Filebeat had removed it (ttl 0)", gone=True)
+            raise PositionRefused("no position", "Filebeat had removed it (ttl 0)", harmless=True)
         if key.startswith("filebeat::logs::"):
             position = _of_log_input(key, entry)
         elif key.startswith("filestream::"):
             position = _of_filestream(key, entry)
         else:
-            raise PositionRefused("no position", "not the position of a file", gone=True)
+            raise PositionRefused("no position", "not the position of a file", harmless=True)
         os.fsencode(position.source)  # a UnicodeError is a ValueError
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         words = f"not laid out as Filebeat does it ({type(error).__name__}: {error})"

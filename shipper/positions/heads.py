@@ -25,11 +25,12 @@ class Fingerprinting:
 
 
 class PositionRefused(ShipperError):
-    """The position cannot be taken over. `gone`: there is no such file any more, so nothing is sent twice either."""
+    """Raised for a position that cannot be taken over. `harmless`: no line is sent twice because of it, as the file is
+    missing, or its position is known already."""
 
-    def __init__(self, reason: str, words: str = "", *, gone: bool = False) -> None:
+    def __init__(self, reason: str, words: str = "", *, harmless: bool = False) -> None:
         self.reason = reason
-        self.gone = gone
+        self.harmless = harmless
         super().__init__(f"{reason}: {words}" if words else reason)
 
 
@@ -39,7 +40,7 @@ def opened(path: str) -> Iterator[int]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as error:
-        raise PositionRefused("file gone", gone=True) from error
+        raise PositionRefused("file missing", harmless=True) from error
     except OSError as error:
         raise PositionRefused("unreadable", str(error)) from error
     try:
@@ -120,7 +121,7 @@ class Heads:
             with opened(path) as fd:
                 return [self.part(fd, zipped=False), *([self.part(fd, zipped=True)] if is_gzip(fd) else [])]
         except PositionRefused as refusal:
-            if not refusal.gone:
+            if not refusal.harmless:
                 self.problems[path] = f"{path}: {refusal}"
             return []
 

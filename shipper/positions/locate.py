@@ -66,8 +66,8 @@ class Locator:
         self._refuse_unknown(position)
         if here is not None:
             words = f"inode {here.st_ino} is at the path now, it was {position.inode}, which is not in the directory"
-            raise PositionRefused("another file", words, gone=True)
-        raise PositionRefused("file gone", gone=True)
+            raise PositionRefused("another file", words, harmless=True)
+        raise PositionRefused("file missing", harmless=True)
 
     def _by_fingerprint(self, position: Position) -> str:
         if self._heads.match(position.source, position.value):
@@ -81,8 +81,8 @@ class Locator:
         self._refuse_unknown(position)
         if _status(position.source) is not None:
             words = "what is at the path now, and in its directory, has another fingerprint"
-            raise PositionRefused("another file", words, gone=True)
-        raise PositionRefused("file gone", gone=True)
+            raise PositionRefused("another file", words, harmless=True)
+        raise PositionRefused("file missing", harmless=True)
 
     def _refuse_unknown(self, position: Position) -> None:
         """The file was not found, and may be what could not be looked at."""

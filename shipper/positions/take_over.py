@@ -43,7 +43,7 @@ class Report:
     def skip(self, name: str, refusal: PositionRefused) -> None:
         print(visible(f"skipped {name}: {refusal}"))  # noqa: T201
         self.skipped[refusal.reason] += 1
-        self.left += not refusal.gone
+        self.left += not refusal.harmless
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{reason} {count}" for reason, count in self.skipped.most_common())
@@ -117,7 +117,7 @@ def _one_a_file(found: Iterable[tuple[Position, FileState]], report: Report) -> 
             words = f"{state.position}, taken was {several[0][1].position}"
             same = state.position == several[0][1].position or position.unused
             report.skip(
-                f"{readable_path(state.path)} ({position.key})", PositionRefused("one of several", words, gone=same)
+                f"{readable_path(state.path)} ({position.key})", PositionRefused("one of several", words, harmless=same)
             )
     return states
 
@@ -133,7 +133,7 @@ def _without_known(states: list[FileState], store: Store, report: Report, *, ove
             taken.append(replace(state, id=ours.id))  # what is sent again is then recognised as a repeat
         else:
             words = f"at {ours.position} (file id {ours.id}); --overwrite takes {state.position} instead"
-            report.skip(readable_path(state.path), PositionRefused("here already", words, gone=True))
+            report.skip(readable_path(state.path), PositionRefused("here already", words, harmless=True))
     return taken
 
 

@@ -130,7 +130,7 @@ def describe(state: FileState) -> str:
         ("ended", _ending(state)),
         ("kept", _keeping(state)),
         ("cuts", _cuts(state)),
-        ("goes on in", f"file id {state.continues_in}: the last message ends there" if state.continues_in else ""),
+        ("continues in", f"file id {state.continues_in}: the last message ends there" if state.continues_in else ""),
         ("compressed", f"{state.compressed:,} bytes, read to the end of what they hold" if state.compressed else ""),
         ("confirmed by", _confirmation(state)),
     ]

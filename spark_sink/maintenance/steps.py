@@ -47,7 +47,8 @@ class Steps:
             old = retention.plan(self.known, found, self.now)
         except retention.NoDate:
             lacks = (
-                "it has no column `date` to tell old rows by, so retention.views deletes none: select one in its sql"
+                "it has no column `date` that shows which rows are old, so retention.views deletes none: "
+                "select one in its sql"
             )
             return self._log(lacks, logging.WARNING)
         if old is None:

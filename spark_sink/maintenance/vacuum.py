@@ -57,7 +57,9 @@ def vacuum(table: Table, lite: bool, retain: float) -> Deleted:
 
 def _vacuum(table: Table, lite: bool, retain: float, suffix: str) -> int:
     if retain < SHORTEST:
-        raise Refused(f"maintenance.vacuum.retain is {retain:g} s: less than an hour breaks the batch under way")
+        raise Refused(
+            f"maintenance.vacuum.retain is {retain:g} s: less than an hour would delete files of the batch in progress"
+        )
     mode, cores = "LITE" if lite else "FULL", table.spark.sparkContext.defaultParallelism
     # Delta's check is for a mistyped number. The configuration has warned of less than seven days, and a `retain` that
     # was made shorter is meant, though the table's property says more.

@@ -72,8 +72,8 @@ class Checkpoint:
         except (ValueError, KeyError, IndexError, AttributeError) as error:
             raise SinkError(
                 f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Bring the whole "
-                "checkpoint back from a backup. Else, of the sink's own: move it away and set start: table, which goes "
-                "on where the table ends; of a view: move it and the view's table away, and the view is made again"
+                "checkpoint back from a backup. Else, of the sink's own: move it away and set start: table, which "
+                "resumes where the table ends; of a view: move it and the view's table away, and the view is made again"
             ) from error
 
     def _text(self, name: str) -> str:

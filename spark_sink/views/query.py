@@ -95,7 +95,8 @@ def _problems(named: Named, rows: DataFrame) -> Iterator[str]:
             yield f"{named.option('sql')}: several columns are called `{field.name}`: write ... AS another_name"
     for name in named.view.partition_by:
         if name.lower() not in (each.lower() for each in names):
-            yield f"{named.option('partition_by')}: {name!r} is no column of the view; there are: {', '.join(names)}"
+            columns = ", ".join(names)
+            yield f"{named.option('partition_by')}: {name!r} is not a column of the view; its columns are: {columns}"
 
 
 # What Spark's message contains -> what to do about it.
@@ -103,7 +104,7 @@ ADVICE: tuple[tuple[str, str], ...] = (
     (
         r"not supported for streaming aggregations without watermark",
         "to get each group once it is final, set `watermark` and group by window(ts, '1 minute') itself (not by its "
-        "start; select window.start AS minute); to have the whole result written anew each time, set mode: complete",
+        "start; select window.start AS minute); to have the whole result rewritten each time, set mode: complete",
     ),
     (r"not supported for no streaming aggregations", "mode: complete is for a GROUP BY; leave it out here"),
     (r"Sorting is not supported", "a table has no order: sort when you read it"),

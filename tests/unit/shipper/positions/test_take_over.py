@@ -293,14 +293,16 @@ def refused(filebeat: Filebeat, key: str, entry: Any, capsys: pytest.CaptureFixt
     return code, capsys.readouterr().out
 
 
-def test_a_file_that_is_gone_is_told_and_is_no_failure(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_reported_and_is_not_a_failure(
+    filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = filebeat.log()
     key = native(path)
     path.unlink()
     code, out = refused(filebeat, key, filestream(path, AT), capsys)
     assert code == 0
-    assert f"skipped {path} ({key}): file gone\n" in out
-    assert out.endswith("0 positions taken, 1 skipped (file gone 1)\n")
+    assert f"skipped {path} ({key}): file missing\n" in out
+    assert out.endswith("0 positions taken, 1 skipped (file missing 1)\n")
 
 
 def test_another_file_at_the_path_is_not_taken_for_the_one_that_filebeat_read(

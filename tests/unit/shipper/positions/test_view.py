@@ -149,7 +149,7 @@ def test_an_entry_is_shown_in_words(place: Place, capsys: pytest.CaptureFixture[
         "kept as long as the file is there",
         "cuts 700, 1,400: a message was ended there by its timeout or by --once,"
         " and every later reading ends one there too",
-        "goes on in file id f2: the last message ends there",
+        "continues in file id f2: the last message ends there",
         "confirmed by the first 3 bytes (aa), the 256 bytes before the position (bb),"
         " a hash of all 1,500 bytes before it",
     ]

@@ -6,7 +6,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,3 +224,33 @@ class LiveWriter:
             return b"\n"
         ending = "\r\n" if self._written % 89 == 0 else "\n"
         return f"{self._written:08d} Łukasz ordered {'x' * (self._written % 200)}{ending}".encode()
+
+
+@contextmanager
+def frozen(broker: Broker) -> Iterator[None]:
+    """The broker does not answer; its connections stay open."""
+    broker.freeze()
+    try:
+        yield
+    finally:
+        broker.thaw()
+
+
+@contextmanager
+def stopped(broker: Broker) -> Iterator[None]:
+    broker.stop()
+    try:
+        yield
+    finally:
+        broker.start()
+
+
+@contextmanager
+def live_log(agent: Agent, topic: Topic, rate: int = 3000) -> Iterator[None]:
+    """A program logs and the agent ships; after the block every line is in the topic, and the agent stops."""
+    with LiveWriter(agent.path, rate):
+        agent.start()
+        topic.await_records(1)
+        yield
+    topic.expect(agent.path)
+    assert agent.stop() == 0

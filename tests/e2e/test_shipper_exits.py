@@ -1,6 +1,5 @@
-"""How a run ends: exit codes, signals, and what is said about it."""
+"""How a run ends: exit codes, signals, and what is logged about it."""
 
-import os
 import random
 import signal
 import time
@@ -15,14 +14,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 
 from demo.broker import Broker
 from registry.store import read
-from tests.e2e.running import Agent, LiveWriter, Topic
+from tests.capabilities import UNPRIVILEGED
+from tests.e2e.running import Agent, LiveWriter, Topic, frozen
 
 pytestmark = pytest.mark.kafka
-
-# Root may read everything: run without the capabilities that allow it.
-MERE_MORTAL = (
-    ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all") if os.geteuid() == 0 else ()
-)
 
 
 def test_once_exits_0_after_all_is_delivered_a_last_line_without_end_included(agent: Agent, topic: Topic) -> None:
@@ -51,7 +46,7 @@ def test_once_exits_1_for_a_file_without_permission_and_delivers_all_else(agent:
     agent.append("not for us", path=secret)
     secret.chmod(0)
 
-    assert agent.once(before=MERE_MORTAL) == 1
+    assert agent.once(before=UNPRIVILEGED) == 1
 
     topic.expect(agent.path)
     assert f"not finished: {secret}: cannot be opened: Permission denied" in agent.log
@@ -130,16 +125,13 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_
     agent: Agent, topic: Topic, kafka_broker: Broker
 ) -> None:
     agent.append("cannot be delivered now")
-    kafka_broker.freeze()
-    try:
+    with frozen(kafka_broker):
         agent.start("-E", "shipper.shutdown_timeout=1s")
         agent.await_log("new file")
         time.sleep(1)
         began = time.monotonic()
         assert agent.stop() == 0
         assert time.monotonic() - began < 4
-    finally:
-        kafka_broker.thaw()
     assert "stopped before everything was acknowledged: the rest is sent at the next start" in agent.log
 
     assert agent.once() == 0
@@ -148,8 +140,7 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_
 
 def test_a_second_signal_ends_the_agent_immediately(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
     agent.append("cannot be delivered now")
-    kafka_broker.freeze()
-    try:
+    with frozen(kafka_broker):
         agent.start("-E", "shipper.shutdown_timeout=60s")
         agent.await_log("new file")
         time.sleep(1)
@@ -158,8 +149,6 @@ def test_a_second_signal_ends_the_agent_immediately(agent: Agent, topic: Topic, 
         assert agent.process.poll() is None, "it should still be waiting for the broker"
         agent.process.send_signal(signal.SIGTERM)
         assert agent.wait(2) == 128 + signal.SIGTERM
-    finally:
-        kafka_broker.thaw()
 
 
 def test_credentials_that_the_broker_refuses_are_logged_in_plain_words_within_seconds(

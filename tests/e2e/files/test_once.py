@@ -1,13 +1,9 @@
 """The exit code of `shipper run --once`, and what it names. What it ships: tests/model/options/test_once.py."""
 
-import os
-
+from tests.capabilities import UNPRIVILEGED
 from tests.e2e.files.local import LocalAgent
 
 FINISHED, UNFINISHED = 0, 1
-MERE_MORTAL = (
-    ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all") if os.geteuid() == 0 else ()
-)
 
 
 def test_a_file_that_may_not_be_read_is_named_and_the_others_arrive(agent: LocalAgent) -> None:
@@ -15,7 +11,7 @@ def test_a_file_that_may_not_be_read_is_named_and_the_others_arrive(agent: Local
     agent.append("secret", path=secret)
     secret.chmod(0)
     agent.append("one")
-    assert agent.once(before=MERE_MORTAL) == UNFINISHED
+    assert agent.once(before=UNPRIVILEGED) == UNFINISHED
     assert f"not finished: {secret}: cannot be opened: Permission denied" in agent.log
     assert agent.all == ["one"]
     secret.chmod(0o644)

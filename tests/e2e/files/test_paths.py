@@ -5,12 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.capabilities import UNPRIVILEGED
 from tests.e2e.files.local import LocalAgent
-
-# Root may read everything: run without the capabilities that allow it.
-MERE_MORTAL = (
-    ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all") if os.geteuid() == 0 else ()
-)
 
 OFTEN: dict[str, Any] = {"prospector.scanner.check_interval": "200ms"}
 
@@ -39,7 +35,7 @@ def test_a_file_without_permission_is_logged_once_and_read_when_it_has_it(agent:
     agent.configure(**OFTEN)
     agent.append("secret")
     agent.path.chmod(0)
-    agent.start(before=MERE_MORTAL)
+    agent.start(before=UNPRIVILEGED)
     agent.await_log(f"{agent.path}: cannot be opened: Permission denied")
     time.sleep(1)
     assert agent.log.count("Permission denied") == 1
@@ -71,7 +67,7 @@ def test_a_directory_without_permission_is_logged_once_and_read_when_it_has_it(a
     agent.append("one", path=directory / "app.log")
     directory.chmod(0)
     try:
-        agent.start(before=MERE_MORTAL)
+        agent.start(before=UNPRIVILEGED)
         agent.await_log(f"{directory}: ")
         agent.await_log("Permission denied")
         time.sleep(1)

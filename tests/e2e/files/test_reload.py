@@ -17,7 +17,7 @@ def an_input(agent: LocalAgent, name: str, **options: Any) -> dict[str, Any]:
 
 
 def write(file: Path, config: Any) -> None:
-    """All at once, as an editor does."""
+    """Replace the file in one step, as an editor does."""
     made = file.with_suffix(".new")
     made.write_bytes(orjson.dumps(config))
     made.chmod(0o600)
@@ -28,6 +28,15 @@ def configure(agent: LocalAgent, *inputs: dict[str, Any], **more: Any) -> None:
     output = {"output.file": {"path": str(agent.destination.parent), "filename": agent.destination.name}}
     file = agent.directory / "shipper.yml"
     write(file, {"shipper.inputs": list(inputs), "path.data": str(agent.data), **output, **more})
+
+
+def configure_folder(agent: LocalAgent, *inputs: dict[str, Any], path: str = "") -> Path:
+    """Have the agent take inputs from a new directory of files, too; return the directory."""
+    folder = agent.directory / "inputs.d"
+    folder.mkdir()
+    rules = {"path": path or str(folder / "*.yml"), "reload": {"enabled": True, "period": "100ms"}}
+    configure(agent, *inputs, **{"shipper.config.inputs": rules})
+    return folder
 
 
 def hang_up(agent: LocalAgent) -> None:
@@ -66,12 +75,9 @@ def test_sighup_takes_what_changed_and_leaves_alone_what_did_not(agent: LocalAge
     assert len(agent.all) == 5
 
 
-def test_files_of_inputs_are_taken_as_they_come_change_and_go(agent: LocalAgent) -> None:
-    folder = agent.directory / "inputs.d"
-    folder.mkdir()
+def test_files_of_inputs_are_taken_as_they_are_created_changed_and_deleted(agent: LocalAgent) -> None:
+    folder = configure_folder(agent, path="inputs.d/*.yml")
     app, web = agent.logs / "app.log", agent.logs / "web.log"
-    rules = {"path": "inputs.d/*.yml", "reload": {"enabled": True, "period": "100ms"}}
-    configure(agent, **{"shipper.config.inputs": rules})
     agent.start()
     agent.await_log("started: 0 inputs")
     write(folder / "app.yml", [an_input(agent, "app")])
@@ -101,10 +107,7 @@ def test_files_of_inputs_are_taken_as_they_come_change_and_go(agent: LocalAgent)
 
 
 def test_a_file_of_inputs_that_others_may_write_is_not_taken(agent: LocalAgent) -> None:
-    folder = agent.directory / "inputs.d"
-    folder.mkdir()
-    rules = {"path": str(folder / "*.yml"), "reload": {"enabled": True, "period": "100ms"}}
-    configure(agent, an_input(agent, "app"), **{"shipper.config.inputs": rules})
+    folder = configure_folder(agent, an_input(agent, "app"))
     agent.start()
     agent.append("one")
     agent.await_messages("one")
@@ -117,11 +120,8 @@ def test_a_file_of_inputs_that_others_may_write_is_not_taken(agent: LocalAgent) 
     agent.await_log("reloaded: 1 input added, 1 unchanged")
 
 
-def test_files_that_are_no_configuration_change_nothing(agent: LocalAgent) -> None:
-    folder = agent.directory / "inputs.d"
-    folder.mkdir()
-    rules = {"path": str(folder / "*.yml"), "reload": {"enabled": True, "period": "100ms"}}
-    configure(agent, an_input(agent, "app"), **{"shipper.config.inputs": rules})
+def test_files_that_are_not_a_configuration_change_nothing(agent: LocalAgent) -> None:
+    folder = configure_folder(agent, an_input(agent, "app"))
     agent.start()
     agent.await_log("started: 1 input")
     aliases = "".join(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))

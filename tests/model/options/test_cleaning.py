@@ -1,4 +1,4 @@
-"""When the registry forgets a file, told through the Lab."""
+"""When the registry forgets a file."""
 
 import pytest
 
@@ -6,56 +6,52 @@ from registry.load import read
 from tests.model.user_lab import HOUR, UserLab
 
 
-def test_clean_inactive_forgets_a_file_in_the_registry_and_no_line_of_it_is_sent_again(lab: UserLab) -> None:
+@pytest.fixture
+def cleaning(lab: UserLab) -> UserLab:
+    """A Lab with `clean_inactive`, whose agent has shipped a line that was written now."""
     lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
     lab.append("a.log", "one\n")
     lab.date("a.log")
     lab.start()
     lab.until_messages("one")
-    lab.pass_time(1.5 * HOUR)
-    assert len(lab.saved()) == 1
-    lab.start()
-    lab.pass_time(HOUR)
-    assert lab.saved() == []
-    lab.start()
-    lab.pass_time(600)
-    assert lab.messages == ["one"]
+    return lab
 
 
-def test_a_file_that_clean_inactive_forgot_resumes_with_new_data_while_the_agent_runs(lab: UserLab) -> None:
-    lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
-    lab.append("a.log", "one\n")
-    lab.date("a.log")
-    lab.start()
-    lab.until_messages("one")
-    lab.pass_time(3 * HOUR)
-    lab.until(lambda: read(lab.data / "registry") == {}, seconds=0.0005)
-    lab.append("a.log", "two\n")
-    lab.date("a.log")
-    lab.until_messages("one", "two")
-    (state,) = lab.saved()
+def test_clean_inactive_forgets_a_file_in_the_registry_and_no_line_of_it_is_sent_again(cleaning: UserLab) -> None:
+    cleaning.pass_time(1.5 * HOUR)
+    assert len(cleaning.saved()) == 1
+    cleaning.start()
+    cleaning.pass_time(HOUR)
+    assert cleaning.saved() == []
+    cleaning.start()
+    cleaning.pass_time(600)
+    assert cleaning.messages == ["one"]
+
+
+def test_a_file_that_clean_inactive_forgot_resumes_with_new_data_while_the_agent_runs(cleaning: UserLab) -> None:
+    cleaning.pass_time(3 * HOUR)
+    cleaning.until(lambda: read(cleaning.data / "registry") == {}, seconds=0.0005)
+    cleaning.append("a.log", "two\n")
+    cleaning.date("a.log")
+    cleaning.until_messages("one", "two")
+    (state,) = cleaning.saved()
     assert state.position == 8
-    lab.start()
-    lab.pass_time(600)
-    assert lab.messages == ["one", "two"]
+    cleaning.start()
+    cleaning.pass_time(600)
+    assert cleaning.messages == ["one", "two"]
 
 
 def test_a_file_that_clean_inactive_forgot_and_that_is_written_to_while_the_agent_is_down_is_sent_again(
-    lab: UserLab,
+    cleaning: UserLab,
 ) -> None:
-    """As the option says: nobody knows any more what of it was shipped, and no line may be lost."""
-    lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
-    lab.append("a.log", "one\n")
-    lab.date("a.log")
-    lab.start()
-    lab.until_messages("one")
-    lab.pass_time(3 * HOUR)
-    lab.stop()
-    lab.append("a.log", "two\n")
-    lab.date("a.log")
-    lab.start()
-    lab.until_messages("one", "one", "two")
-    assert len(lab.file_ids) == 2
+    """Its entry is deleted as configured, so the agent cannot know what was shipped; and no line may be lost."""
+    cleaning.pass_time(3 * HOUR)
+    cleaning.stop()
+    cleaning.append("a.log", "two\n")
+    cleaning.date("a.log")
+    cleaning.start()
+    cleaning.until_messages("one", "one", "two")
+    assert len(cleaning.file_ids) == 2
 
 
 @pytest.mark.parametrize("cleans", [True, False])

@@ -3,8 +3,8 @@
 import pytest
 
 from registry.load import read
+from tests.capabilities import without_capabilities
 from tests.model.user_lab import HOUR, UserLab, pack
-from tests.powers import without_powers
 
 DELETING = {"delete.enabled": True, "delete.grace_period": "30m", "close.on_state_change.inactive": "1m"}
 
@@ -86,7 +86,7 @@ def test_a_refused_delete_is_logged_with_the_file_and_tried_again(
     lab.options = DELETING
     lab.ship("a.log", "one")
     lab.logs.chmod(0o555)
-    with without_powers():
+    with without_capabilities():
         lab.pass_time(HOUR)
     lab.logs.chmod(0o755)
     assert (lab.logs / "a.log").exists()

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
+from tests.capabilities import without_capabilities
 from tests.model.user_lab import HOUR, UserLab, pack
-from tests.powers import without_powers
 
 LONG_LINE = "x" * 200
 
@@ -97,7 +97,7 @@ def test_a_directory_without_permission_is_named_and_all_else_arrives(lab: UserL
     lab.paths = (f"{lab.logs}/*.log", f"{directory}/*.log")
     lab.append("a.log", "one\n")
     directory.chmod(0)
-    with without_powers():
+    with without_capabilities():
         problems = lab.run_once()
     directory.chmod(0o755)
     assert "Permission denied" in problems[str(directory)]

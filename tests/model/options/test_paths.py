@@ -5,8 +5,8 @@ import os
 
 import pytest
 
+from tests.capabilities import without_capabilities
 from tests.model.user_lab import DAY, UserLab
-from tests.powers import without_powers
 
 
 def lines_by_path(lab: UserLab) -> dict[str, list[str]]:
@@ -185,7 +185,7 @@ def test_a_directory_that_may_not_be_read_for_a_while_does_not_end_the_files_in_
     lab.paths = (f"{directory}/*.log",)
     lab.ship("d/a.log", "one")
     directory.chmod(0)
-    with without_powers():
+    with without_capabilities():
         lab.pass_time(600)
         lab.stop()
         lab.start()

@@ -17,8 +17,8 @@ from registry.errors import RegistryLocked
 from registry.files import DiskFiles, Files
 from registry.state import FileState
 from registry.store import Store
+from tests.capabilities import without_capabilities
 from tests.crashing_files import CrashingFiles
-from tests.powers import without_powers
 
 ROOT = Path(__file__).parents[3]
 
@@ -148,7 +148,7 @@ def test_a_path_that_cannot_be_looked_at_says_nothing_about_what_is_there(tmp_pa
     place = tmp_path / "data" / "registry"
     lock = DiskFiles().lock(place)
     place.parent.chmod(0)
-    with without_powers():
+    with without_capabilities():
         assert lock.is_at(place)
     place.parent.chmod(0o700)
     lock.close()
@@ -223,7 +223,7 @@ def test_permissions_that_cannot_be_given_are_told_and_the_file_is_used(
     file.write_text("")
     file.chmod(0o666)
     os.chown(file, 65534, 65534)
-    with without_powers():
+    with without_capabilities():
         DiskFiles(0o640).give_mode(file)
     (told,) = caplog.messages
     assert told.startswith(f"{file}: its permissions cannot be made 640, as registry.file_permissions asks (Operation")

@@ -18,7 +18,7 @@ import pytest
 from registry import DiskFiles, FileState, Store, read
 from shipper.cli import main
 from shipper.source.identity.fingerprint import fingerprint, tail_hash
-from tests.powers import without_powers
+from tests.capabilities import without_capabilities
 
 LINES = b"".join(b"line %04d of the application log\n" % number for number in range(100))
 AT = LINES.index(b"line 0040")
@@ -497,7 +497,7 @@ def test_a_file_that_may_be_in_a_directory_that_cannot_be_listed_is_not_gone(
     path.rename(filebeat.logs / "app.log.1")
     filebeat.set(key, filestream(path, AT, identity))
     filebeat.logs.chmod(0o100)
-    with without_powers():
+    with without_capabilities():
         code = filebeat.run()
     filebeat.logs.chmod(0o700)
     assert (code, f"unreadable: [Errno 13] Permission denied: '{filebeat.logs}'" in capsys.readouterr().out) == (
@@ -512,7 +512,7 @@ def test_a_file_whose_fingerprint_cannot_be_read_is_not_gone(
 ) -> None:
     filebeat.log(name).chmod(0)
     filebeat.set(by_fingerprint(LINES), filestream(filebeat.logs / "app.log", AT, "fingerprint"))
-    with without_powers():
+    with without_capabilities():
         assert filebeat.run() == 3
     assert "unreadable" in capsys.readouterr().out
 

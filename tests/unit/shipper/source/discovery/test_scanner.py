@@ -13,8 +13,8 @@ import pytest
 
 from shipper.source.discovery.directory import TICK, Kind, kind_of
 from shipper.source.discovery.scanner import Listing, ScannedFile, Scanner, ScanOptions
+from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
-from tests.powers import without_powers
 
 CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE, which ticks every few milliseconds
 NONE_MATCHES = "no file matches it"
@@ -304,7 +304,7 @@ def test_a_directory_that_cannot_be_read_is_a_problem_and_its_files_are_taken_to
     write(tmp_path / "app" / "a.log")
     search = Search(tmp_path, "*/*.log")
     search.settle()
-    with without_powers():
+    with without_capabilities():
         (tmp_path / "app").chmod(0o000)
         assert search.problems() == {"app": "the directory cannot be listed: Permission denied"}
         assert search.names() == ["app/a.log"]
@@ -316,7 +316,7 @@ def test_a_directory_that_cannot_be_read_is_a_problem_and_its_files_are_taken_to
 def test_a_directory_that_could_never_be_read_is_picked_up_when_it_can(tmp_path: Path) -> None:
     write(tmp_path / "app" / "a.log")
     search = Search(tmp_path, "app/*.log")
-    with without_powers():
+    with without_capabilities():
         (tmp_path / "app").chmod(0o000)
         assert search.problems() == {
             "app": "the directory cannot be listed: Permission denied",
@@ -342,7 +342,7 @@ def test_a_file_that_cannot_be_looked_at_is_a_problem_until_it_can(
     write(tmp_path / "app" / "logs" / "b.log")
     (tmp_path / "link.log").symlink_to("app/a.log")
     search = Search(tmp_path, pattern, symlinks=True)
-    with without_powers():
+    with without_capabilities():
         (tmp_path / "app").chmod(0o600)
         assert search.names() == []
         if pattern == "app/logs/*.log":

@@ -21,7 +21,7 @@ from watchdog.observers.inotify_c import (
 
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.discovery.watch import Inotify, Watcher
-from tests.powers import without_powers
+from tests.capabilities import without_capabilities
 
 PATIENCE = 5.0  # seconds; what is awaited comes within milliseconds
 
@@ -367,7 +367,7 @@ def test_what_may_not_be_read_has_no_watch(tmp_path: Path, caplog: pytest.LogCap
     key, fd = desk.open(tmp_path / "a.log")
     os.fchmod(fd, 0)
     (tmp_path / "logs").chmod(0)
-    with without_powers():
+    with without_capabilities():
         assert not desk.watcher.watch_file(key, fd)
         desk.watcher.watch_directory(f"{tmp_path}/logs")
     assert not desk.watcher.is_watched(key)

@@ -18,7 +18,7 @@ from shipper.source.identity.entries import EntryMatch
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.resolver import FileResolver
 from shipper.source.reading.harvester import Harvester
-from tests.powers import without_powers
+from tests.capabilities import without_capabilities
 from tests.reading_room import Room, entry_of, finish, is_open, proof_of
 
 MakeRoom = Callable[..., Room]
@@ -101,7 +101,7 @@ def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) ->
 def test_a_refusal_is_told_until_the_file_can_be_opened(door: Door) -> None:
     door.room.write("app.log", b"one\n")
     door.room.path("app.log").chmod(0)
-    with without_powers():
+    with without_capabilities():
         assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == "cannot be opened: Permission denied"
     door.room.path("app.log").chmod(0o600)

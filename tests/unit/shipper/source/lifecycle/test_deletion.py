@@ -9,8 +9,8 @@ from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.metrics import Metrics
 from shipper.source.lifecycle.deletion import RETRY_AFTER, Deletions
+from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
-from tests.powers import without_powers
 from tests.reading_room import Books, entry_of
 
 GRACE = 30.0
@@ -140,7 +140,7 @@ def test_of_a_compressed_file_the_size_on_disk_counts(bin_: Bin) -> None:
 def test_a_refusal_is_told_and_tried_again(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
     bin_.plan()
     bin_.path.parent.chmod(0o500)
-    with without_powers():
+    with without_capabilities():
         bin_.after(GRACE)
         bin_.save()
     assert bin_.path.exists()

@@ -1,4 +1,4 @@
-"""The composition root: every part is made here, in the order in which it starts, and stopped in reverse.
+"""The composition root: every part is made and started here in this order, and stopped in reverse.
 
 registrar -> output -> queue and publisher -> crawler
 """
@@ -58,7 +58,7 @@ NEVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What is running, for its driver: `run` below, or a test step by step."""
+    """The parts that run, for their driver: `run` below, or a test step by step."""
 
     loop: Loop
     source: BatchSource
@@ -73,7 +73,7 @@ Connect = Callable[[ShipperConfig, Publisher, Metrics, Clock], Output]
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Makes the parts that have a thread of their own; a test may give ones that it drives step by step."""
+    """Makes the parts that have a thread of their own; a test may pass parts that it drives step by step."""
 
     registrar: Callable[[Store, float, Callable[[], None]], Registrar] = Registrar
     inotify: Callable[[Callable[[], None]], InotifyFD] = Inotify
@@ -84,10 +84,10 @@ THREADS = Threads()
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a run of the agent gets from the caller, beside its configuration.
+    """What the caller passes to a run of the agent, beside its configuration.
 
-    `reading` tells when to read the configuration again, and how. `connect` makes another output than the
-    configuration's, for a test that wants to be the destination.
+    `reading` decides when the configuration is read again, and how. `connect` makes the output; a test passes its own
+    to be the destination.
     """
 
     data: Path
@@ -100,16 +100,16 @@ class Environment:
 
 
 def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
-    """Make and connect all parts, and start those with a thread. `stack` closes what needs closing, in reverse.
+    """Make and connect all parts, and start those with a thread. `stack` closes them in reverse.
 
-    Raises StartError, RegistryError, OSError: nothing has been read by then.
+    Raises StartError, RegistryError, OSError; nothing has been read by then.
     """
     data, wake, clock, once = environment.data, environment.wake, environment.clock, environment.once
     metrics = Metrics()
-    agent, first_start, store = _kept(config, data, clock)
+    agent, first_start, store = _open_data(config, data, clock)
     stack.callback(store.close)
     registrar = environment.threads.registrar(store, config.registry.flush, wake.set)
-    # Also when a fault ends the run: what was acknowledged is to be saved, and the thread must not outlive the store.
+    # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
     stack.callback(registrar.close, 1.0)
     registrar.start()
 
@@ -139,8 +139,8 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     return App(loop, source, registrar, metrics, summary, reloader)
 
 
-def _kept(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
-    """What path.data has: who we are, since when, and the registry."""
+def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
+    """Open path.data and return what is kept in it: the agent's id, its first start, and the registry."""
     name = config.name or socket.gethostname()
     directory = DataDirectory(data)
     with directory.translating_errors():
@@ -165,16 +165,16 @@ def _summary_interval(config: ShipperConfig) -> float:
 
 
 def check(config: ShipperConfig) -> None:
-    """What can be wrong with a configuration beyond its own model, found without starting. Raises StartError."""
-    for each in config.inputs:
-        static_fields(each, config)
+    """Check what the model alone cannot, without starting anything. Raises StartError."""
+    for config_input in config.inputs:
+        static_fields(config_input, config)
     if isinstance(config.output.chosen, KafkaOutputConfig):
         settings(config.output.chosen)
 
 
 def _most_open(*, once: bool) -> int:
-    """Files that may be open at once: what the system gives, but for those that everything else needs. With `once` they
-    are read one after the other, so more would only take room."""
+    """Return how many files may be open at once: the system's limit, less the descriptors that everything else needs.
+    With `once` files are read one after the other, so more open ones would only take memory."""
     limit = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_DESCRIPTORS, 1)
     return min(limit, OPEN_WITH_ONCE) if once else limit
 
@@ -187,8 +187,8 @@ def run(
     once_timeout: float = NEVER,
     terminal: TerminalHandler | None = None,
 ) -> int:
-    """Run until asked to stop, or with `once` until every file is delivered, for at most `once_timeout` seconds.
-    Returns the exit code."""
+    """Run until `stopping`, or with `once` until every file is delivered, for at most `once_timeout` seconds. Return
+    the exit code."""
     clock, once = environment.clock, environment.once
     give_up = clock.monotonic() + once_timeout
     with ExitStack() as stack:
@@ -196,13 +196,14 @@ def run(
         logger.info(
             "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
         )
-        # The collector would look again and again at millions of short-lived objects that reference counts free.
+        # Otherwise the collector scans millions of short-lived objects that reference counts free.
         gc.freeze()
         gc.set_threshold(200_000, 20, 50)
         keep_freed_blocks()
-        # How long the loop waits at worst for the interpreter lock when another thread is busy: 5 ms would be seen.
+        # The loop's longest wait for the interpreter lock while another thread is busy; the default of 5 ms is
+        # noticeable.
         sys.setswitchinterval(0.0005)
-        progress = Progress(_below(terminal, config, once=once), app.metrics, app.source, clock)
+        progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.source, clock)
         stack.callback(progress.close)
         while not stopping() and not app.loop.finished and clock.monotonic() < give_up:
             app.loop.step()
@@ -213,14 +214,18 @@ def run(
         return _end(app, config, once=once, clock=clock)
 
 
-def _below(terminal: TerminalHandler | None, config: ShipperConfig, *, once: bool) -> TerminalHandler | None:
-    """Where progress is shown, if it is: not among the records of an output that writes to the same terminal."""
+def _progress_terminal(
+    terminal: TerminalHandler | None, config: ShipperConfig, *, once: bool
+) -> TerminalHandler | None:
+    """Return where progress is shown; None if not: it must not mix with records that are written to the same
+    terminal."""
     records = isinstance(config.output.chosen, ConsoleOutputConfig) and sys.stdout is not None and sys.stdout.isatty()
     return terminal if once and not records else None
 
 
 def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
-    """close, join, terminate: no more input; wait for acknowledgements; give up the rest, which is read again."""
+    """Stop reading, wait for acknowledgements, give up what is not acknowledged (it is read again). Return the exit
+    code."""
     finished = app.loop.finished
     deadline = clock.monotonic() + config.shutdown_timeout
     while not app.loop.drained and clock.monotonic() < deadline:
@@ -231,7 +236,7 @@ def _end(app: App, config: ShipperConfig, *, once: bool, clock: Clock) -> int:
     saved = app.registrar.close(max(config.shutdown_timeout, 1.0))
     if not saved:
         logger.error("the registry could not be saved: what was acknowledged last is sent again at the next start")
-    if not once and not finished:  # without --once only standard input comes to an end
+    if not once and not finished:  # without --once only standard input ends
         return EXIT_OK
     for path, problem in status.problems.items():
         logger.error("not finished: %s: %s", path, problem)

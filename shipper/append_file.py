@@ -1,12 +1,13 @@
-"""A file that gets whole lines at its end, while others may rename, remove or truncate it (logrotate does).
+"""A file to which whole lines are appended, while other programs may rename, remove or truncate it (logrotate does).
 
-Only one agent at a time has it: it is locked (flock), so what lies behind the last sync is ours, and is cut off when a
-write fails. A file system without locks is lived with; nothing is ever cut off there, because it could be another's:
-a half line gets an end, and stays. So does all that others add meanwhile.
+Only one agent writes to it: it is locked (flock), so the bytes after the last sync are ours, and are truncated if a
+write fails. On a file system without locks nothing is ever truncated, because it could be another program's: a partial
+line gets a line end and stays. So does everything that others append meanwhile.
 
-Others do what they like with the name, so every sync is followed by a look (`holds_all`): is the file at the path still
-this one, and still as long? Then it was so after the bytes were on disk, and the program that renames it to compress it
-finds them in it. If not, they may be in a file that was read before, or is deleted: then they are written again.
+Others may change the path at any time, so every sync is followed by a check (`holds_all`): is the file at the path
+still this one, and still as long? Then it was so after the bytes were on disk, and the program that renames it to
+compress it finds them in it. If not, they may be in a file that was compressed before, or is deleted: then they are
+written again.
 """
 
 import errno
@@ -27,15 +28,15 @@ logger = logging.getLogger(__name__)
 
 
 class AppendFile:
-    """Every method may block on the disk and raise OSError, and FileInUse where it opens the file. Used by one thread.
+    """Every method may block on the disk and raise OSError, or FileInUse when it opens the file. Used by one thread.
 
-    After an OSError of `append` nothing of the data counts; after one of `sync`, `holds_all` is false.
+    After `append` raised OSError, nothing of the data counts as written; after `sync` did, `holds_all` is false.
     """
 
     def __init__(
         self, path: Path, fsync: Callable[[int], None] = os.fsync, lock: Lock = flock, *, with_directory: bool = False
     ) -> None:
-        """`with_directory`: its directory is made, too, where there is none."""
+        """`with_directory`: create the directory of the file too, if it is missing."""
         self._path = path
         self._with_directory = with_directory
         self._fsync = fsync
@@ -45,30 +46,30 @@ class AppendFile:
         self._locked = True
         self._size = 0  # by what we wrote; others may have added to it, or truncated it
         self._synced = 0
-        self._shared = False  # another has written behind `_synced`
-        self._broken = False  # a write or a sync failed, and what is behind `_synced` cannot be relied on
+        self._shared = False  # another program has written after `_synced`
+        self._broken = False  # a write or a sync failed: the bytes after `_synced` are unreliable
         self._open()
 
     @property
     def unsynced(self) -> int:
-        """Bytes that were appended since the last sync."""
+        """Return the number of bytes that were appended since the last sync."""
         return self._size - self._synced
 
     def holds_all(self) -> bool:
         """True if this is still the file at its path, with all that was appended. If not: `recover`."""
         try:
-            there = os.stat(self._path)
+            status = os.stat(self._path)
         except (FileNotFoundError, NotADirectoryError):
             return False
-        return not self._broken and _identity(there) == self._identity and there.st_size >= self._size
+        return not self._broken and _identity(status) == self._identity and status.st_size >= self._size
 
     def append(self, data: bytes) -> None:
-        """`data` is whole lines."""
+        """Append `data`, which is whole lines."""
         end = os.fstat(self._fd).st_size
         if end and os.pread(self._fd, 1, end - 1) != b"\n":
-            data = b"\n" + data  # what another has left there gets a line of its own
+            data = b"\n" + data  # what another program left there gets a line of its own
         self._shared = self._shared or end > self._size
-        # Not `end` where that is less: it was truncated since the last look, and the next one must see that.
+        # Not `end` if that is less: it was truncated since the last check, and the next check must notice that.
         start = self._size = max(self._size, end)
         rest = memoryview(data)
         try:
@@ -83,15 +84,15 @@ class AppendFile:
             raise
 
     def sync(self) -> None:
-        """After it returned and `holds_all`, all that was appended survives a power failure."""
+        """Write to disk. After it has returned, and if `holds_all`, all that was appended survives a power failure."""
         self._broken = True
         self._fsync(self._fd)
         self._broken = self._shared = False
         self._synced = self._size
 
     def recover(self) -> None:
-        """Go back to the last sync, in the file that is at the path now: what was appended since is to be appended
-        again."""
+        """Go back to the last sync, in the file that is at the path now. The caller appends again what was appended
+        since."""
         if self._is_at_path():
             size = os.fstat(self._fd).st_size
             if size < self._size and not self._broken:
@@ -100,8 +101,8 @@ class AppendFile:
                     "renamed instead ('create' in logrotate, without 'copytruncate'): no signal is needed",
                     self._path,
                 )
-            # After a sync that failed: the kernel may have dropped pages that it could not write, and forgotten it.
-            # Only writing them again makes a later sync mean something.
+            # After a failed sync the kernel may have dropped pages that it could not write, and reports that only once:
+            # a later sync succeeds without them. So they are written again.
             if not self._shared:
                 self._cut(self._synced)
             self._size = self._synced = os.fstat(self._fd).st_size
@@ -118,13 +119,13 @@ class AppendFile:
         return False
 
     def _cut(self, end: int) -> None:
-        """Back to `end`, if no other program has added to what we wrote, or truncated it."""
+        """Truncate to `end`, unless another program has appended to what we wrote, or truncated it."""
         if self._locked and os.fstat(self._fd).st_size == self._size:
             os.ftruncate(self._fd, end)
             self._size = end
 
     def _open(self) -> None:
-        """The file at the path, made if it is not there; the one that was open until now is closed."""
+        """Open the file at the path, created if it is missing, and close the one that was open until now."""
         if self._with_directory:
             _make_directory(self._path.parent)
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
@@ -133,7 +134,7 @@ class AppendFile:
                 raise OSError(errno.EINVAL, "it is not a plain file", str(self._path))
             locked = self._try_lock(fd)
             size = _cut_torn_record(fd) if locked else os.fstat(fd).st_size
-            # Else a power failure could take the file, with all that was fsynced in it.
+            # Otherwise the file could be missing after a power failure, with all that was fsynced in it.
             fsync_directory(Path(os.path.realpath(self._path)).parent)
         except OSError:
             os.close(fd)
@@ -166,8 +167,8 @@ class AppendFile:
             )
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _make_directory(directory: Path) -> None:
@@ -178,8 +179,8 @@ def _make_directory(directory: Path) -> None:
 
 
 def _cut_torn_record(fd: int) -> int:
-    """Cut off what a killed writer left of a record, and return the size. What does not look like that is another's:
-    a record whose line end an editor took off, or all of a file that was never one of ours."""
+    """Truncate a partial record that a killed writer left, and return the size. Anything else is another program's: a
+    record whose line end an editor removed, or a file that was never ours."""
     size = os.fstat(fd).st_size
     start = size
     while start > 0:

@@ -38,11 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.command(options))
     except (ConfigError, StartError, RegistryError) as error:
-        print(visible(str(error), keep="\n"), file=sys.stderr)  # noqa: T201  # the logging may not be set up, or set to another level
+        print(visible(str(error), keep="\n"), file=sys.stderr)  # noqa: T201  # logging may not be set up yet, or have another level
         return FAILED
     except OSError as error:
         if isinstance(error, BrokenPipeError) and error.filename is None:
-            # Whoever read the list has seen enough. Standard output is flushed once more at the end: not there.
+            # The reader of the output has closed the pipe. Python flushes standard output at exit: to /dev/null.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
         print(visible(f"{error.filename or 'shipper'}: {error.strerror or error}"), file=sys.stderr)  # noqa: T201
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     looking.add_exports(exports, _add_common)
     _add_common(test.add_parser("output", help="connect to the output, step by step"), _test_output)
-    registry = commands.add_parser("registry", help="look at the registry, and change it while nothing runs")
+    registry = commands.add_parser("registry", help="show the registry, or change it while no agent runs")
     add_registry_commands(registry, _add_common, _context)
     commands.add_parser("version", help="print the version").set_defaults(command=_version)
     return parser
@@ -91,7 +91,9 @@ def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
     parser.add_argument(
         "-e", dest="to_stderr", action="store_true", help="log to stderr as text (it always goes to stderr)"
     )
-    parser.add_argument("--path.data", dest="data", type=Path, metavar="DIR", help="registry and dead letter live here")
+    parser.add_argument(
+        "--path.data", dest="data", type=Path, metavar="DIR", help="directory of the registry and of the dead letters"
+    )
     for name in PATHS:
         parser.add_argument(f"--path.{name}", dest=f"path_{name}", metavar="DIR", help=f"same as -E path.{name}=DIR")
     parser.add_argument(
@@ -127,8 +129,8 @@ def _load(options: argparse.Namespace) -> ShipperConfig:
 
 
 def _written(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
-    """The files, and what overrides them."""
-    # The paths too, because what the data path is matters to the checks: an input must not read it.
+    """Return the configuration files, and what overrides them."""
+    # The paths are overrides, because the checks need the data path: an input must not read it.
     given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
     paths = [f"path.{name}={json.dumps(str(path))}" for name, path in given.items() if path is not None]
     return _files(options), [*options.overrides, *paths]
@@ -148,13 +150,13 @@ def _data(options: argparse.Namespace, config: ShipperConfig | None) -> Path:
 
 def _run(options: argparse.Namespace) -> int:
     wake = Wake()
-    # Before the configuration is read: a SIGHUP from then on asks for it to be read again.
+    # Before the configuration is read: a SIGHUP from now on requests a reload.
     with Signals(wake.set, reloads=not options.once) as signals:
         config = _load(options)
         terminal = logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
         for note in config.notes:
             logger.info("%s", note)
-        # Each open log file takes a descriptor, and the soft limit of 1,024 is often all that a service is given.
+        # Each open log file takes a descriptor, and the soft limit of a service is often only 1,024.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
         reading = ConfigSource(
             read=lambda: _load_checked(options), is_requested=signals.hung_up, wake=wake.from_outside()
@@ -176,7 +178,8 @@ def _test_output(options: argparse.Namespace) -> int:
 
 
 def _context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
-    """The registry can be looked at without a configuration, but not without knowing where it is."""
+    """Return the configuration, None if there is none, and the data path. The registry can be shown without a
+    configuration, but not without knowing where it is."""
     missing = next((file for file in _files(options) if not file.exists()), None)
     if missing is not None and options.data is None:
         raise StartError(f"{missing} does not exist; give the configuration (-c FILE), or --path.data DIR")

@@ -1,4 +1,5 @@
-"""The commands that look at a configuration and start nothing: `export config`, `test config`, `test pipeline`."""
+"""The commands that show or check a configuration and start nothing: `export config`, `test config`, `test
+pipeline`."""
 
 import argparse
 import socket
@@ -19,7 +20,7 @@ from shipper.processor.base import ProcessorContext
 from shipper.record import Agent
 
 Load = Callable[[argparse.Namespace], ShipperConfig]
-Written = Callable[[argparse.Namespace], tuple[list[Path], list[str]]]  # files, and what overrides them
+Written = Callable[[argparse.Namespace], tuple[list[Path], list[str]]]  # files and overrides
 AddCommon = Callable[[argparse.ArgumentParser, object], None]
 
 
@@ -62,12 +63,12 @@ class ConfigCommands:
         )
         if sys.stdin is None:
             raise StartError("test pipeline: standard input is closed; give it lines, as in: < app.log")
-        of, why = chosen(config, options.input, options.path)
-        if why:
-            sys.stderr.write(f"{why}\n")
+        config_input, reason = chosen(config, options.input, options.path)
+        if reason:
+            sys.stderr.write(f"{reason}\n")
         if sys.stdin.isatty():
             sys.stderr.write("give it lines, and then Ctrl-D; or a file, as in: < app.log\n")
-        preview = Preview(config, of, context, options.path, whole=options.whole)
+        preview = Preview(config, config_input, context, options.path, whole=options.whole)
         for line in preview.of(sys.stdin.buffer.read()):
             print(line)  # noqa: T201
         return 0

@@ -1,7 +1,7 @@
-"""Looks at the configuration on a thread of its own, while the agent reads on.
+"""Reads the configuration on a thread of its own, while the agent continues.
 
 Thousands of inputs take a second, and a file system that hangs takes forever. The thread only turns files into frozen
-dataclasses and hands them over; what runs is changed by the reading thread, when it takes them.
+dataclasses; the reading thread takes them and changes what runs.
 """
 
 import logging
@@ -20,13 +20,13 @@ from shipper.memory import long_lived
 logger = logging.getLogger(__name__)
 
 Contents = dict[Path, Content]
-Start = Callable[[Callable[[], None]], None]  # runs the work, on another thread or (in a test) at once
+Start = Callable[[Callable[[], None]], None]  # runs the work, on another thread or (in a test) immediately
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look gave: what the files of `config.inputs` hold, and a configuration, or why there is none; neither
-    where nothing has changed."""
+    """The result of a look: the contents of the files of `config.inputs`, and a configuration or the mistake in it;
+    neither if nothing has changed."""
 
     contents: Contents
     config: ShipperConfig | None = None
@@ -34,7 +34,7 @@ class Seen:
 
 
 def on_a_thread(work: Callable[[], None]) -> None:
-    """A daemon: nothing waits for it when the agent stops, or what hangs here would keep it from stopping."""
+    """Start a daemon thread: the agent does not wait for it when it stops, even if a file system hangs."""
     threading.Thread(target=work, name="configuration", daemon=True).start()
 
 
@@ -46,35 +46,35 @@ class Look:
         self._start = start
         self._wake = wake
         self._seen: SimpleQueue[Seen] = SimpleQueue()
-        self.under_way = False
+        self.pending = False
 
     def begin(self, rules: ConfigInputs, before: Contents | None) -> None:
-        """Look whether the files that `rules` name hold something else than `before`, and if so (always with None) read
-        the configuration."""
-        self.under_way = True
+        """Start a look: if the contents of the files that `rules` name differ from `before`, or `before` is None, the
+        configuration is read."""
+        self.pending = True
         try:
             self._start(lambda: self._run(rules, before))
-        except RuntimeError as error:  # the system has no thread to give
+        except RuntimeError as error:  # the system cannot start another thread
             self._seen.put(Seen(before or {}, mistake=f"it cannot be read now: {error}"))
 
     def take(self) -> Seen | None:
-        """What the look gave, once; None before it is done."""
+        """Return the result of the look, once; None before it is done."""
         try:
             seen = self._seen.get_nowait()
         except Empty:
             return None
-        self.under_way = False
+        self.pending = False
         return seen
 
     def _run(self, rules: ConfigInputs, before: Contents | None) -> None:
         contents = before or {}
         try:
-            # Before they are read: what changes from now on is seen next time.
+            # Before they are read: a change from now on is noticed by the next look.
             contents = rules.contents()
             self._seen.put(Seen(contents) if contents == before else self._new(rules, contents))
         except (ConfigError, StartError, OSError) as error:
             self._seen.put(Seen(contents, mistake=str(error)))
-        except Exception as error:  # a running agent must not end by what was written meanwhile
+        except Exception as error:  # a running agent must not end because of a configuration
             logger.exception("reading the configuration failed unexpectedly; the one before stays in effect")
             self._seen.put(Seen(contents, mistake=f"it could not be read: {error!r}"))
         self._wake()
@@ -82,7 +82,8 @@ class Look:
     def _new(self, rules: ConfigInputs, contents: Contents) -> Seen:
         with long_lived():
             config = self._read()
-            if config.config_inputs != rules:  # other files count now, and are looked at before they are read, too
+            if config.config_inputs != rules:
+                # Other files are included now: their contents, too, are taken before they are read.
                 contents = config.config_inputs.contents()
                 config = self._read()
         return Seen(contents, config)

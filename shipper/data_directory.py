@@ -1,4 +1,4 @@
-"""path.data: what the agent keeps there beside the registry and the dead letter."""
+"""path.data: what the agent keeps there beside the registry and the dead letters."""
 
 import uuid
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class DataDirectory:
         self._files: dict[str, str] = {}  # name -> content, of what this process read or wrote
 
     def make(self) -> None:
-        """Make the directory; if it was removed, also the files in it that this process knows."""
+        """Create the directory, and again the files in it that this process knows if they were removed."""
         make_directory(self._path, 0o750, owned_as_parent=True)
         for name, text in self._files.items():
             if not (self._path / name).exists():
@@ -26,17 +26,17 @@ class DataDirectory:
 
     @property
     def agent_id(self) -> str:
-        """The random id of this agent, made at its first start."""
+        """Return the random id of this agent, created at its first start."""
         file = self._path / "agent_id"
         agent_id = file.read_text(encoding="ascii", errors="replace").strip() if file.exists() else ""
-        if not agent_id:  # empty: a disk that was full, or a crash, kept the name and not the content
+        if not agent_id:  # empty: after a full disk or a crash, the file may exist without content
             agent_id = uuid.uuid4().hex
             file.write_text(agent_id + "\n", encoding="ascii")
         self._files[file.name] = agent_id + "\n"
         return agent_id
 
     def first_start(self, now: float) -> float:
-        """When the agent ran here for the first time, in unix seconds; `ignore_inactive` goes by it."""
+        """Return when the agent ran here for the first time, in unix seconds; `ignore_inactive` depends on it."""
         file = self._path / "first_start"
         try:
             started = float(file.read_text(encoding="ascii"))
@@ -48,7 +48,7 @@ class DataDirectory:
 
     @contextmanager
     def translating_errors(self) -> Iterator[None]:
-        """Name the directory in every refusal: the system's own message may name none. Raises StartError."""
+        """Raise StartError for errors of the system, with the directory, which their own message may lack."""
         try:
             yield
         except Misplaced as error:

@@ -1,4 +1,4 @@
-"""The tree of errors, with the module that raises each; a function that may raise one documents it.
+"""The tree of errors, with the module that raises each of them; a function that may raise one documents it.
 
     ShipperError
     ├── Truncated               the bytes before the position are not those that were read: the file was truncated
@@ -25,7 +25,8 @@ class ShipperError(Exception):
 
 
 class Truncated(ShipperError):
-    """A file is shorter than what was read of it, or was rewritten in place. `size` is its size now, in bytes."""
+    """Raised when a file is shorter than what was read of it, or was rewritten in place. `size` is its size now, in
+    bytes."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"truncated to {size} bytes or rewritten")
@@ -33,8 +34,8 @@ class Truncated(ShipperError):
 
 
 class Disproved(Truncated):
-    """A file does not have the bytes that were shipped of the file for which it was taken."""
+    """Raised when a file does not have the bytes that were shipped of the file that its entry remembers."""
 
 
 class StartError(ShipperError):
-    """The message is for the person who starts the agent."""
+    """Raised when the agent cannot start; the message is for the person who starts it."""

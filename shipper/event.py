@@ -1,6 +1,6 @@
 """What travels through the pipeline: runs of messages, and the batches that are made of them.
 
-Everything is handed over in batches, and a batch keeps its messages as parallel columns instead of one object a
+Everything is passed on in batches, and a batch keeps its messages as parallel columns instead of one object for each
 message: in Python the object is the cost (see ARCHITECTURE.md, "Speed").
 """
 
@@ -15,11 +15,11 @@ from typing import Any, Protocol
 MULTILINE = "multiline"
 TRUNCATED = "truncated"
 
-# Members of one event's record beside those in columns: what parsers and processors found, by top-level name. It
-# shadows the constants of its file; a member that is DELETED is left out. What is in it belongs to the event alone, so
-# it may be changed in place. Three names have places of their own. `message`: in `texts` while it is a text that is not
-# empty, else here. `@timestamp`: here only if it is another than the batch's, as text (RFC 3339). `log`: here what is
-# beside its offset, length and flags, which are columns.
+# Members of one event's record beside those in columns: what parsers and processors added, by top-level name. They
+# shadow the constants of the file; a member that is DELETED is left out. They belong to the event alone, so they may be
+# changed in place. Three names are special. `message`: in `texts` while it is a text that is not empty, else here.
+# `@timestamp`: here only if it differs from the batch's, as text (RFC 3339). `log`: here without its offset, length and
+# flags, which are columns.
 Doc = dict[str, Any]
 DELETED: Any = type("Deleted", (), {"__repr__": lambda self: "DELETED"})()
 
@@ -34,10 +34,10 @@ class Messages:
     ends, because an earlier reading of the file ended one there.
 
     `interleaved` are stretches of raw bytes, from and to, in which messages are mixed: a reading may begin before or
-    behind one, and not within.
+    after one, and not within it.
 
-    `docs[i]` holds the members that message i has beside those (see `Doc`); None while no message of the run has any,
-    which costs nothing.
+    `docs[i]` has the other members of message i (see `Doc`); None while no message of the run has any, which costs
+    nothing.
     """
 
     start: int
@@ -69,22 +69,22 @@ class Messages:
             self.docs = [self.docs[i] for i in keep]
 
     def pieces(self, places: Sequence[int]) -> Iterator[Messages]:
-        """The same in several runs, which end at these places, ascending, and at the end. No message or interleaved
-        stretch may lie across one."""
-        begin, start = 0, self.start
+        """Yield the same in several runs, which end at these places, ascending, and at the end. No message or
+        interleaved stretch may lie across a place."""
+        first, start = 0, self.start
         for place in [*(place for place in places if place < self.end), self.end]:
-            end = bisect_left(self.offsets, place, begin)
-            piece = Messages(start, place, self.texts[begin:end], self.offsets[begin:end], self.lengths[begin:end])
+            last = bisect_left(self.offsets, place, first)
+            piece = Messages(start, place, self.texts[first:last], self.offsets[first:last], self.lengths[first:last])
             if self.flags:
-                piece.flags = {i - begin: self.flags[i] for i in range(begin, end) if i in self.flags}
+                piece.flags = {i - first: self.flags[i] for i in range(first, last) if i in self.flags}
             if self.docs is not None:
-                piece.docs = self.docs[begin:end]
+                piece.docs = self.docs[first:last]
             piece.interleaved = self.interleaved[
                 bisect_left(self.interleaved, (start,)) : bisect_left(self.interleaved, (place,))
             ]
             piece.cut = self.cut and place == self.end
             yield piece
-            begin, start = end, place
+            first, start = last, place
 
     def flag_last(self, flag: str) -> None:
         if self.texts:
@@ -92,23 +92,23 @@ class Messages:
             self.flags[last] = add_flag(self.flags.get(last, ()), flag)
 
     def documents(self) -> list[Doc]:
-        """`docs`, made now where there are none yet."""
+        """Return `docs`; they are created if there are none yet."""
         if self.docs is None:
             self.docs = [{} for _ in self.texts]
         return self.docs
 
 
 def add_flag(flags: tuple[str, ...], flag: str) -> tuple[str, ...]:
-    """In one order, whichever was found first: a second reading must give the same record."""
+    """Return the flags with one more, in a fixed order: a second reading must give the same record."""
     return flags if flag in flags else tuple(sorted((*flags, flag)))
 
 
 class Constants:
-    """The members that all records of a file share, as a document that is never changed once it is here.
+    """The members that all records of a file share, as a document that is never changed.
 
-    `derived` caches for the processors what one that concerns only constants has made of these, by the processor, so
-    that it works once for a file and not once for an event; `flags` are what it adds to each event's. Whatever else
-    follows from these is cached where it is made, by weak reference (the encoder's pieces).
+    `derived` caches the result of a processor that concerns only constants, by the processor, so that it runs once for
+    a file and not once for an event; `flags` are those that it adds to each event. Other caches refer to constants by
+    weak reference (the encoder's pieces).
     """
 
     __slots__ = ("__weakref__", "derived", "flags", "members")
@@ -123,8 +123,8 @@ class Constants:
 class Source:
     """Where the messages of a batch come from.
 
-    `constants` are the members that the records of the file share. `process` lets the input's processors work on a
-    batch; None where there are none.
+    `constants` are the members that the records of the file share. `process` runs the input's processors on a batch;
+    None if there are none.
     """
 
     file_id: str
@@ -143,8 +143,8 @@ class Batch:
 
     `time` is the wall clock when it was read, in seconds. `resolve` is called once all of its events are delivered,
     dropped on purpose, or in the dead letter; calling it again does nothing. `grown`: how many bytes of memory its
-    events take beyond the raw ones, where processors may have made much more of them. `constants` are the source's, or
-    what processors have made of them.
+    events take beyond the raw ones, if processors may enlarge them much. `constants` are the source's, or those that
+    processors derived from them.
     """
 
     source: Source
@@ -162,7 +162,7 @@ class Batch:
         return len(self.messages.texts)
 
     def part(self, indices: list[int]) -> Batch:
-        """The same batch with only the events of these indices, which ascend."""
+        """Return the same batch with only the events of these indices, which ascend."""
         messages = replace(self.messages)
         messages.select(indices)
         part = replace(self, messages=messages)
@@ -171,38 +171,38 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Raw bytes that the batch covers."""
+        """Return how many raw bytes the batch covers."""
         return self.messages.end - self.messages.start
 
 
 class Part(Protocol):
-    """A batch, or some events of one, that processors have not finished, because a result is missing. The parts of a
-    batch have all of its bytes among them, and resolve it together."""
+    """A batch, or some events of one, that processors have not finished because a result is missing. The parts of a
+    batch divide its bytes among them, and resolve it together."""
 
     @property
     def batch(self) -> Batch:
-        """Its events, to be sent once it is done."""
+        """Return its events, to be sent once it is done."""
 
     @property
     def done(self) -> bool: ...
 
     @property
     def keeps_order(self) -> bool:
-        """True if later batches of the file wait behind it."""
+        """True if later batches of the file wait for it."""
 
     @property
     def due(self) -> float:
-        """Monotonic time at which `resume` does something even without a result."""
+        """Return the monotonic time at which `resume` does something even without a result."""
 
     def resume(self) -> Sequence[Part]:
-        """Let processors continue, if the results have come or it is too late for them. Return what was split off,
-        which continues by itself."""
+        """Continue processing if the results have come, or it is too late for them. Return the parts that were split
+        off, which continue by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
     """How much larger processors may make an event: to `factor` times its raw bytes, and by `most` bytes, whichever is
-    less. That of those which add little is not counted."""
+    less. Processors that add little are not counted."""
 
     factor: int = 1
     most: int = 0
@@ -211,7 +211,7 @@ class Growth:
         return Growth(self.factor * other.factor, self.most + other.most)
 
     def of(self, raw: int, events: int) -> int:
-        """What so many events, of so many raw bytes, may become in bytes."""
+        """Return the most bytes that so many events, of so many raw bytes, may grow to."""
         return min(raw * self.factor, raw + events * self.most)
 
 
@@ -222,11 +222,11 @@ class Process(Protocol):
     def growth(self) -> Growth: ...
 
     def __call__(self, batch: Batch, /) -> Sequence[Part] | None:
-        """Let them work on a batch. None if they are done with all of it."""
+        """Run the processors on a batch. Return the parts of it, or None if all of it is done."""
 
 
 def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]]:
-    """So many closures that resolve when all of them were called; calling one again does nothing."""
+    """Return so many closures that resolve once all of them were called; calling one again does nothing."""
     missing = set(range(count))
 
     def settle(which: int) -> None:
@@ -240,7 +240,7 @@ def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """An event of a batch that the output will never be able to deliver: `index` in the batch, and why."""
+    """An event of a batch that the output can never deliver: its `index` in the batch, and the reason."""
 
     index: int
     reason: str

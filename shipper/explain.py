@@ -1,4 +1,4 @@
-"""What a configuration amounts to, for `shipper test config --explain`: for each input its files as they are now, the
+"""The configuration in effect, for `shipper test config --explain`: for each input its files as they are now, the
 readers, and the processors, in the order in which they work."""
 
 import os
@@ -19,71 +19,74 @@ COLUMN = 12
 
 
 def explain(config: ShipperConfig) -> Iterator[str]:
-    """Lines of text. Looks at the file system, and changes nothing."""
-    for each in config.inputs:
-        yield f"input {each.id} (type {each.type}{'' if each.enabled else ', not enabled'})"
-        if each.type != "stdin":
-            yield from _rows("files", _files(each))
-        yield from _rows("lines", [f"encoding {each.encoding}, line_terminator {each.line_terminator}"])
-        yield from _rows("parsers", [_called(name_of(parser), parser) for parser in each.parsers])
-        yield from _rows("limit", [f"{_size(each.message_max_bytes)} a message"])
-        yield from _rows("filters", _filters(each))
-        yield from _rows("processors", _numbered((*each.processors, *config.processors)))
+    """Yield lines of text. Reads the file system, and changes nothing."""
+    for config_input in config.inputs:
+        yield f"input {config_input.id} (type {config_input.type}{'' if config_input.enabled else ', not enabled'})"
+        if config_input.type != "stdin":
+            yield from _rows("files", _files(config_input))
+        yield from _rows("lines", [f"encoding {config_input.encoding}, line_terminator {config_input.line_terminator}"])
+        yield from _rows("parsers", [_called(name_of(parser), parser) for parser in config_input.parsers])
+        yield from _rows("limit", [f"{_size(config_input.message_max_bytes)} a message"])
+        yield from _rows("filters", _filters(config_input))
+        yield from _rows("processors", _numbered((*config_input.processors, *config.processors)))
     included = config.config_inputs
     if included.enabled and included.path:
-        looked = f", looked at every {readable_duration(included.reload.period)}" if included.reload.enabled else ""
-        yield f"inputs from {included.path}: {_count(len(included.files()), 'file')} now{looked}"
+        checked = f", checked every {readable_duration(included.reload.period)}" if included.reload.enabled else ""
+        yield f"inputs from {included.path}: {_count(len(included.files()), 'file')} now{checked}"
     yield f"output {_output(config)}"
 
 
 def _rows(title: str, rows: Iterable[str]) -> Iterator[str]:
-    """The title once, beside the first row; nothing where there are no rows."""
+    """Yield the rows with the title beside the first one."""
     for number, row in enumerate(rows):
         yield f"  {title if not number else '':{COLUMN}}{row}"
 
 
-def _files(each: InputConfig) -> Iterator[str]:
-    scanner = each.prospector.scanner
-    found: set[FileKey] = set()
-    for pattern in each.paths:
+def _files(config_input: InputConfig) -> Iterator[str]:
+    scanner = config_input.prospector.scanner
+    files: set[FileKey] = set()
+    for pattern in config_input.paths:
         rules = ScanOptions(scanner.exclude_files, scanner.include_files, scanner.symlinks, scanner.recursive_glob)
         listing = Scanner((pattern,), rules).scan(full=True)
-        found |= listing.files.keys()
+        files |= listing.files.keys()
         size = sum(file.size for file in listing.files.values())
         yield f"{pattern}: {_count(len(listing.files), 'file')}{f', {_size(size)}' if size else ''} now"
-        yield from (f"  {visible(path)}: {words}" for path, words in listing.problems.items())
-    if len(each.paths) > 1:
-        yield f"together {_count(len(found), 'file')}"
+        yield from (f"  {visible(path)}: {problem}" for path, problem in listing.problems.items())
+    if len(config_input.paths) > 1:
+        yield f"together {_count(len(files), 'file')}"
 
 
-def _filters(each: InputConfig) -> Iterator[str]:
-    for name, patterns in (("include_lines", each.include_lines), ("exclude_lines", each.exclude_lines)):
+def _filters(config_input: InputConfig) -> Iterator[str]:
+    for name, patterns in (
+        ("include_lines", config_input.include_lines),
+        ("exclude_lines", config_input.exclude_lines),
+    ):
         if patterns:
             yield f"{name} {' or '.join(map(_quoted, patterns))}"
 
 
 def _numbered(processors: Iterable[AnyProcessor]) -> Iterator[str]:
-    for number, each in enumerate(processors, start=1):
-        for at, line in enumerate(_processor(each)):
-            yield f"{number:>2}  {line}" if not at else f"    {line}"
+    for number, processor in enumerate(processors, start=1):
+        for index, line in enumerate(_processor(processor)):
+            yield f"{number:>2}  {line}" if not index else f"    {line}"
 
 
-def _processor(each: AnyProcessor) -> Iterator[str]:
-    if isinstance(each, Branch):
-        for word, listed in ((f"if {_condition(each.condition)}", each.then), ("else", each.otherwise)):
+def _processor(processor: AnyProcessor) -> Iterator[str]:
+    if isinstance(processor, Branch):
+        for word, listed in ((f"if {_condition(processor.condition)}", processor.then), ("else", processor.otherwise)):
             if listed:
                 yield word
-                yield from (f"  {line}" for one in listed for line in _processor(one))
+                yield from (f"  {line}" for inner in listed for line in _processor(inner))
     else:
-        when = f" when {_condition(each.when)}" if each.when else ""
-        yield _called(each.name, each) + when
+        when = f" when {_condition(processor.when)}" if processor.when else ""
+        yield _called(processor.name, processor) + when
 
 
 def _condition(condition: ConditionConfig) -> str:
     ((option, value),) = (
-        (each, getattr(condition, each.name))
-        for each in options(ConditionConfig)
-        if getattr(condition, each.name) != each.default
+        (candidate, getattr(condition, candidate.name))
+        for candidate in options(ConditionConfig)
+        if getattr(condition, candidate.name) != candidate.default
     )
     match option.keys[0]:
         case "and" | "or" as word:
@@ -95,17 +98,17 @@ def _condition(condition: ConditionConfig) -> str:
 
 
 def name_of(parser: Any) -> str:
-    """The name of a parser in YAML."""
+    """Return the name of a parser in YAML."""
     return next(name for name, model in PARSERS.models.items() if isinstance(parser, model))
 
 
 def _called(name: str, section: Any) -> str:
-    """A section's options that are not as they are by default."""
+    """Return the name, and the section's options that differ from their defaults."""
     model: Any = type(section)
     given = [
-        f"{each.keys[0]}: {_option(each, getattr(section, each.name))}"
-        for each in options(model)
-        if each.name != "when" and getattr(section, each.name) != each.default
+        f"{option.keys[0]}: {_option(option, getattr(section, option.name))}"
+        for option in options(model)
+        if option.name != "when" and getattr(section, option.name) != option.default
     ]
     return f"{name} {', '.join(given)}" if given else name
 
@@ -119,7 +122,7 @@ def _text(value: Any) -> str:
     if is_dataclass(value):
         return "{" + _called("", value).strip() + "}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_text(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_text(member)}" for key, member in value.items()) + "}"
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, bool):
@@ -128,7 +131,7 @@ def _text(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As in YAML, where a backslash is just itself."""
+    """Return the text in YAML's single quotes, within which a backslash has no special meaning."""
     return "'" + text.replace("'", "''") + "'"
 
 

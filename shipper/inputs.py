@@ -1,4 +1,4 @@
-"""From a configuration to the inputs that read: what the crawler gets at the start, and again at each reload."""
+"""Builds the inputs of a configuration, for the crawler: at the start, and again at each reload."""
 
 from config.shipper.model import InputConfig, KafkaOutputConfig, ShipperConfig
 from registry.registrar import Registrar
@@ -13,34 +13,35 @@ UNLIMITED = 2**31
 
 
 class InputFactory:
-    """Makes them, and keeps those that a new configuration leaves as they were: the very objects, so that whoever
-    reads for them need not know that anything happened."""
+    """Builds inputs, and returns the same objects for those that a new configuration does not change, so that their
+    harvesters continue undisturbed."""
 
     def __init__(self, context: ProcessorContext, registrar: Registrar) -> None:
         self._context = context
         self._registrar = registrar
-        self._inputs: dict[str, tuple[object, Input]] = {}  # by id, each with what it was made from
-        self._common: object = None  # what all of them were made from
-        # The processors of all inputs are one for all: a limit is one for the agent, and what one learns, all know.
+        self._inputs: dict[str, tuple[object, Input]] = {}  # by id, with what it was built from
+        self._common: object = None  # what all of them were built from
+        # The processors for all inputs are shared: a rate limit is one for the agent, and so is a cache.
         self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
 
     def build(self, config: ShipperConfig) -> list[Input]:
-        """Those that are enabled, in their order. Raises StartError: then all is as it was."""
+        """Return the enabled inputs, in order. Raises StartError; nothing is changed then."""
         written = comparison_key(config.processors)
         shared = self._shared
         if shared[0] != written:
             shared = written, chain.steps(config.processors, self._context)
         common = written, comparison_key((config.tags, config.fields, config.fields_under_root))
         known = self._inputs if common == self._common else {}
-        made: dict[str, tuple[object, Input]] = {}
-        for each in config.inputs:
-            if each.enabled:
-                dependency_key = comparison_key(each), message_limit(each, config)
-                before = known.get(each.id)
-                source = before[1] if before and before[0] == dependency_key else self._make(each, config, shared[1])
-                made[each.id] = dependency_key, source
-        self._inputs, self._common, self._shared = made, common, shared
-        return [source for _, source in made.values()]
+        built: dict[str, tuple[object, Input]] = {}
+        for config_input in config.inputs:
+            if config_input.enabled:
+                dependency_key = comparison_key(config_input), message_limit(config_input, config)
+                existing = known.get(config_input.id)
+                if existing is None or existing[0] != dependency_key:
+                    existing = dependency_key, self._make(config_input, config, shared[1])
+                built[config_input.id] = existing
+        self._inputs, self._common, self._shared = built, common, shared
+        return [built_input for _, built_input in built.values()]
 
     def _make(self, config: InputConfig, root: ShipperConfig, shared: chain.Steps) -> Input:
         context = self._context
@@ -57,25 +58,25 @@ class InputFactory:
 
 
 def comparison_key(value: object) -> object:
-    """The value, equal only to what is the same in a record: 1 and true are equal to each other."""
+    """Return a key that is equal only if the value is the same in a record: to Python, 1 and True are equal."""
     return value, repr(value)
 
 
 def static_fields(config: InputConfig, root: ShipperConfig) -> Doc:
-    """What the whole configuration and the input's own part say, the input's winning. Raises StartError."""
+    """Return the tags and fields of the configuration and of the input, whose own win. Raises StartError."""
     nested: Doc = {}
     rooted: Doc = {}
-    for each in (root, config):
-        (rooted if each.fields_under_root else nested).update(each.fields)
+    for section in (root, config):
+        (rooted if section.fields_under_root else nested).update(section.fields)
     return static_members((*root.tags, *config.tags), nested, rooted)
 
 
 def message_limit(config: InputConfig, root: ShipperConfig) -> int:
-    """Nothing longer is read than the output could send: it would only be cut later."""
+    """Return the most bytes of a message: no more than the output can send, which would only be cut later."""
     kafka = root.output.chosen
     return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaOutputConfig) else UNLIMITED)
 
 
 def record_limit(config: KafkaOutputConfig) -> int:
-    """The longest record value that fits a Kafka message of `max_message_bytes`, in bytes."""
+    """Return the longest record value that fits into a Kafka message of `max_message_bytes`, in bytes."""
     return max(config.max_message_bytes - ENVELOPE, 1)

@@ -1,8 +1,8 @@
-"""JSON texts that become members of an event: what the parser `ndjson` and the processor `decode_json_fields` share.
+"""JSON texts that become members of an event: shared by the parser `ndjson` and the processor `decode_json_fields`.
 
-What is not JSON to orjson is parsed again, because two things that it refuses are found in real logs: half a
-surrogate pair, where a program cut a text in the middle of an emoji, and a byte order mark within a file. Whole
-numbers beyond 64 bits become floating point ones, as with Filebeat; of equal keys the last one counts.
+What orjson refuses is parsed again, because two such things occur in real logs: half a surrogate pair, where a program
+cut a text in the middle of an emoji, and a byte order mark within a file. Whole numbers beyond 64 bits become floating
+point numbers, as in Filebeat; of equal keys the last one counts.
 
 Depth is bounded: what is nested deeper than `DEEPEST` is refused, because orjson reads 1,024 levels and writes 254.
 """
@@ -25,26 +25,26 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 
 class NotJsonError(ShipperError):
-    """A text is not JSON; the message says why."""
+    """Raised for a text that is not JSON; the message is the reason."""
 
 
 class ConflictError(ShipperError):
-    """Dotted keys that cannot become objects, because one of them is a value where another needs an object."""
+    """Raised for dotted keys that cannot become objects: one of them is a value where another needs an object."""
 
 
 def parse(text: str) -> Any:
-    """The value of a JSON text. Raises NotJsonError."""
+    """Return the value of a JSON text. Raises NotJsonError."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        value = _second_look(text, error)
+        value = _parse_leniently(text, error)
     if len(text) > SURELY_FLAT and is_deep(text, value):
         raise NotJsonError(f"nested deeper than {DEEPEST} levels")
     return value
 
 
 def is_deep(text: str, value: Any) -> bool:
-    """True if a value, the one of that text, has more levels than are taken."""
+    """True if the value, which was parsed from the text, is nested deeper than the limit."""
     if text.count("{") + text.count("[") <= DEEPEST:
         return False
     containers = _containers([value])
@@ -58,7 +58,7 @@ def _containers(inside: Any) -> list[Any]:
     return [value for value in values if isinstance(value, dict | list)]
 
 
-def _second_look(text: str, error: orjson.JSONDecodeError) -> Any:
+def _parse_leniently(text: str, error: orjson.JSONDecodeError) -> Any:
     plain = text.lstrip("\ufeff")
     try:
         if "\\ud" in plain.lower():
@@ -71,18 +71,18 @@ def _second_look(text: str, error: orjson.JSONDecodeError) -> Any:
 
 
 def without_null(fields: Doc) -> Doc:
-    """The same without members that are null, at any depth; within a list null keeps its place."""
+    """Return the fields without members that are null, at any depth; within a list null stays."""
     return {name: _without_null(value) for name, value in fields.items() if value is not None}
 
 
 def _without_null(value: Any) -> Any:
     if isinstance(value, dict):
         return without_null(value)
-    return [_without_null(each) for each in value] if isinstance(value, list) else value
+    return [_without_null(item) for item in value] if isinstance(value, list) else value
 
 
 def expand(fields: Doc, depth: int = 0) -> Doc:
-    """The same with `{"a.b": 1}` as `{"a": {"b": 1}}`, at any depth but within lists. Raises ConflictError."""
+    """Return the fields with `{"a.b": 1}` as `{"a": {"b": 1}}`, at any depth but within lists. Raises ConflictError."""
     expanded: Doc = {}
     for name, value in fields.items():
         if "." not in name and name not in expanded:
@@ -117,10 +117,10 @@ def _unite(into: Doc, values: Doc, what: str) -> None:
 
 
 def settle(fields: Doc, *, overwrite: bool) -> list[str]:
-    """Make the fields fit for the root of an event: `@timestamp`, `@metadata` and `type` mean something there.
+    """Make the fields valid at the root of an event, where `@timestamp`, `@metadata` and `type` have a meaning.
 
-    Without `overwrite` the first two are taken out. With it they stay where they are valid, `@timestamp` as a record
-    writes it; what is not is taken out. Returns what was wrong, in words for `error.message`.
+    Without `overwrite` the first two are removed. With it they stay if they are valid, `@timestamp` as a record writes
+    it, and are removed otherwise. Return what was wrong, in words for `error.message`.
     """
     if not overwrite:
         fields.pop("@timestamp", None)
@@ -147,22 +147,24 @@ def settle(fields: Doc, *, overwrite: bool) -> list[str]:
 
 
 def _time(text: str) -> str | None:
-    """RFC 3339, or ISO 8601 with an offset that has no colon."""
+    """Convert RFC 3339, or ISO 8601 with an offset that has no colon."""
     return rfc3339(f"{text[:-2]}:{text[-2:]}" if text[-5:-4] in ("+", "-") else text)
 
 
 def merge(into: Doc, values: Doc, *, overwrite: bool = True) -> None:
-    """Write the values into the object, object by object; what is not an object on both sides is replaced, or kept."""
+    """Merge the values into an object, recursively; a value that is not an object on both sides is replaced, or
+    kept."""
     for name, value in values.items():
-        here = into.get(name)
-        if isinstance(here, dict) and isinstance(value, dict):
-            merge(here, value, overwrite=overwrite)
+        existing = into.get(name)
+        if isinstance(existing, dict) and isinstance(value, dict):
+            merge(existing, value, overwrite=overwrite)
         elif overwrite or name not in into:
             into[name] = value
 
 
 def take(fields: Doc, dotted: str) -> str | None:
-    """Take a text out of the fields, by its key or by its path; None, and nothing happens, where there is no text."""
+    """Remove a text from the fields, by its key or its path, and return it; None, and nothing happens, without a
+    text."""
     if dotted in fields or "." not in dotted:
         return fields.pop(dotted) if isinstance(fields.get(dotted), str) else None
     above, _, rest = dotted.partition(".")
@@ -171,7 +173,7 @@ def take(fields: Doc, dotted: str) -> str | None:
 
 
 def add_error(doc: Doc, message: str) -> None:
-    """Note in an event's own document what was wrong with its JSON, after what its `error` has already."""
+    """Add to the `error` of an event's document what was wrong with its JSON."""
     before = doc.get("error")
     earlier = before.get("message") if isinstance(before, dict) else before
     error = dict(before) if isinstance(before, dict) else {}
@@ -179,8 +181,8 @@ def add_error(doc: Doc, message: str) -> None:
 
 
 def copied(value: Any) -> Any:
-    """The same value, with containers of its own."""
+    """Return a deep copy of a JSON value."""
     kind = type(value)
     if kind is dict:
-        return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if kind is list or kind is tuple else value
+        return {key: copied(member) for key, member in value.items()}
+    return [copied(item) for item in value] if kind is list or kind is tuple else value

@@ -8,14 +8,14 @@ from logs.terminal import TerminalHandler
 
 
 def set_up(level: str, form: str) -> TerminalHandler | None:
-    """`level` and `form` (auto, text, json) as the configuration has them. Return the handler below whose lines
-    progress may be shown, if it writes text to a terminal."""
+    """Set up logging; `level` and `form` (auto, text, json) are options. Return the handler if it writes text to a
+    terminal, where progress may be shown below the log lines."""
     at_terminal = sys.stderr.isatty()
     as_text = form == "text" or (form == "auto" and at_terminal)
     terminal = TerminalHandler(sys.stderr) if as_text and at_terminal else None
     handler = terminal or logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # What it reports (an overflow, for instance), the watcher reports in the agent's own words.
+    # The watcher reports the same (an overflow, for instance) in the agent's own words.
     logging.getLogger("watchdog").setLevel(logging.ERROR)
     return terminal

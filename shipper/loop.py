@@ -1,8 +1,8 @@
 """The one thread that reads, publishes and takes in acknowledgements.
 
-Two busy Python threads pass the interpreter lock to and fro; one thread that does both in turn is faster and simpler
-(measured: ARCHITECTURE.md, "Speed"). Whatever waits elsewhere (fsync, network, compression) runs on threads that
-hold no lock: the registrar's and librdkafka's.
+Two busy Python threads contend for the interpreter lock; one thread that does both in turn is faster and simpler
+(measured: ARCHITECTURE.md, "Speed"). Whatever waits (fsync, network, compression) runs on threads that do so without
+the lock: the registrar's and librdkafka's.
 """
 
 from registry.registrar import Registrar
@@ -15,13 +15,13 @@ from shipper.wake import Wake
 
 BYTES_A_STEP = 128 * 1024
 LONGEST_WAIT = 1.0
-# How late an acknowledgement is taken in while nothing waits for it: the client sends on its own, and each wake-up
-# costs more than the report.
+# How late an acknowledgement may be taken in: the client sends by itself meanwhile, and each wake-up costs more than
+# the report.
 REPORTS_INTERVAL = 0.02
 
 
 class Loop:
-    """`wake` is set by the watcher, the registrar, or a signal."""
+    """`wake` is set by the watcher, the registrar and signals."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class Loop:
         self._wake = wake
 
     def step(self, *, reading: bool = True, wait: float = LONGEST_WAIT) -> None:
-        """One round: look at files, read some, publish, take in acknowledgements; then wait, if there is nothing to
-        do, for at most `wait` seconds."""
+        """Do one round: check files, read some, publish, take in acknowledgements; then wait for at most `wait`
+        seconds, if there is nothing to do."""
         self._wake.clear()
         if self._registrar.failure is not None:
             raise self._registrar.failure
@@ -59,7 +59,7 @@ class Loop:
 
     @property
     def finished(self) -> bool:
-        """True if the source is, and everything is resolved."""
+        """True if the source is finished, and everything is resolved."""
         return self._pipeline.drained and self._source.finished
 
     def _read(self) -> None:
@@ -80,7 +80,7 @@ class Loop:
 
     def _wait(self, longest: float, *, reading: bool) -> None:
         pipeline = self._pipeline
-        # Else nothing is read, and files that are polled would keep the loop busy for nothing.
+        # Without room nothing is read, and files that are polled would keep the loop busy for nothing.
         can_read = reading and pipeline.has_room
         longest = min(longest, max(pipeline.next_step - self._clock.monotonic(), 0))
         if reading:

@@ -1,8 +1,8 @@
-"""The process's memory: what the garbage collector looks through, and what goes back to the system.
+"""The process's memory: what the garbage collector scans, and what is returned to the system.
 
-glibc's allocator gives freed memory back to the system as soon as twice the largest block is free, and what is read
-next takes it again, page by page. The agent takes and frees the same large blocks all the time; the most that it takes
-is the same if they stay.
+glibc's allocator returns freed memory to the system as soon as twice the largest block is free, and the next read
+requests it again, page by page. The agent takes and frees the same large blocks all the time; its highest use is the
+same if they stay.
 """
 
 import ctypes
@@ -11,15 +11,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Of mallopt(3). To set one of them ends the automatic choice of the other, so both are set.
+# Of mallopt(3). Setting one of them ends the automatic choice of the other, so both are set.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEPT = 16 * 1024**2  # freed bytes that stay with the process
-LARGE = 4 * 1024**2  # blocks of which each is taken from the system, and given back when it is freed
+LARGE = 4 * 1024**2  # larger blocks are each taken from the system, and returned when freed
 OPTIONS = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
 
 
 def keep_freed_blocks() -> None:
-    """Does nothing where the environment has settings of its own, or with another C library."""
+    """Let freed blocks stay with the process. Does nothing if the environment has settings of its own, or with another
+    C library."""
     if any(name in os.environ for name in OPTIONS):
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
@@ -28,15 +29,15 @@ def keep_freed_blocks() -> None:
         mallopt(M_MMAP_THRESHOLD, LARGE)
 
 
-# More objects than a configuration as large as it may be makes. Not without a bound: if the file system hangs, this is
-# how things stay, and what only the collector can free must be freed some day.
+# More objects than the largest configuration has. It is bounded, because it stays in effect while a file system hangs,
+# and what only the collector can free must be freed eventually.
 COLLECT_AFTER = 2_000_000
 
 
 @contextmanager
 def long_lived() -> Iterator[None]:
-    """What is made within is not looked through by the collector: 200,000 young objects at once take it 0.1 s and more,
-    in which no thread runs. Reference counts free them like any others."""
+    """Keep the collector from scanning what is created within: 200,000 young objects at once take it 0.1 s and more, in
+    which no thread runs. Reference counts free them like any others."""
     usual = gc.get_threshold()
     gc.set_threshold(max(COLLECT_AFTER, usual[0]), *usual[1:])
     try:

@@ -1,4 +1,4 @@
-"""What the agent counts. The names are fixed here; the summary line is made from them."""
+"""The counters of the agent; the summary line consists of them."""
 
 from dataclasses import dataclass, fields
 
@@ -9,18 +9,18 @@ class Metrics:
 
     events_read: int = 0  # messages that came out of the reader chains
     events_acked: int = 0  # delivered and acknowledged by the output
-    events_dead_lettered: int = 0  # refused permanently, saved in dead_letter.ndjson
+    events_dead_lettered: int = 0  # rejected permanently, saved in dead_letter.ndjson
     events_filtered: int = 0  # dropped on purpose, by include_lines, exclude_lines or a processor
-    processor_failures: int = 0  # what a processor could not do with an event, noted in its error.message
-    events_truncated: int = 0  # had their message cut to message_max_bytes
-    messages_cut_short: int = 0  # ended before their end came, because of queue.mem.pending_bytes
+    processor_failures: int = 0  # events that a processor could not process; the reason is in error.message
+    events_truncated: int = 0  # events whose message was cut to message_max_bytes
+    messages_cut_short: int = 0  # messages that were ended early because of queue.mem.pending_bytes
     bytes_read: int = 0  # raw bytes that became events or were dropped on purpose
     bytes_acked: int = 0  # raw bytes of resolved batches
     bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files
     batches_retried: int = 0  # sent again after a failed report
     harvesters_started: int = 0  # files opened
     harvesters_closed: int = 0  # files closed
-    files_truncated: int = 0  # files that were cut or rewritten while they were read
+    files_truncated: int = 0  # files that were truncated or rewritten while they were read
 
     def summary(self) -> str:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))

@@ -1,4 +1,4 @@
-"""`shipper test output`: reaches for the output step by step, and prints each step."""
+"""`shipper test output`: connects to the output step by step, and prints each step."""
 
 import os
 import socket
@@ -15,7 +15,8 @@ TIMEOUT = 10.0
 
 
 def check_output(config: KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig) -> int:
-    """Prints a line a step; 0 when all went well, else 1. Raises StartError for settings that are refused."""
+    """Print a line for each step; return 0 if all succeeded, else 1. Raises StartError for settings that are
+    refused."""
     if isinstance(config, KafkaOutputConfig):
         return 0 if _kafka(config) else 1
     if isinstance(config, FileOutputConfig):
@@ -29,10 +30,10 @@ def _print_result(text: str, problem: str = "") -> bool:
 
 
 def _directory(path: Path) -> bool:
-    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    parent = next(directory for directory in (path, *path.absolute().parents) if directory.exists())
+    writable = parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
     return _print_result(
-        f"file: {path} can be written", "" if writable else f"{there} is not a directory that this user may write to"
+        f"file: {path} can be written", "" if writable else f"{parent} is not a directory that this user may write to"
     )
 
 
@@ -47,10 +48,10 @@ def _reach(address: str) -> bool:
         host, port = address, "9092"
     host = host.strip("[]")
     try:
-        found = sorted({info[4][0] for info in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)})
+        resolved = sorted({info[4][0] for info in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)})
     except (OSError, ValueError) as error:
         return _print_result(f"{address}: resolve", f"{error}: check the name in output.kafka.hosts, and DNS")
-    _print_result(f"{address}: resolve to {', '.join(map(str, found))}")
+    _print_result(f"{address}: resolve to {', '.join(map(str, resolved))}")
     try:
         socket.create_connection((host, int(port)), TIMEOUT).close()
     except OSError as error:
@@ -59,7 +60,7 @@ def _reach(address: str) -> bool:
 
 
 def _ask(config: KafkaOutputConfig) -> bool:
-    """TLS and authentication show only when something is asked: so the topic's metadata stand for all three."""
+    """Request the topic's metadata: TLS and authentication fail only when something is requested."""
     problems: list[KafkaError] = []
     client = new_client(AdminClient, {**_client_settings(config), "error_cb": problems.append})
     step = "TLS, " if config.ssl.enabled else ""
@@ -79,6 +80,6 @@ def _ask(config: KafkaOutputConfig) -> bool:
 
 
 def _client_settings(config: KafkaOutputConfig) -> dict[str, str | int | float | bool]:
-    """Those that are not for producers only."""
+    """Return the settings that are not for producers only."""
     wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl")
     return {name: value for name, value in settings(config).items() if name.startswith(wanted)}

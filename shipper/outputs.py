@@ -1,4 +1,4 @@
-"""Makes the output that the configuration has chosen."""
+"""Makes the output that the configuration selects."""
 
 from pathlib import Path
 

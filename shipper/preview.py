@@ -1,7 +1,7 @@
-"""What becomes of lines, for `shipper test pipeline`: each line, and the event that it ends up in, or why in none.
+"""What happens to lines, for `shipper test pipeline`: each line with the event that it ends up in, or why in none.
 
-The lines are read as a file is read by `--once`, by the same readers and processors. Which of these left a line out is
-found by asking the first of them alone, then the first two, and so on: none of them has to know that it is watched.
+The lines are read as `--once` reads a file, by the same readers and processors. To find the one that left a line out,
+the first of them is run alone, then the first two, and so on: none of them needs code for this.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from shipper.reader.log_file import LogFile
 from shipper.source.identity.content import Plain
 from shipper.source.reading.factory import Input
 
-# What is the same for every event of the file, and says nothing about the line.
+# The same for every event of the file, so they show nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")
 TAB = "\t"
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """`record` as it would be sent; it covers the bytes from `offset` on."""
+    """`record` is as it would be sent; it covers `length` bytes from `offset` on."""
 
     offset: int
     length: int
@@ -52,7 +52,7 @@ class _Event:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """The input as far as one of its readers or processors; `words` name it."""
+    """The input up to one of its readers or processors; `words` are the reason if that one leaves a line out."""
 
     words: str
     config: InputConfig
@@ -60,7 +60,7 @@ class _Stage:
 
 
 class Preview:
-    """`path` is what the events have in log.file.path; `whole` shows also what is the same for all of them."""
+    """`path` becomes log.file.path of the events; `whole` also shows the members that all of them share."""
 
     def __init__(
         self, root: ShipperConfig, config: InputConfig, context: ProcessorContext, path: str, *, whole: bool = False
@@ -72,21 +72,21 @@ class Preview:
         self._whole = whole
 
     def of(self, content: bytes) -> Iterator[str]:
-        """The lines to print. Raises StartError for processors that cannot work here."""
+        """Yield the lines to print. Raises StartError for processors that cannot work here."""
         stages = list(self._stages())
-        found = {len(stages) - 1: self._run(stages[-1], content)}
+        results = {len(stages) - 1: self._run(stages[-1], content)}
         lines = self._lines(content)
-        events = {event.offset: event for event in found[len(stages) - 1]}
-        at = 0
-        while at < len(lines.texts):
-            event = events.get(lines.offsets[at])
-            upto = at + 1
+        events = {event.offset: event for event in results[len(stages) - 1]}
+        index = 0
+        while index < len(lines.texts):
+            event = events.get(lines.offsets[index])
+            end = index + 1
             if event:
-                upto = max(bisect_left(lines.offsets, event.offset + event.length), upto)
-            yield from (f"{number + 1:>6} | {visible(lines.texts[number], keep=TAB)}" for number in range(at, upto))
-            shown = self._shown(event.record) if event else self._reason(stages, found, content, lines.offsets[at])
+                end = max(bisect_left(lines.offsets, event.offset + event.length), end)
+            yield from (f"{number + 1:>6} | {visible(lines.texts[number], keep=TAB)}" for number in range(index, end))
+            shown = self._shown(event.record) if event else self._reason(stages, results, content, lines.offsets[index])
             yield f"       {visible(shown)}"
-            at = upto
+            index = end
 
     def _stages(self) -> Iterator[_Stage]:
         whole = self._config
@@ -101,8 +101,8 @@ class Preview:
         )
         yield _Stage("exclude_lines leaves it out", whole, ())
         processors = (*whole.processors, *self._root.processors)
-        for count, each in enumerate(processors, start=1):
-            name = "if" if isinstance(each, Branch) else each.name
+        for count, processor in enumerate(processors, start=1):
+            name = "if" if isinstance(processor, Branch) else processor.name
             yield _Stage(f"processor {count}, {name}, dropped it", whole, processors[:count])
 
     def _run(self, stage: _Stage, content: bytes) -> list[_Event]:
@@ -128,7 +128,7 @@ class Preview:
         return sorted(events, key=lambda event: event.offset)
 
     def _lines(self, content: bytes) -> Messages:
-        """All of them, empty ones too."""
+        """Return all lines, empty ones too."""
         lines = Messages(0, 0)
         with _file(content) as fd:
             file = LogFile(fd, 0, (len(content),))
@@ -138,15 +138,16 @@ class Preview:
                 lines.offsets += run.offsets
         return lines
 
-    def _reason(self, stages: Sequence[_Stage], found: dict[int, list[_Event]], content: bytes, offset: int) -> str:
-        """`found`: the events of stages that were run, by number; others are run as they are needed."""
+    def _reason(self, stages: Sequence[_Stage], results: dict[int, list[_Event]], content: bytes, offset: int) -> str:
+        """Return why the line at `offset` has no event. `results` are the events of the stages that were run, by their
+        number; the others are run when they are needed."""
         for number, stage in enumerate(stages):
-            if number not in found:
-                with _quietly():  # what a reader warns of, it has warned of
-                    found[number] = self._run(stage, content)
-            events = found[number]
-            at = bisect_right(events, offset, key=lambda event: event.offset) - 1
-            if at < 0 or offset >= events[at].offset + events[at].length:
+            if number not in results:
+                with _quietly():  # the readers have logged their warnings already
+                    results[number] = self._run(stage, content)
+            events = results[number]
+            nearest = bisect_right(events, offset, key=lambda event: event.offset) - 1
+            if nearest < 0 or offset >= events[nearest].offset + events[nearest].length:
                 return f"-- no event: {stage.words}"
         return "-- no event of its own: it is part of the message before"
 
@@ -197,19 +198,21 @@ def _events(batch: Batch) -> Iterator[_Event]:
 
 
 def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputConfig, str]:
-    """And why, where another one might have been expected. Raises StartError when there is none."""
-    named = [each for each in config.inputs if each.id == wanted]
-    enabled = [each for each in config.inputs if each.enabled]
+    """Return the input that reads the lines, and the reason if the user might expect another one. Raises StartError if
+    there is none."""
+    named = [candidate for candidate in config.inputs if candidate.id == wanted]
+    enabled = [candidate for candidate in config.inputs if candidate.enabled]
     if wanted is not None or not enabled:
         if named:
             return named[0], ""
-        there = ", ".join(each.id for each in config.inputs)
-        raise StartError(f"no input has the id {wanted!r}; there are: {there}" if there else "there is no input")
+        known = ", ".join(candidate.id for candidate in config.inputs)
+        raise StartError(f"no input has the id {wanted!r}; the ids are: {known}" if known else "there is no input")
     if len(enabled) == 1:
         return enabled[0], ""
-    for each in enabled if path != "-" else ():
+    for candidate in enabled if path != "-" else ():
         if any(
-            matches(parse(pattern, recursive=each.prospector.scanner.recursive_glob), path) for pattern in each.paths
+            matches(parse(pattern, recursive=candidate.prospector.scanner.recursive_glob), path)
+            for pattern in candidate.paths
         ):
-            return each, f"input {each.id}, whose paths match {path}"
+            return candidate, f"input {candidate.id}, whose paths match {path}"
     return enabled[0], f"input {enabled[0].id}, the first of {len(enabled)}; --input ID or --path PATH takes another"

@@ -1,4 +1,4 @@
-"""The line at the bottom of a terminal that shows how far a run with `--once` has come.
+"""The line at the bottom of a terminal that shows the progress of a run with `--once`.
 
 41 %  1.2 of 2.9 GiB  312,000 events/s  12 of 40 files  0:17 left
 """
@@ -11,14 +11,14 @@ from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.base import BatchSource
 
-INTERVAL = 0.2  # seconds between two drawings
-MEMORY = 5.0  # seconds over which rates are taken
+INTERVAL = 0.2  # seconds between two updates
+RATE_WINDOW = 5.0  # seconds over which rates are computed
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a run has come. Rates are a second's; `left` counts bytes, None while something is read whose end
-    no one knows: standard input, a compressed file."""
+    """The progress of a run. Rates are per second; `left` is in bytes, None while something of unknown length is read:
+    standard input, a compressed file."""
 
     done: int
     left: int | None
@@ -29,7 +29,7 @@ class Standing:
 
 
 def describe(standing: Standing, width: int) -> str:
-    """One line that is shorter than `width` columns: one that fills them would begin a new one."""
+    """Return a line that is shorter than `width` columns: one that fills them would begin another line."""
     done, left = standing.done, standing.left
     parts = [f"{size(done)}"] if left is None else [f"{percent(done, left)} %", f"{size(done)} of {size(done + left)}"]
     parts.append(f"{standing.events_rate:,.0f} events/s")
@@ -40,7 +40,7 @@ def describe(standing: Standing, width: int) -> str:
 
 
 def percent(done: int, left: int) -> int:
-    """Rounded down: 100 means all of it."""
+    """Return the percentage, rounded down: 100 means all of it."""
     return 100 * done // (done + left) if left else 100
 
 
@@ -52,13 +52,13 @@ def size(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, whole_seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"
 
 
 class Progress:
-    """Used by the reading thread only. Without a terminal there is none: no `handler`, no line."""
+    """Used by the reading thread only. `handler` is None if there is no terminal: nothing is shown then."""
 
     def __init__(self, handler: TerminalHandler | None, metrics: Metrics, source: BatchSource, clock: Clock) -> None:
         self._handler = handler
@@ -81,7 +81,7 @@ class Progress:
     def _standing(self) -> Standing:
         now, done, events = newest = self._sample()
         self._samples.append(newest)
-        while now - self._samples[0][0] > MEMORY:
+        while now - self._samples[0][0] > RATE_WINDOW:
             self._samples.popleft()
         since, done_then, events_then = self._samples[0]
         seconds = max(now - since, INTERVAL)

@@ -1,4 +1,5 @@
-"""What the records of a file share, and how a record writes paths and times (ARCHITECTURE.md, "The record")."""
+"""The members that the records of a file share, and how records write paths and times (ARCHITECTURE.md, "The
+record")."""
 
 import os
 import time
@@ -16,7 +17,7 @@ OWN_MEMBERS = frozenset({"@timestamp", "message", "log", "input", "host", "agent
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who sends: `host` and `name` for host.name and agent.name, `id` kept in the data path."""
+    """The sender: `host` and `name` for host.name and agent.name, `id` as it is kept in the data path."""
 
     host: str
     name: str
@@ -25,12 +26,12 @@ class Agent:
 
 
 def file_member(file_id: str, path: str, inode: int, device: int) -> Doc:
-    """`log.file`."""
+    """Return `log.file`."""
     return {"path": readable_path(path), "inode": str(inode), "device_id": str(device), "id": file_id}
 
 
 def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc) -> Doc:
-    """All that the records of one file share; `static` is what `static_members` gives."""
+    """Return the members that the records of one file share; `static` are those of `static_members`."""
     return {
         "log": {"file": file},
         **static,
@@ -42,8 +43,8 @@ def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc
 
 
 def static_members(tags: tuple[str, ...], fields: Doc, rooted: Doc) -> Doc:
-    """The members that the configuration gives to each record. `fields` go below the member `fields`, `rooted` ones
-    are members of the record itself. Raises StartError for those that cannot."""
+    """Return the members that the configuration adds to each record. `fields` are below the member `fields`, `rooted`
+    are members of the record itself. Raises StartError for those that cannot be added."""
     if taken := sorted(OWN_MEMBERS & rooted.keys()):
         # Two members of one name: most readers keep one of them, and the sink refuses the record.
         raise StartError(f"fields_under_root: every record has '{taken[0]}' already; give the field another name")
@@ -59,7 +60,7 @@ def static_members(tags: tuple[str, ...], fields: Doc, rooted: Doc) -> Doc:
 
 
 def readable_path(path: str) -> str:
-    """A path may hold any bytes; what is written or shown holds UTF-8."""
+    """Return a path as valid UTF-8: a path may contain any bytes."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
@@ -69,6 +70,6 @@ def _second(second: int) -> str:
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339 in UTC with milliseconds, as Elastic Common Schema has it."""
+    """Return a time in RFC 3339, UTC, with milliseconds, as in Elastic Common Schema."""
     milliseconds = int(seconds * 1000)
     return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"

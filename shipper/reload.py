@@ -20,14 +20,14 @@ from shipper.source.reading.factory import Input
 logger = logging.getLogger(__name__)
 
 MISTAKES_LOGGED = 20  # thousands of inputs may have the same one
-# Of these a change is taken at once; of all others at the next start.
-TAKEN = {"inputs", "processors", "tags", "fields", "fields_under_root", "config_inputs"}
+# Options whose changes apply at once; all others apply at the next start.
+RELOADED = {"inputs", "processors", "tags", "fields", "fields_under_root", "config_inputs"}
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
-    """`read` gives the configuration as it is now, or raises ConfigError; `is_requested` is true once after each
-    SIGHUP; `start` runs the work of reading, and `wake` is called at its end."""
+    """`read` returns the configuration as it is now, or raises ConfigError; `is_requested` is true once after each
+    SIGHUP; `start` runs the reading, and `wake` is called at its end."""
 
     read: Callable[[], ShipperConfig]
     is_requested: Callable[[], bool]
@@ -49,7 +49,7 @@ class Reloader:
         replace_inputs: ReplaceInputs | None,
         clock: Clock,
     ) -> None:
-        """`config` is what runs. Without `replace_inputs` (standard input is read) nothing can be changed."""
+        """`config` is in effect. Without `replace_inputs` (standard input is read) nothing can be changed."""
         self._config = config
         self._is_requested = reading.is_requested
         self._look = Look(reading.read if replace_inputs else lambda: config, reading.start, reading.wake)
@@ -61,8 +61,8 @@ class Reloader:
         self._due = clock.monotonic() + config.config_inputs.reload.period
 
     def step(self) -> None:
-        """Begin a look at the configuration if it is time, and take what one has given."""
-        if not self._look.under_way:
+        """Start a check of the configuration if one is due, and apply the result of one that has ended."""
+        if not self._look.pending:
             self._begin()
         seen = self._look.take()
         if seen is not None:
@@ -82,7 +82,9 @@ class Reloader:
         if seen.mistake:
             self._refuse(seen.mistake)
         elif seen.config is not None and self._replace_inputs is None:
-            logger.warning("the configuration is not read again: standard input is read, which ends with the agent")
+            logger.warning(
+                "the configuration is not reloaded: the agent reads standard input, whose options cannot change"
+            )
         elif seen.config is not None and self._replace_inputs is not None:
             try:
                 with long_lived():
@@ -93,12 +95,12 @@ class Reloader:
     def _refuse(self, mistake: str) -> None:
         lines = mistake.splitlines()
         if len(lines) > MISTAKES_LOGGED:
-            rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' names all of them"
+            rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' shows all of them"
             lines = [*lines[:MISTAKES_LOGGED], rest]
         logger.error("the configuration has a mistake; the one before stays in effect:\n%s", "\n".join(lines))
 
     def _apply(self, read: ShipperConfig, replace_inputs: ReplaceInputs) -> None:
-        """Raises StartError: then nothing is changed."""
+        """Apply a configuration. Raises StartError; nothing is changed then."""
         config = self._with_fixed_options(read)
         inputs = self._build_inputs(config)
         self._log_changes(read, inputs)
@@ -110,23 +112,24 @@ class Reloader:
             self._now = inputs
 
     def _with_fixed_options(self, read: ShipperConfig) -> ShipperConfig:
-        """What was read, but for what cannot change any more."""
-        names = [option.name for option in options(ShipperConfig) if option.name not in TAKEN]
+        """Return what was read, but with the options in effect that cannot change while the agent runs."""
+        names = [option.name for option in options(ShipperConfig) if option.name not in RELOADED]
         return replace(read, **{name: getattr(self._config, name) for name in names})
 
     def _build_inputs(self, config: ShipperConfig) -> list[Input]:
-        if any(each.enabled and each.type == "stdin" for each in config.inputs):
-            raise StartError("an input of type stdin is taken at the next start only")
+        if any(candidate.enabled and candidate.type == "stdin" for candidate in config.inputs):
+            raise StartError("an input of type stdin can only be added at the next start")
         return self._inputs.build(config)
 
     def _log_changes(self, read: ShipperConfig, inputs: list[Input]) -> None:
         for note in read.notes:
             if note not in self._config.notes:
                 logger.info("%s", note)
-        fixed = [option for option in options(ShipperConfig) if option.name not in TAKEN]
-        late = [each.keys[0] for each in fixed if getattr(read, each.name) != getattr(self._config, each.name)]
+        fixed = [option for option in options(ShipperConfig) if option.name not in RELOADED]
+        changed = (option for option in fixed if getattr(read, option.name) != getattr(self._config, option.name))
+        late = [option.keys[0] for option in changed]
         if late:
-            logger.warning("changed in the configuration, and taken at the next start only: %s", ", ".join(late))
+            logger.warning("changed in the configuration, and in effect at the next start only: %s", ", ".join(late))
         if inputs != self._now:
             logger.info("reloaded: %s", difference(self._now, inputs))
         elif not late:
@@ -134,14 +137,14 @@ class Reloader:
 
 
 def difference(before: Sequence[Input], after: Sequence[Input]) -> str:
-    """In words, as in: 1 input added, 2 unchanged."""
-    old, new = {each.id: each for each in before}, {each.id: each for each in after}
+    """Return the difference in words, as in: 1 input added, 2 unchanged."""
+    old, new = {item.id: item for item in before}, {item.id: item for item in after}
     both = old.keys() & new.keys()
     counts = {
         "added": len(new.keys() - old.keys()),
         "removed": len(old.keys() - new.keys()),
-        "changed": sum(old[each] is not new[each] for each in both),
-        "unchanged": sum(old[each] is new[each] for each in both),
+        "changed": sum(old[input_id] is not new[input_id] for input_id in both),
+        "unchanged": sum(old[input_id] is new[input_id] for input_id in both),
     }
     parts = [(count, what) for what, count in counts.items() if count]
     first, *rest = parts or [(0, "left")]

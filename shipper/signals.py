@@ -10,8 +10,8 @@ STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def end_at_once(*, once: bool) -> None:
-    """Until `Signals` takes over: nothing has begun, so SIGTERM and SIGINT end the process with the exit code of a run
-    that was stopped. SIGHUP asks for a configuration to be read that is going to be read anyway."""
+    """Install handlers until `Signals` replaces them. Nothing has begun, so SIGTERM and SIGINT end the process with the
+    exit code of a run that was stopped. SIGHUP is ignored: the configuration is going to be read anyway."""
     for number in STOPPING:
         signal.signal(number, lambda *_: os._exit(1 if once else 0))
     if not once:
@@ -19,33 +19,33 @@ def end_at_once(*, once: bool) -> None:
 
 
 class Signals:
-    """A context manager that restores what it found. The first SIGTERM or SIGINT sets `stopping` and calls `wake`; a
-    second one ends the process at once: the registry did not move, so nothing is lost. With `reloads`, SIGHUP is noted
-    and calls `wake`; without, it does what it did before."""
+    """A context manager that restores the former handlers. The first SIGTERM or SIGINT sets `stopping` and calls
+    `wake`; a second one ends the process at once: the registry did not move, so nothing is lost. With `reloads`, SIGHUP
+    sets a flag and calls `wake`; without, its handler stays as it was."""
 
     def __init__(self, wake: Callable[[], None], *, reloads: bool = False) -> None:
         self.stopping = False
         self._wake = wake
         self._reloads = reloads
         self._hung_up = False
-        self._found: dict[signal.Signals, object] = {}
+        self._replaced: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Self:
         for number in STOPPING:
-            self._found[number] = signal.signal(number, self._on_signal)
+            self._replaced[number] = signal.signal(number, self._on_signal)
         if self._reloads:
-            self._found[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_hangup)
+            self._replaced[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_hangup)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, found in self._found.items():
-            signal.signal(number, found)  # type: ignore[arg-type]  # what signal() returned, it takes
+        for number, handler in self._replaced.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() returned, it takes
 
     def hung_up(self) -> bool:
-        """True if SIGHUP came since this was asked last."""
+        """True if SIGHUP came since the last call."""
         if not self._hung_up:
             return False
-        self._hung_up = False  # before the configuration is read: one that comes meanwhile counts again
+        self._hung_up = False  # cleared before the configuration is read: one that comes meanwhile counts again
         return True
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""The log line that reports every 30 seconds what happened, when something did, and once more at the end."""
+"""The log line that reports the counters every 30 seconds, if they changed, and once more at the end."""
 
 import logging
 from dataclasses import replace
@@ -28,7 +28,7 @@ class Summary:
                 self._log("running", self._source.status())
 
     def last(self, status: SourceStatus) -> None:
-        """`status`: as it was before the source was stopped."""
+        """Log the last line; `status` is that before the source was stopped."""
         self._log("stopped", status)
 
     def _log(self, state: str, status: SourceStatus) -> None:

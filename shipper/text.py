@@ -13,7 +13,7 @@ TOO_DEEP = "(nested too deep)"
 
 
 def cut_text(text: str, max_bytes: int) -> str:
-    """Return the longest prefix of at most `max_bytes` bytes of UTF-8; `text` itself where it fits."""
+    """Return the longest prefix of at most `max_bytes` bytes of UTF-8; `text` itself if it fits."""
     if len(text) * 4 <= max_bytes:
         return text
     raw = text.encode()
@@ -39,8 +39,8 @@ def text_of(value: object) -> str:
 
 
 def _writable(value: Any, depth: int = 0) -> Any:
-    """Return the value without what orjson refuses: surrogates, numbers of more than 64 bits, keys that are not
-    texts, and objects in objects beyond its 254 levels, which JSON within JSON within JSON can reach."""
+    """Return the value without what orjson refuses: surrogates, numbers of more than 64 bits, keys that are not texts,
+    and more than 254 nested levels, which JSON within JSON within JSON can reach."""
     match value:
         case str():
             return without_surrogates(value)

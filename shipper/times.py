@@ -1,6 +1,6 @@
 """Times as logs write them -> the text that a record has: RFC 3339 in UTC with milliseconds.
 
-Nothing here raises about a time: what is none, or lies beyond the years 1 to 9999, is None.
+The functions return None for a text that is not a time, or is outside the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-# A time without a year that would lie further ahead than this belongs to the year before: clocks differ by less.
+# A time without a year that would be further in the future than this is of the previous year: clocks differ by less.
 AHEAD = 24 * 3600.0
 
 
 def of_datetime(moment: datetime) -> str:
-    """`moment` has a zone. Raises OverflowError for what is in no year of UTC."""
+    """Return the text of a time that has a zone. Raises OverflowError if it is in no year of UTC."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def rfc3339(text: str) -> str | None:
-    """From `2006-01-02T15:04:05.999999999Z`, or with an offset such as +02:00; the fraction may be missing."""
+    """Convert `2006-01-02T15:04:05.999999999Z`, or a time with an offset such as +02:00; the fraction is optional."""
     zone = "Z" if text[-1:] == "Z" else text[-6:]
     fraction = text[19 : -len(zone)]
     second = _second(text[:19], zone)
@@ -35,13 +35,13 @@ def rfc3339(text: str) -> str | None:
 
 
 def rfc3339_column(texts: Sequence[str]) -> list[str] | None:
-    """The same for many, which mostly share their second; None where one of them is not a time."""
+    """Convert many texts, most of which share their second; None if one of them is not a time."""
     if not "".join(texts).isascii():  # a digit of another script is not a digit here
         return None
     known, second = "", None
     column: list[str] = []
     for text in texts:
-        # Most are fixed in width, and so checked with few calls. 30: nine digits, as container runtimes write them.
+        # Most have a fixed width, which takes few calls to check. 30: nine digits, as container runtimes write them.
         if text[:19] == known and len(text) == 30 and text[19] == "." and text[29] == "Z" and text[20:29].isdecimal():
             column.append(f"{second}.{text[20:23]}Z")
             continue
@@ -56,7 +56,7 @@ def rfc3339_column(texts: Sequence[str]) -> list[str] | None:
 
 @lru_cache(maxsize=1024)
 def _second(text: str, zone: str) -> str | None:
-    """The same second in UTC; kept, because lines of one second are many."""
+    """Return the second in UTC. Cached, because many lines share a second."""
     offset = _offset(zone)
     digits = text[0:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
     if offset is None or len(digits) != 14 or not (digits.isdigit() and digits.isascii()):
@@ -84,25 +84,25 @@ def _offset(zone: str) -> timedelta | None:
 
 
 def bsd(text: str, zone: tzinfo | None, now: float) -> str | None:
-    """From `Jan  2 15:04:05`, the form of RFC 3164, in that zone (None: of this machine).
+    """Convert `Jan  2 15:04:05`, the form of RFC 3164, in that zone (None: this machine's).
 
-    It has no year. It is the one of `now` (seconds since 1970), or the year before where the day would otherwise lie
-    ahead, or would not be in the calendar: lines of December are read in January.
+    It has no year. It gets that of `now` (seconds since 1970), or the previous one if the day would otherwise be in the
+    future or not exist: lines of December are read in January.
     """
     try:
         year = datetime.fromtimestamp(now, zone).year
     except (ValueError, OverflowError, OSError):
         return None
     for candidate in (year, year - 1):
-        found = _bsd(text, zone, candidate)
-        if found is not None and found[1] <= now + AHEAD:
-            return found[0]
+        parsed = _bsd(text, zone, candidate)
+        if parsed is not None and parsed[1] <= now + AHEAD:
+            return parsed[0]
     return None
 
 
 @lru_cache(maxsize=1024)
 def _bsd(text: str, zone: tzinfo | None, year: int) -> tuple[str, float] | None:
-    """The time as a record has it, and in seconds since 1970."""
+    """Return the time as a record has it, and in seconds since 1970."""
     parts = text.split()
     clock = parts[2].split(":") if len(parts) == 3 else []
     if len(clock) != 3 or parts[0].title() not in MONTHS or not _short_numbers((parts[1], *clock)):

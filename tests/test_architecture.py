@@ -20,7 +20,6 @@ MOST_PARAMETERS = 6
 MOST_IMPORTS = 16  # modules of ours
 # They connect all of a program, or list all there is of something.
 IMPORT_EVERYTHING = {
-    "config/reference.py",
     "config/shipper/model.py",
     "shipper/app.py",
     "shipper/preview.py",

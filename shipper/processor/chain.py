@@ -1,4 +1,4 @@
-"""The chain of processors of an input, from its configuration: how they are run, one after the other."""
+"""The chain of processors of an input, built from its configuration, and run one after the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits a
 
 
 class Chain:
-    """What `Source.process` is: lets every processor work on a batch, in order, and takes out what was dropped."""
+    """The `Source.process` of an input: runs every processor on a batch, in order, and removes the dropped events."""
 
     def __init__(self, steps: Sequence[Processor], metrics: Metrics, growth: Growth | None = None) -> None:
         self.growth = growth or Growth()
@@ -36,7 +36,7 @@ class Chain:
 
 
 def run(steps: Sequence[Processor], events: Events, indices: Sequence[int]) -> None:
-    """One step after the other, each on those that the ones before it have left."""
+    """Run one step after the other, each on the events that those before it have not dropped."""
     dropped = len(events.dropped)
     for step in steps:
         if not indices:
@@ -47,9 +47,9 @@ def run(steps: Sequence[Processor], events: Events, indices: Sequence[int]) -> N
             indices = [index for index in indices if index not in events.dropped]
 
 
-class Each:
-    """Lets a processor look at one event after the other; at none of them, where it concerns what they share. With
-    `ignores_failure` what it could not do is not reported."""
+class EventByEvent:
+    """Runs a processor on one event after the other, or once on the constants if it concerns only these. With
+    `ignores_failure` its errors are not reported."""
 
     def __init__(
         self, name: str, processor: EventProcessor, metrics: Metrics, *, ignores_failure: bool = False
@@ -84,7 +84,7 @@ class Each:
 
 
 class Conditional:
-    """`when`, and `if`, `then`, `else`."""
+    """The condition of `when`, or of `if`, with the steps below it."""
 
     def __init__(self, condition: Condition, then: Sequence[Processor], otherwise: Sequence[Processor] = ()) -> None:
         self._condition = condition
@@ -101,7 +101,7 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of some processors, and what these may make of events."""
+    """The steps of some processors, and how much they may enlarge events."""
 
     outer: Sequence[Outer] = ()
     growth: Growth = field(default_factory=Growth)
@@ -110,8 +110,8 @@ class Steps:
 def build(
     configs: Sequence[AnyProcessor], context: ProcessorContext, shared: Steps | None = None
 ) -> Chain | WaitingChain | None:
-    """The chain of these processors, and then of steps that other chains have too; None for none of them. Raises
-    StartError for what cannot work here."""
+    """Return the chain of these processors, then of the steps that other chains share; None if there are none. Raises
+    StartError for a processor that cannot work here."""
     own, shared = steps(configs, context), shared or Steps()
     outer, growth = [*own.outer, *shared.outer], own.growth.then(shared.growth)
     if not outer:
@@ -123,7 +123,7 @@ def build(
 
 
 def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
-    """Those of these processors. Raises StartError."""
+    """Return the steps of these processors. Raises StartError."""
     return Steps([_outer(config, context) for config in configs], growth_of(configs))
 
 
@@ -146,11 +146,11 @@ def _factory() -> ModuleType:
 
 
 def _outer(config: AnyProcessor, context: ProcessorContext) -> Outer:
-    """A step that may wait is not part of another one (config/processors checks that), so a batch can continue after
-    it."""
-    asking = _factory().ASYNC
-    if not isinstance(config, Branch) and type(config) in asking:
-        asks = asking[type(config)](config, context)
+    """Return the step of a processor. One that may wait is not part of a branch (config/shipper/processors checks
+    that), so a batch can continue after it."""
+    factories = _factory().ASYNC
+    if not isinstance(config, Branch) and type(config) in factories:
+        asks = factories[type(config)](config, context)
         return AsyncStep(asks, None if config.when is None else conditions.build(config.when))
     return _step(config, context)
 
@@ -163,10 +163,10 @@ def _step(config: AnyProcessor, context: ProcessorContext) -> Processor:
     if isinstance(config, Branch):
         condition = conditions.build(config.condition)
         return Conditional(condition, _steps(config.then, context), _steps(config.otherwise, context))
-    made = _factory().make(config, context)
-    step = made
-    if isinstance(made, EventProcessor):
-        # An option that not all of them have, and that means the same in all that have it.
+    processor = _factory().make(config, context)
+    step = processor
+    if isinstance(processor, EventProcessor):
+        # Not all processors have this option; in those that have it, it means the same.
         ignores = getattr(config, "ignore_failure", False)
-        step = Each(config.name, made, context.metrics, ignores_failure=ignores)
+        step = EventByEvent(config.name, processor, context.metrics, ignores_failure=ignores)
     return step if config.when is None else Conditional(conditions.build(config.when), [step])

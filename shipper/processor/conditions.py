@@ -1,6 +1,6 @@
-"""The conditions of `when` and `if`, on columns: each selects the events of a batch that meet it.
+"""The conditions of `when` and `if`: each selects the events of a batch that meet it.
 
-A field that all events of a file share is looked at once for a batch.
+A field that all events of a file share is tested once for a batch.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,8 @@ Texts = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`test` is true for a value, or MISSING, that is looked for; `column` does the same for the indices of many
-    texts, none of them empty."""
+    """`test` is true for a value (or MISSING) that meets the condition; `column` returns the indices of the texts that
+    do, none of which is empty."""
 
     path: Path
     test: Callable[[Any], bool]
@@ -42,11 +42,11 @@ class Field:
         if events.messages.docs is None:
             return self.column(texts, indices)
         filled = [index for index in indices if texts[index]]
-        found = self.column(texts, filled)
+        matching = self.column(texts, filled)
         if len(filled) == len(indices):
-            return found
+            return matching
         others = [index for index in indices if not texts[index] and self.test(events.get(index, MESSAGE))]
-        return sorted((*found, *others))
+        return sorted((*matching, *others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class NoneOf:
 
 def build(config: ConditionConfig) -> Condition:
     if config.all_of:
-        return AllOf([build(each) for each in config.all_of])
+        return AllOf([build(nested) for nested in config.all_of])
     if config.any_of:
-        return AnyOf([build(each) for each in config.any_of])
+        return AnyOf([build(nested) for nested in config.any_of])
     if config.none_of:
         return NoneOf(build(config.none_of))
     if config.has_fields:
@@ -98,13 +98,13 @@ def _field(path: Path, test: Callable[[Any], bool]) -> Field:
     return Field(path, test, lambda texts, indices: [index for index in indices if test(texts[index])])
 
 
-def _equals(path: Path, wanted: Any) -> Field:
-    """Of the same type too: 1 is neither true nor 1.0 nor "1"."""
-    kind = type(wanted)
+def _equals(path: Path, expected: Any) -> Field:
+    """The type must be equal too: 1 is neither true nor 1.0 nor "1"."""
+    kind = type(expected)
     return Field(
         path,
-        lambda value: type(value) is kind and value == wanted,
-        lambda texts, indices: [index for index in indices if texts[index] == wanted],
+        lambda value: type(value) is kind and value == expected,
+        lambda texts, indices: [index for index in indices if texts[index] == expected],
     )
 
 
@@ -122,8 +122,8 @@ def _regexp(path: Path, pattern: str) -> Field:
     def column(texts: Texts, indices: Sequence[int]) -> Sequence[int]:
         return [
             index
-            for index, found in zip(indices, search_all([texts[index] for index in indices]), strict=True)
-            if found
+            for index, matches in zip(indices, search_all([texts[index] for index in indices]), strict=True)
+            if matches
         ]
 
     return Field(path, _of_texts(searcher([pattern])), column)
@@ -134,12 +134,12 @@ def _network(path: Path, networks: str | list[str]) -> Field:
 
 
 def _of_texts(test: Callable[[str], object]) -> Callable[[Any], bool]:
-    """The test of a text, or of a list in which one text passes."""
+    """Return a test that is true for a text that passes, and for a list with such a text."""
 
     def of_any(value: Any) -> bool:
         if isinstance(value, str):
             return bool(test(value))
-        return isinstance(value, list) and any(isinstance(each, str) and test(each) for each in value)
+        return isinstance(value, list) and any(isinstance(item, str) and test(item) for item in value)
 
     return of_any
 
@@ -153,11 +153,11 @@ _BOUNDS: dict[str, Callable[[float, float], bool]] = {
 
 
 def _within_bound(name: str, value: Any) -> Field:
-    """`name` ends with the bound's; only numbers are within one, not texts that look like them."""
+    """`name` is a field and one of the bounds; only numbers can be within it, not texts that look like numbers."""
     *path, kind = path_of(name)
-    limit, holds = bound(value), _BOUNDS[kind]
+    limit, compare = bound(value), _BOUNDS[kind]
     assert limit is not None, "checked with the configuration"
-    return _field(tuple(path), lambda found: type(found) in (int, float) and holds(found, limit))
+    return _field(tuple(path), lambda number: type(number) in (int, float) and compare(number, limit))
 
 
 _MAKERS: dict[str, Callable[[Path, Any], Field]] = {

@@ -1,10 +1,10 @@
-"""The events of a batch while processors work on them: fields are read and written by path, wherever they are kept.
+"""The events of a batch while processors work on them: fields are read and written by path, wherever they are stored.
 
-An event's members lie in three places (event.py): columns of the batch, the event's own document, and the constants
-of its file. Reading looks through them in this order. Writing makes a copy of a constant member in the event's own
-document first, so nothing is ever changed for the neighbours.
+An event's members are stored in three places (event.py): columns of the batch, the event's own document, and the
+constants of its file. They are searched in this order. To write to a constant member, it is copied into the event's own
+document first, so that other events are not changed.
 
-`@timestamp` stays too, though it can become another time, and so do some members of `log` (log_member.py).
+`@timestamp` cannot be removed, only changed; some members of `log` cannot even be changed (log_member.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOTHING: Doc = {}
 
 
 class Events:
-    """`dropped` holds the indices of events that go no further; their bytes stay counted in the batch."""
+    """`dropped` are the indices of events that are not sent; their bytes stay counted in the batch."""
 
     __slots__ = ("batch", "constants", "dropped", "messages")
 
@@ -39,29 +39,29 @@ class Events:
         return self.messages.texts
 
     def get(self, index: int, path: Path) -> Any:
-        """The value, which must not be changed in place, or MISSING."""
+        """Return the value, which must not be changed in place, or MISSING."""
         name, docs = path[0], self.messages.docs
         doc = _NOTHING if docs is None else docs[index]
         if name == "message" and (text := self.messages.texts[index]):
             return text if len(path) == 1 else MISSING
         if name == "log":
-            found = get_log(self.messages, self.constants, index, path)
+            value = get_log(self.messages, self.constants, index, path)
         elif name in doc:
-            found = find(doc, path)
-            return MISSING if found is DELETED else found
+            value = find(doc, path)
+            return MISSING if value is DELETED else value
         elif name == "@timestamp":
             return timestamp(self.batch.time) if len(path) == 1 else MISSING
         else:
-            found = find(self.constants, path)
-        # A key of the event's own may hold the dots itself.
-        return doc.get(".".join(path), MISSING) if found is MISSING and len(path) > 1 else found
+            value = find(self.constants, path)
+        # A key of the event's own may contain the dots itself.
+        return doc.get(".".join(path), MISSING) if value is MISSING and len(path) > 1 else value
 
     def put(self, index: int, path: Path, value: Any) -> None:
-        """Write a field and the objects above it. Raises FieldError where one of these is not an object, or the value
-        is none for the field.
+        """Write a field, and create the objects above it. Raises FieldError if one of these is not an object, or the
+        value is invalid for the field.
 
         A container becomes the event's own: what is part of the configuration must be `copied` first. An object that
-        is written to `log` is merged with what is there.
+        is written to `log` is merged with the existing one.
         """
         name, doc = path[0], self.messages.documents()[index]
         if len(path) > 1 and (key := ".".join(path)) in doc:
@@ -95,13 +95,13 @@ class Events:
         return True
 
     def names(self, index: int) -> list[str]:
-        """The names of the event's top-level members."""
+        """Return the names of the event's top-level members."""
         own = self.own_names(index)
         doc = _NOTHING if self.messages.docs is None else self.messages.docs[index]
         return [*own, *(name for name in self.constants if name not in doc and name not in own)]
 
     def own_names(self, index: int) -> list[str]:
-        """Those of members that are not, or not only, constants of the file."""
+        """Return the names of members that are not, or not only, constants of the file."""
         docs = self.messages.docs
         doc = _NOTHING if docs is None else docs[index]
         own = [name for name, value in doc.items() if value is not DELETED]
@@ -115,7 +115,7 @@ class Events:
         self.messages.flags[index] = add_flag(self.messages.flags.get(index, ()), name)
 
     def fail(self, index: int, kind: str, message: str) -> None:
-        """Note in the event what could not be done with it; `kind` is the processor."""
+        """Add the message to the event's `error`; `kind` is the processor."""
         error = self.get(index, ("error",))
         members = copied(error) if isinstance(error, dict) else {}
         before = members.get("message") if isinstance(error, dict) else error
@@ -136,12 +136,12 @@ class Events:
         return not names.isdisjoint(own) or not names.isdisjoint([name.partition(".")[0] for name in own])
 
     def share(self, owner: object, change: Callable[[Events], None]) -> None:
-        """Change what all events of the batch share, as if it were one event; `owner` has the same outcome for the
-        same constants, so it is asked once for a file."""
+        """Apply `change` to the constants of the batch, as if they were one event. The result of an `owner` for the
+        same constants is cached, so it is computed once for a file."""
         before = self.batch.constants
         if owner not in before.derived:
             alone = Messages(0, 0, [""], [0], [0], docs=[copied(before.members)])
-            event = Events(Batch(_nowhere(self.batch.source), alone, self.batch.time, _resolve))
+            event = Events(Batch(_without_constants(self.batch.source), alone, self.batch.time, _resolve))
             change(event)
             after = {name: value for name, value in alone.documents()[0].items() if value is not DELETED}
             before.derived[owner] = Constants(after)
@@ -151,19 +151,19 @@ class Events:
         for name in self.batch.constants.flags:
             for index in range(len(self.texts)):
                 self.flag(index, name)
-        # DELETED hides a constant: where there is none to hide any more, it would be written as a member.
+        # DELETED hides a constant: without the constant, it would be written as a member.
         for name in before.members.keys() - self.constants.keys() if self.messages.docs else ():
             for doc in self.messages.docs or ():
                 if doc.get(name) is DELETED:
                     del doc[name]
 
     def finish(self) -> None:
-        """Take out what was dropped."""
+        """Remove the events that were dropped."""
         if self.dropped:
             self.messages.select([index for index in range(len(self.texts)) if index not in self.dropped])
 
     def _put_special(self, index: int, doc: Doc, path: Path, value: Any) -> None:
-        """Write what is not, or not only, kept in the event's own document."""
+        """Write a member that is not, or not only, stored in the event's own document."""
         name = path[0]
         if name == "log":
             put_log(self.messages, self.constants, index, path, value)
@@ -184,7 +184,7 @@ class Events:
                 doc[name] = value
 
     def _own(self, index: int, name: str) -> Any:
-        """The event's own copy of a member, an empty object where there is none."""
+        """Return the event's own copy of a member, an empty object if there is none."""
         doc = self.messages.documents()[index]
         if name not in doc or doc[name] is DELETED:
             doc[name] = copied(self.constants[name]) if name in self.constants and name not in doc else {}
@@ -192,7 +192,7 @@ class Events:
 
 
 class Event:
-    """One event of a batch, for processors that look at one at a time. `index` moves on; the object stays."""
+    """One event of a batch, for processors that work on one at a time. The object is reused with another `index`."""
 
     __slots__ = ("events", "index")
 
@@ -219,8 +219,8 @@ class Event:
         self.events.fail(self.index, kind, message)
 
 
-def _nowhere(source: Source) -> Source:
-    """A source without constants: all that the file's events share is in the one event's own document."""
+def _without_constants(source: Source) -> Source:
+    """Return a source without constants: the members that the file's events share are in the one event's document."""
     return Source(
         source.file_id,
         source.path,
@@ -233,7 +233,7 @@ def _nowhere(source: Source) -> Source:
 
 
 def _resolve() -> None:
-    """Nothing waits for the pseudo event."""
+    """Does nothing: no one waits for the pseudo event."""
 
 
 def all_of(events: Events, indices: Sequence[int]) -> bool:

@@ -1,4 +1,5 @@
-"""Processors that do the same for each of a list of fields, all or nothing (`fail_on_error`) or as far as it goes."""
+"""Processors that do the same for each of several fields: all of them or none (`fail_on_error`), or as many as
+possible."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,8 +15,8 @@ Step = Callable[[Event], None]
 
 
 class FieldByField:
-    """`steps` touch nothing but these `paths`. One that raises ProcessorError, or RecursionError for a value that is
-    nested too deep, has changed nothing."""
+    """`steps` touch only these `paths`. A step that raises ProcessorError, or RecursionError for a value that is nested
+    too deeply, has changed nothing."""
 
     def __init__(self, steps: Sequence[Step], paths: Sequence[Path], *, fail_on_error: bool) -> None:
         self._steps = steps
@@ -42,17 +43,17 @@ class FieldByField:
 
 
 def value_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
-    """The value of a field; MISSING only where that is not an error. Raises ProcessorError."""
+    """Return the value of a field; MISSING only if `ignore_missing`. Raises ProcessorError."""
     value = event.get(path)
     if value is MISSING and not ignore_missing:
         raise ProcessorError(f"there is no field {dotted(path)}")
     return value
 
 
-@dataclass(slots=True)  # not frozen: one is made for each event, and that takes three times as long
+@dataclass(slots=True)  # not frozen: one is created for each event, which would take three times as long
 class Saved:
-    """Some members of an event, by top-level name, as they were, all of them for None; its message and flags are
-    always among them."""
+    """Members of an event as they were, by top-level name: those of `names`, or all of them for None. Its message and
+    flags are always saved."""
 
     names: frozenset[str] | None
     text: str

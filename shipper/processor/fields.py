@@ -1,7 +1,7 @@
 """Fields by dotted path: `http.response.code` in nested objects.
 
-A key may hold dots itself, as JSON from elsewhere does ("log.level" of the ECS loggers): it is found, written and
-removed where the way by objects leads nowhere.
+A key may contain dots itself, as in JSON from elsewhere ("log.level" of the ECS loggers): it is read, written and
+removed if the path through nested objects does not exist.
 """
 
 from typing import Any
@@ -10,17 +10,17 @@ from shipper.errors import ShipperError
 
 Path = tuple[str, ...]
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
-# What differs between the events of one file; `log.file` is a root of its own, because it does not.
+# The members that differ between the events of a file; `log.file`, which does not differ, is a root of its own.
 ROOTS_OF_EVENTS = frozenset({"message", "@timestamp", "log", "error", "@metadata"})
 
 
 class ProcessorError(ShipperError):
-    """What a processor could not do with an event, in words: they go into the event's `error.message`, and the event
-    continues as it is by then."""
+    """Raised when a processor cannot process an event. The message is added to the event's `error.message`, and the
+    event continues as it is by then."""
 
 
 class FieldError(ProcessorError):
-    """A field cannot be written where it was wanted."""
+    """Raised when a field cannot be written at a path."""
 
 
 def path_of(dotted: str) -> Path:
@@ -32,7 +32,7 @@ def dotted(path: Path) -> str:
 
 
 def root_of(path: Path) -> str:
-    """Return the name of what a processor touches: the first one of the path, and `log.file`."""
+    """Return the first name of the path, or `log.file`."""
     return "log.file" if path[:2] == ("log", "file") else path[0]
 
 
@@ -41,13 +41,13 @@ def roots(*paths: Path) -> frozenset[str]:
 
 
 def find(node: Any, path: Path) -> Any:
-    """The value at the end of the path, or MISSING."""
-    here = node
+    """Return the value at the path, or MISSING."""
+    value = node
     for name in path:
-        if type(here) is not dict or name not in here:
+        if type(value) is not dict or name not in value:
             return MISSING if len(path) == 1 else _find_dotted(node, path)
-        here = here[name]
-    return here
+        value = value[name]
+    return value
 
 
 def _find_dotted(node: Any, path: Path) -> Any:
@@ -56,7 +56,7 @@ def _find_dotted(node: Any, path: Path) -> Any:
 
 
 def _holder(node: Any, path: Path) -> tuple[dict[str, Any] | None, str]:
-    """The object on the way that has all the rest of the path as one key, and this key."""
+    """Return the object on the path that has the remaining path as one key, and that key; None if there is none."""
     for depth, name in enumerate(path):
         if type(node) is not dict:
             break
@@ -68,7 +68,7 @@ def _holder(node: Any, path: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def store(node: Any, path: Path, value: Any) -> None:
-    """Write the value at the end of the path, and make the objects on the way. Raises FieldError."""
+    """Write the value at the path, and create the objects above it. Raises FieldError."""
     if len(path) > 1:
         holder, key = _holder(node, path)
         if holder is not None:
@@ -84,7 +84,7 @@ def store(node: Any, path: Path, value: Any) -> None:
 
 
 def remove(node: Any, path: Path) -> bool:
-    """True if there was something at the end of the path."""
+    """Remove the value at the path. True if there was one."""
     holder, key = _holder(node, path)
     if holder is not None:
         del holder[key]

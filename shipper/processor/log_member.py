@@ -1,7 +1,7 @@
-"""The member `log` of an event, which lies in three places: offset, length and flags are columns, what the files'
-readers know (`log.file`) is shared, and anything else is in the event's own document.
+"""The member `log` of an event, which is stored in three places: offset, length and flags are columns, `log.file` is
+shared by the events of the file, and anything else is in the event's own document.
 
-`log.offset`, `log.length` and `log.file.id` stay, whatever a processor does: the sink recognises repeats by them.
+No processor can change `log.offset`, `log.length` and `log.file.id`: the sink recognises repeats by them.
 """
 
 from typing import Any
@@ -11,26 +11,26 @@ from shipper.json_fields import copied
 from shipper.processor.fields import MISSING, FieldError, Path, find, remove, store
 
 _COLUMNS = frozenset({"offset", "length", "flags"})
-_PLACES = (("offset",), ("length",))
+_POSITION = (("offset",), ("length",))
 _FLAGS = ("log", "flags")
 _FILE = ("log", "file")
 _NOTHING: Doc = {}
 
 
 def is_kept(path: Path) -> bool:
-    return path[0] == "log" and (path[1:2] in _PLACES or path[1:3] == ("file", "id"))
+    return path[0] == "log" and (path[1:2] in _POSITION or path[1:3] == ("file", "id"))
 
 
 def get_log(messages: Messages, shared: Doc, index: int, path: Path) -> Any:
-    """`shared`: the constants of the file. The value must not be changed in place."""
+    """Return the value, which must not be changed in place, or MISSING; `shared` are the constants of the file."""
     own: Doc = _NOTHING if messages.docs is None else messages.docs[index].get("log", _NOTHING)
     of_file: Doc = shared.get("log", _NOTHING)
     if len(path) == 1:
         return {**_columns(messages, index), **of_file, **own}
     if path[1] in _COLUMNS:
         return _columns(messages, index).get(path[1], MISSING) if len(path) == 2 else MISSING
-    found = find(own, path[1:])
-    return found if found is not MISSING or path[1] in own else find(of_file, path[1:])
+    value = find(own, path[1:])
+    return value if value is not MISSING or path[1] in own else find(of_file, path[1:])
 
 
 def _columns(messages: Messages, index: int) -> Doc:
@@ -41,16 +41,16 @@ def _columns(messages: Messages, index: int) -> Doc:
 
 
 def put_log(messages: Messages, shared: Doc, index: int, path: Path, value: Any) -> None:
-    """Raises FieldError. An object that is written to `log` itself is merged with what is there."""
+    """Write a value; an object that is written to `log` itself is merged with the existing one. Raises FieldError."""
     if is_kept(path):
         return
     if len(path) == 1:
         if not isinstance(value, dict):
             raise FieldError("log cannot be written: it must stay an object")
-        for key, each in value.items():
-            put_log(messages, shared, index, ("log", key), each)
+        for key, member in value.items():
+            put_log(messages, shared, index, ("log", key), member)
     elif path == _FLAGS:
-        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        if not isinstance(value, list | tuple) or not all(isinstance(flag, str) for flag in value):
             raise FieldError("log.flags cannot be written: it must stay a list of texts")
         messages.flags[index] = tuple(value)
     elif path == _FILE:
@@ -73,7 +73,7 @@ def delete_log(messages: Messages, shared: Doc, index: int, path: Path) -> None:
 
 
 def _own(messages: Messages, shared: Doc, index: int, path: Path) -> Doc:
-    """The event's own part, with the file in it if that is about to be changed."""
+    """Return the event's own part, with a copy of `file` in it if that is about to be changed."""
     own: Doc = messages.documents()[index].setdefault("log", {})
     if path[1] == "file" and "file" not in own:
         own["file"] = copied(shared["log"]["file"])

@@ -1,19 +1,19 @@
-"""Networks that a condition names: CIDR, or what a kind of address is called."""
+"""The networks of a condition: in CIDR notation, or one of the names of NAMED."""
 
 import ipaddress
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_REMEMBERED = 4096  # addresses of one condition; logs repeat them
+_CACHED = 4096  # addresses of one condition; logs repeat them
 
 
 def _networks(*ranges: str) -> Callable[[Address], bool]:
-    parsed = [ipaddress.ip_network(each, strict=False) for each in ranges]
+    parsed = [ipaddress.ip_network(cidr, strict=False) for cidr in ranges]
     return lambda address: any(address in network for network in parsed)
 
 
-# The sets of Go and of RFC 1918 and 4193; those of is_private and is_global in Python hold more.
+# The sets of Go and of RFC 1918 and 4193; Python's is_private and is_global contain more.
 _LOOPBACK = _networks("127.0.0.0/8", "::1/128")
 _MULTICAST = _networks("224.0.0.0/4", "ff00::/8")
 _LINK_LOCAL = _networks("169.254.0.0/16", "fe80::/10")
@@ -24,7 +24,7 @@ _NEAR = _networks("224.0.0.0/24")
 
 
 def _scope(scope: int) -> Callable[[Address], bool]:
-    """Multicast of IPv6 within a scope, whatever its flags."""
+    """Return a test for IPv6 multicast of a scope, whatever its flags."""
     return lambda address: address.version == 6 and address.packed[0] == 0xFF and address.packed[1] & 0x0F == scope
 
 
@@ -67,10 +67,10 @@ NAMED: dict[str, Callable[[Address], bool]] = {
 
 
 def within(names: Sequence[str]) -> Callable[[str], bool]:
-    """True if a text is an address in one of these networks, each CIDR or a name of NAMED."""
+    """Return a test that is true for the text of an address in one of these networks."""
     kinds = [NAMED.get(name) or _networks(name) for name in names]
 
-    @lru_cache(maxsize=_REMEMBERED)
+    @lru_cache(maxsize=_CACHED)
     def is_within(text: str) -> bool:
         address = address_of(text)
         return address is not None and any(kind(address) for kind in kinds)
@@ -79,7 +79,7 @@ def within(names: Sequence[str]) -> Callable[[str], bool]:
 
 
 def address_of(text: str) -> Address | None:
-    """The address, one of IPv4 where IPv6 only wraps it; None for what is none, or has a zone."""
+    """Return the address, as IPv4 if it is mapped into IPv6; None if the text is not an address, or has a zone."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

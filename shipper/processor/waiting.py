@@ -1,5 +1,5 @@
-"""Processors that look something up elsewhere (dns): the batch is put aside until the results have come, and other
-batches are not blocked.
+"""Processors that look something up elsewhere (dns): the batch waits for the results, and other batches are not
+blocked.
 
 A chain with such steps is a `WaitingChain`. It works on a batch up to the first step with a pending look-up and resumes
 there later (pipeline/processing.py keeps it meanwhile). Where order does not matter, the events without a pending
@@ -19,7 +19,7 @@ from shipper.processor.events import Events
 
 
 class PendingLookup(Protocol):
-    """What a step looks up for the events of a batch. `due`: when it is too late for more results."""
+    """The look-ups of a step for the events of a batch. `due` is when it is too late for more results."""
 
     @property
     def open(self) -> bool:
@@ -27,16 +27,16 @@ class PendingLookup(Protocol):
 
     @property
     def waiting(self) -> list[int]:
-        """The events for which one is missing, ascending."""
+        """Return the indices of the events whose result is missing, ascending."""
 
     @property
     def due(self) -> float: ...
 
     def part(self, indices: Sequence[int]) -> PendingLookup:
-        """Return the same for these events, which are numbered again from 0."""
+        """Return the look-ups of these events, which are numbered from 0 again."""
 
     def write(self, events: Events) -> None:
-        """Put the results into the events; what is still missing is a failure."""
+        """Write the results into the events; a result that is still missing is a failure."""
 
 
 class AsyncProcessor(Protocol):
@@ -61,7 +61,8 @@ class AsyncStep:
 
 
 class WaitingChain:
-    """What `Source.process` is where a step may have to wait. One step that keeps the order keeps it for all."""
+    """The `Source.process` of an input with a step that may have to wait. One step that keeps the order keeps it for
+    all."""
 
     def __init__(
         self, steps: Sequence[Processor | AsyncStep], metrics: Metrics, clock: Clock, growth: Growth | None = None
@@ -127,7 +128,8 @@ class BatchPart:
         return ()
 
     def _split(self, pending: PendingLookup, indices: Sequence[int]) -> Sequence[BatchPart]:
-        """Keep what waits; the others continue, and are returned with whatever is split off from them."""
+        """Keep the events that wait; the others continue, and are returned with the parts that are split off from
+        them."""
         self._chain.metrics.events_filtered += len(self._events.dropped)
         waiting = pending.waiting
         is_waiting = set(waiting)

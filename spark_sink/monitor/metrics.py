@@ -46,8 +46,7 @@ class Metrics:
         self.rows_bad = counter("rows_bad", "Records written to the dead-letter table.")
         self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")
         self.files_suspect = counter(
-            "files_suspect",
-            "Files of a batch that were looked up in the table: repeats, or new rows that were sent late.",
+            "files_suspect", "Files of a batch that were looked up in the table: repeats, or rows sent late."
         )
         self.offsets_lost = counter("offsets_lost", "Offsets that Kafka deleted before they were read.")
         self.batches = counter("batches", "Batches whose rows are in the tables.")

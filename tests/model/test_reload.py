@@ -365,7 +365,7 @@ def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, said: Said) -> None
     (message,) = said.messages
     assert message.splitlines()[-2:] == [
         "a.yml:20: tags: is wrong",
-        "... and 3980 more: 'shipper test config' names all of them",
+        "... and 3980 more: 'shipper test config' shows all of them",
     ]
 
 
@@ -373,19 +373,19 @@ def test_standard_input_cannot_be_added(lab: ReloadingLab, said: Said) -> None:
     lab.configure(lab.of("a", "a.log"))
     lab.start()
     lab.reload(lab.of("in", "", type="stdin"))
-    assert "type stdin is taken at the next start only" in said.messages[0]
+    assert "type stdin can only be added at the next start" in said.messages[0]
 
 
 def test_what_cannot_change_is_told_by_name_and_stays(lab: ReloadingLab, said: Said) -> None:
     lab.configure(lab.of("a", "a.log"))
     lab.start()
     lab.reload(queue=QueueConfig(mem=MemQueue(events=7)), name="other")
-    assert said.messages == ["changed in the configuration, and taken at the next start only: queue, name"]
+    assert said.messages == ["changed in the configuration, and in effect at the next start only: queue, name"]
     lab.append("a.log", "one\n")
     lab.reload(replace(lab.configured.inputs[0], tags=("new",)))
     lab.expect_lines("a.log", "one")
     assert said.messages[1:] == [
-        "changed in the configuration, and taken at the next start only: queue, name",
+        "changed in the configuration, and in effect at the next start only: queue, name",
         "reloaded: 1 input changed",
     ]
     assert '"name":"lab"' in lab.records[0]

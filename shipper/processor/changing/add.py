@@ -19,11 +19,11 @@ from shipper.processor.events import Event, Events, all_of
 from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
 
 _TIMEZONE = ("event", "timezone")
-_ID_BYTES = 15  # what Elasticsearch makes ids of
+_ID_BYTES = 15  # as many as in Elasticsearch's own ids
 
 
 class AddFields:
-    """Objects are merged with those that are there; what is not an object on both sides is replaced."""
+    """Objects are merged with existing ones; a value that is not an object on both sides is replaced."""
 
     def __init__(self, config: AddFieldsConfig) -> None:
         self._path = path_of(config.target) if config.target else ()
@@ -44,19 +44,19 @@ class AddLabels:
 
 
 def leaves(value: Any, above: Path = (), *, items: bool = False) -> list[tuple[Path, Any]]:
-    """What is not an object, by path; an empty one is a leaf. With `items`, so is a list, and its items have
-    numbers."""
+    """Return the values that are not objects, by path; an empty object counts as a value. With `items`, lists are
+    treated like objects whose names are the indices."""
     below: Any = value.items() if isinstance(value, dict) else ()
     if items and isinstance(value, list):
-        below = [(str(number), each) for number, each in enumerate(value)]
-    found = [leaf for name, each in below for leaf in leaves(each, (*above, name), items=items)]
-    return found or ([(above, value)] if above else [])
+        below = [(str(number), item) for number, item in enumerate(value)]
+    inner = [leaf for name, member in below for leaf in leaves(member, (*above, name), items=items)]
+    return inner or ([(above, value)] if above else [])
 
 
 def _merge(event: Event, path: Path, value: Any) -> None:
     if isinstance(value, dict) and (not path or isinstance(event.get(path), dict)):
-        for name, each in value.items():
-            _merge(event, (*path, name), each)
+        for name, member in value.items():
+            _merge(event, (*path, name), member)
     else:
         event.put(path, copied(value))
 
@@ -68,18 +68,18 @@ class AddTags:
         self.touches = roots(self._path)
 
     def apply(self, event: Event) -> None:
-        there = event.get(self._path)
-        if there is MISSING:
+        existing = event.get(self._path)
+        if existing is MISSING:
             event.put(self._path, list(self._tags))
-        elif isinstance(there, list):
-            event.put(self._path, [*there, *self._tags])
+        elif isinstance(existing, list):
+            event.put(self._path, [*existing, *self._tags])
         else:
             raise ProcessorError(f"{dotted(self._path)} is not a list of tags")
 
 
 class AddId:
-    """Not random: an event that is sent again after a crash has the id that it had, so that a store that
-    keeps it under its id has it once. The event is identified by its file id and offset."""
+    """The id is derived from file id and offset, not random: an event that is sent again after a crash has the same id,
+    so that a store that keeps it under this id has it once."""
 
     def __init__(self, config: AddIdConfig) -> None:
         self._path = path_of(config.target_field)
@@ -94,7 +94,7 @@ class AddId:
 
 
 class AddLocale:
-    """AsyncProcessor for the time zone once a batch: it changes twice a year, while files are open."""
+    """Reads the time zone once for each batch: it changes twice a year, while files are open."""
 
     def __init__(
         self, config: AddLocaleConfig, clock: Clock, local: Callable[[float], time.struct_time] = time.localtime

@@ -12,9 +12,9 @@ from shipper.processor.fields import MISSING, Path, dotted, find, path_of, roots
 
 _STAYING = frozenset({"@timestamp", "type"})
 _METADATA = "@metadata"
-# What an event has without a document and beside its file, by the names of the fields.
+# The members of an event that are stored in columns, with the names of the fields that may be dropped.
 _COLUMNS = {"message": ("message",), "log": ("log", "log.flags")}
-_REMEMBERED = 4096  # names of fields; events repeat them
+_CACHED = 4096  # names of fields; events repeat them
 
 
 class DropEvent:
@@ -29,7 +29,7 @@ def drop_fields(config: DropFieldsConfig) -> "DropFields | DropMatchingFields":
 
 
 class DropFields:
-    """What is not there need not be dropped, and is not an error."""
+    """A field that is missing is not an error."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = [path for path in paths if path[0] not in _STAYING]
@@ -41,7 +41,7 @@ class DropFields:
 
 
 class DropMatchingFields:
-    """Objects are looked at by their own names too, before what is in them; patterns are not for @metadata."""
+    """The names of objects are matched too, before those of their members; patterns do not apply to @metadata."""
 
     def __init__(self, patterns: Sequence[str], names: Sequence[str]) -> None:
         search, plain = searcher(patterns), frozenset(names)
@@ -49,7 +49,7 @@ class DropMatchingFields:
         def matches(name: str) -> bool:
             return name in plain or (not name.startswith(_METADATA) and search(name))
 
-        self._matches = lru_cache(maxsize=_REMEMBERED)(matches)
+        self._matches = lru_cache(maxsize=_CACHED)(matches)
         self._columns = [name for name in _COLUMNS if any(map(self._matches, _COLUMNS[name]))]
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
@@ -58,8 +58,12 @@ class DropMatchingFields:
     def _apply(self, event: Event, names: Sequence[str]) -> None:
         for name in names:
             if name not in _STAYING:
-                for path in [each for each in _paths(event.get((name,)), (name,)) if self._matches(dotted(each))]:
+                paths = list(_paths(event.get((name,)), (name,)))  # before the first of them is deleted
+                for path in filter(self._is_matched, paths):
                     event.delete(path)
+
+    def _is_matched(self, path: Path) -> bool:
+        return self._matches(dotted(path))
 
 
 def _paths(value: Any, path: Path) -> Iterator[Path]:
@@ -67,8 +71,8 @@ def _paths(value: Any, path: Path) -> Iterator[Path]:
         return
     yield path
     if isinstance(value, dict):
-        for name, each in value.items():
-            yield from _paths(each, (*path, name))
+        for name, member in value.items():
+            yield from _paths(member, (*path, name))
 
 
 class IncludeFields:
@@ -91,12 +95,12 @@ class IncludeFields:
                     event.put((name,), kept)
 
     def _kept(self, name: str, value: Any) -> dict[str, Any]:
-        """What of an object is included."""
+        """Return the members of an object that are included."""
         kept: dict[str, Any] = {}
         for path in self._below.get(name, ()):
-            found = find(value, path)
-            if found is not MISSING:
-                store(kept, path, copied(found))
+            member = find(value, path)
+            if member is not MISSING:
+                store(kept, path, copied(member))
         return kept
 
 
@@ -108,8 +112,8 @@ def shared_first(
     columns: Sequence[str],
     kind: str,
 ) -> None:
-    """Let `change` work on the members of these names: once on what the events share, where it is for all of them, and
-    then on what each has of its own. Events without documents have the columns, of which only these concern it."""
+    """Call `change` with the names of members: once for the constants, if it applies to all events, and then for the
+    own members of each event. Events without documents have only columns, of which `columns` are to be changed."""
     together = all_of(events, indices)
     if together:
         events.share(owner, lambda shared: change(Event(shared), shared.names(0)))

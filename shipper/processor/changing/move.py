@@ -18,7 +18,7 @@ def copy_fields(config: CopyFieldsConfig) -> FieldByField:
 def rename(config: RenameConfig) -> FieldByField:
     def move(event: Event, source: Path, to: Path, value: object) -> None:
         own = copied(value)
-        event.delete(source)  # first: a may become a.b
+        event.delete(source)  # before the new one is written: a may become a.b
         try:
             event.put(to, own)
         except ProcessorError:
@@ -31,24 +31,24 @@ def rename(config: RenameConfig) -> FieldByField:
 def _from_to(
     config: CopyFieldsConfig | RenameConfig, change: Callable[[Event, Path, Path, object], None]
 ) -> FieldByField:
-    def one(each: FromToConfig) -> Step:
-        source, to = path_of(each.source), path_of(each.to)
+    def one(pair: FromToConfig) -> Step:
+        source, to = path_of(pair.source), path_of(pair.to)
 
         def step(event: Event) -> None:
             if event.get(to) is not MISSING:
-                raise ProcessorError(f"there is a field {each.to} already; drop or rename it first")
+                raise ProcessorError(f"there is a field {pair.to} already; drop or rename it first")
             value = value_of(event, source, ignore_missing=config.ignore_missing)
             if value is not MISSING:
                 change(event, source, to, value)
 
         return step
 
-    paths = [path_of(name) for each in config.fields for name in (each.source, each.to)]
-    return FieldByField([one(each) for each in config.fields], paths, fail_on_error=config.fail_on_error)
+    paths = [path_of(name) for pair in config.fields for name in (pair.source, pair.to)]
+    return FieldByField([one(pair) for pair in config.fields], paths, fail_on_error=config.fail_on_error)
 
 
 class MoveFields:
-    """`to` is put in front of the names, whatever it ends with; an error leaves the event as it was."""
+    """The new names are `to` followed by the names, without a dot between them. An error leaves the event as it was."""
 
     def __init__(self, config: MoveFieldsConfig) -> None:
         self._source = path_of(config.source) if config.source else ()
@@ -86,11 +86,11 @@ class MoveFields:
                 raise ProcessorError(f"there is no field {dotted(path)}")
 
     def _parent(self, event: Event) -> dict[str, object]:
-        """The object whose members are moved, as it is before."""
+        """Return the object whose members are moved, as it is before."""
         if not self._source:
             return {name: event.get((name,)) for name in event.names() if name not in _STAYING}
         parent = event.get(self._source)
         if not isinstance(parent, dict):
-            what = "there is no field" if parent is MISSING else "no object is in the field"
-            raise ProcessorError(f"{what} {dotted(self._source)}")
+            name = dotted(self._source)
+            raise ProcessorError(f"there is no field {name}" if parent is MISSING else f"field {name} is not an object")
         return parent

@@ -1,4 +1,4 @@
-"""rate_limit: a bucket of tokens for each combination of values. An event takes a token or is dropped."""
+"""rate_limit: a token bucket for each combination of values. An event takes a token or is dropped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ class Bucket:
 
 
 class RateLimit:
-    """Buckets are full at first: so many events come at once, then as many as flow in. Full ones are let go, so that
-    there are no more than the rate makes."""
+    """Buckets are full at first: so many events pass at once, and then as many as tokens are added. Full buckets are
+    freed, so that memory is bounded by the rate."""
 
     def __init__(self, config: RateLimitConfig, clock: Clock) -> None:
         events, seconds = parse_rate(config.limit)
@@ -28,8 +28,8 @@ class RateLimit:
         self._most = max(self._first, 1.0)  # a rate below one must be able to save up a whole token
         self._paths = [path_of(name) for name in sorted(config.fields)]
         self._roots = roots(*self._paths)
-        self._patience = config.algorithm.token_bucket.gc.num_calls
-        self._asked = 0
+        self._free_after = config.algorithm.token_bucket.gc.num_calls
+        self._since_freed = 0
         self._clock = clock
         self._buckets: dict[Key, Bucket] = {}
 
@@ -41,17 +41,17 @@ class RateLimit:
             passing = min(int(bucket.tokens), len(members))
             bucket.tokens -= passing
             events.dropped.update(members[passing:])
-        self._asked += len(indices)
-        if self._asked >= self._patience:
-            self._let_go(now)
+        self._since_freed += len(indices)
+        if self._since_freed >= self._free_after:
+            self._free_full(now)
 
     def _by_key(self, events: Events, indices: Sequence[int]) -> dict[Key, Sequence[int]]:
         if not events.shadows(self._roots):
             return {self._key(events, indices[0]): indices}
-        found: dict[Key, list[int]] = {}
+        groups: dict[Key, list[int]] = {}
         for index in indices:
-            found.setdefault(self._key(events, index), []).append(index)
-        return dict(found)
+            groups.setdefault(self._key(events, index), []).append(index)
+        return dict(groups)
 
     def _key(self, events: Events, index: int) -> Key:
         values = [events.get(index, path) for path in self._paths]
@@ -61,8 +61,8 @@ class RateLimit:
         bucket.tokens = max(bucket.tokens, min(bucket.tokens + (now - bucket.filled) * self._rate, self._most))
         bucket.filled = now
 
-    def _let_go(self, now: float) -> None:
-        self._asked = 0
+    def _free_full(self, now: float) -> None:
+        self._since_freed = 0
         for bucket in self._buckets.values():
             self._fill(bucket, now)
         self._buckets = {key: bucket for key, bucket in self._buckets.items() if bucket.tokens < self._first}

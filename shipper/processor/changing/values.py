@@ -25,16 +25,16 @@ from shipper.processor.events import Event
 from shipper.processor.field_by_field import FieldByField, Step, value_of
 from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
 
-# $name or ${name}: a name is as long as it can be, so $1x is the group "1x", which there is none of.
+# $name or ${name}: a name is as long as possible, so $1x is the group "1x", which does not exist.
 _GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 Span = tuple[int, int]
 
 
 def convert(config: ConvertConfig) -> FieldByField:
-    def one(each: ConversionConfig) -> Step:
-        source, to = path_of(each.source), path_of(each.to or each.source)
-        conversion = CONVERSIONS.get(each.type, copied)
+    def one(field: ConversionConfig) -> Step:
+        source, to = path_of(field.source), path_of(field.to or field.source)
+        conversion = CONVERSIONS.get(field.type, copied)
 
         def step(event: Event) -> None:
             value = value_of(event, source, ignore_missing=config.ignore_missing)
@@ -44,72 +44,72 @@ def convert(config: ConvertConfig) -> FieldByField:
                 result = conversion(value)
             except ProcessorError as error:
                 tag = f" ({config.tag})" if config.tag else ""
-                raise ProcessorError(f"{each.source} cannot be converted to {each.type}{tag}: {error}") from error
+                raise ProcessorError(f"{field.source} cannot be converted to {field.type}{tag}: {error}") from error
             event.put(to, result)
             if config.mode == "rename" and to != source:
                 event.delete(source)
 
         return step
 
-    paths = [path_of(name) for each in config.fields for name in (each.source, each.to) if name]
-    return FieldByField([one(each) for each in config.fields], paths, fail_on_error=config.fail_on_error)
+    paths = [path_of(name) for field in config.fields for name in (field.source, field.to) if name]
+    return FieldByField([one(field) for field in config.fields], paths, fail_on_error=config.fail_on_error)
 
 
 def replace(config: ReplaceConfig) -> FieldByField:
-    def one(each: ReplacementConfig) -> Step:
-        return _on_text(path_of(each.source), replacing(each.pattern, each.replacement), config.ignore_missing)
+    def one(field: ReplacementConfig) -> Step:
+        return _on_text(path_of(field.source), replacing(field.pattern, field.replacement), config.ignore_missing)
 
-    paths = [path_of(each.source) for each in config.fields]
-    return FieldByField([one(each) for each in config.fields], paths, fail_on_error=config.fail_on_error)
+    paths = [path_of(field.source) for field in config.fields]
+    return FieldByField([one(field) for field in config.fields], paths, fail_on_error=config.fail_on_error)
 
 
 def replacing(pattern: str, replacement: str) -> Callable[[str], str]:
-    """All matches replaced; the replacement is in Go's notation."""
+    """Return a function that replaces all matches; the replacement is in Go's notation."""
     find, parts = finder(pattern), _parts(replacement, pattern)
 
     def replaced(text: str) -> str:
         done: list[str] = []
-        at = 0
+        position = 0
         for spans in find(text):
-            begin, end = spans[0]
-            done.append(text[at:begin])
+            start, end = spans[0]
+            done.append(text[position:start])
             done += [part if isinstance(part, str) else _group(text, spans, part) for part in parts]
-            at = end
-        return "".join((*done, text[at:])) if done else text
+            position = end
+        return "".join((*done, text[position:])) if done else text
 
     return replaced
 
 
 def _parts(replacement: str, pattern: str) -> list[str | int]:
-    """Fixed texts and numbers of groups."""
+    """Return the parts of a replacement: fixed texts, and numbers of groups."""
     names = group_names(pattern)
     parts: list[str | int] = []
-    at = 0
-    for found in _GROUP.finditer(replacement):
-        parts.append(replacement[at : found.start()])
-        name = found[2] or found[3]
-        if found[1]:
+    position = 0
+    for group in _GROUP.finditer(replacement):
+        parts.append(replacement[position : group.start()])
+        name = group[2] or group[3]
+        if group[1]:
             parts.append("$")
         elif name.isdecimal():
             parts.append(int(name))
         elif name in names:
             parts.append(names[name])
-        at = found.end()
-    return [*parts, replacement[at:]]
+        position = group.end()
+    return [*parts, replacement[position:]]
 
 
 def _group(text: str, spans: list[Span], number: int) -> str:
-    """Nothing for one that took no part, or is not there."""
+    """Return the text of a group; nothing if it took no part in the match, or does not exist."""
     return text[slice(*spans[number])] if number < len(spans) else ""
 
 
 def urldecode(config: UrldecodeConfig) -> FieldByField:
-    def one(each: UrlFieldConfig) -> Step:
-        to = path_of(each.to) if each.to else None
-        return _on_text(path_of(each.source), _decoded, config.ignore_missing, to)
+    def one(field: UrlFieldConfig) -> Step:
+        to = path_of(field.to) if field.to else None
+        return _on_text(path_of(field.source), _decoded, config.ignore_missing, to)
 
-    paths = [path_of(name) for each in config.fields for name in (each.source, each.to) if name]
-    return FieldByField([one(each) for each in config.fields], paths, fail_on_error=config.fail_on_error)
+    paths = [path_of(name) for field in config.fields for name in (field.source, field.to) if name]
+    return FieldByField([one(field) for field in config.fields], paths, fail_on_error=config.fail_on_error)
 
 
 def _decoded(text: str) -> str:
@@ -119,7 +119,7 @@ def _decoded(text: str) -> str:
 
 
 def _on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to: Path | None = None) -> Step:
-    """Writes what `change` makes of a text, to the same field where no other is given."""
+    """Return a step that writes the result of `change` for a text, to `to` or to the same field."""
 
     def step(event: Event) -> None:
         value = text_of(event, source, ignore_missing=ignore_missing)
@@ -169,8 +169,8 @@ def append(config: AppendConfig) -> FieldByField:
     target, fields = path_of(config.target_field), [path_of(name) for name in config.fields]
 
     def step(event: Event) -> None:
-        here = event.get(target)
-        result = [] if here is MISSING else list(here) if isinstance(here, list) else [here]
+        existing = event.get(target)
+        result = [] if existing is MISSING else list(existing) if isinstance(existing, list) else [existing]
         for value in _appended(event, fields, config):
             if config.ignore_empty_values and value in ("", None):
                 continue

@@ -44,7 +44,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
 
 
 class CommunityId:
-    """An event that does not describe a flow, or has an id already, stays as it is, without an error."""
+    """An event that does not describe a flow, or has an id already, is not changed, without an error."""
 
     def __init__(self, config: CommunityIdConfig) -> None:
         fields = config.fields
@@ -76,14 +76,14 @@ class CommunityId:
         event.put(self._target, community_id(source, destination, protocol, ports, self._seed))
 
     def _protocol(self, event: Event) -> int | None:
-        value = next((found for path in self._protocols if (found := event.get(path)) is not MISSING), MISSING)
+        value = next((member for path in self._protocols if (member := event.get(path)) is not MISSING), MISSING)
         if isinstance(value, str) and value.lower() in _PROTOCOLS:
             return _PROTOCOLS[value.lower()]
         return _number(value, 255)
 
 
 def community_id(source: bytes, destination: bytes, protocol: int, ports: tuple[int, int] | None, seed: int) -> str:
-    """`ports`: of ICMP the type and the code of the message."""
+    """Return the id of a flow; for ICMP, `ports` are the type and the code of the message."""
     one_way = False
     if ports is not None and protocol in _ANSWERS:
         answer = _ANSWERS[protocol].get(ports[0])

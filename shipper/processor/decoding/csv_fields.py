@@ -1,7 +1,7 @@
-"""`decode_csv_fields`: takes records of comma-separated values apart.
+"""`decode_csv_fields`: splits records of comma-separated values.
 
-As Go's reader does with "lazy quotes", which Filebeat uses: a quote within a value is part of it, and one in a quoted
-value ends it only before a separator or the end. Python's module does otherwise.
+The rules are those of Go's reader with "lazy quotes", as in Filebeat: a quote within a value is part of it, and a quote
+in a quoted value ends it only before a separator or the end. Python's module has other rules.
 """
 
 from config.shipper.processors.decoding import DecodeCsvFieldsConfig
@@ -25,16 +25,16 @@ def _step(config: DecodeCsvFieldsConfig, source: Path, target: Path) -> Step:
             raise ProcessorError(f"field {dotted(source)} is not a text")
         values = record(text, config.separator, trim=config.trim_leading_space)
         if values is None:
-            raise ProcessorError(f"field {dotted(source)} holds no record")
+            raise ProcessorError(f"field {dotted(source)} contains no record")
         if source != target and not config.overwrite_keys and event.get(target) is not MISSING:
-            raise ProcessorError(f"{dotted(target)} is there already; set overwrite_keys, or drop or rename it before")
+            raise ProcessorError(f"{dotted(target)} exists already; set overwrite_keys, or drop or rename it before")
         event.put(target, values)
 
     return step
 
 
 def record(text: str, separator: str, *, trim: bool = False) -> list[str] | None:
-    """The values of the first record that is not empty; None where there is none."""
+    """Return the values of the first record that is not empty; None if there is none."""
     lines = text.replace("\r\n", "\n").lstrip("\n")
     if not lines:
         return None
@@ -45,13 +45,13 @@ def record(text: str, separator: str, *, trim: bool = False) -> list[str] | None
 
 
 class _Record:
-    """`at` goes through the text once; `end` is the end of the line that it is in."""
+    """The text is read once from left to right; `_end` is the end of the line that the position is in."""
 
     def __init__(self, text: str, separator: str, trim: bool) -> None:
         self._text = text
         self._separator = separator
         self._trim = trim
-        self._at = 0
+        self._position = 0
         self._end = self._end_of_line(0)
 
     def values(self) -> list[str]:
@@ -59,41 +59,41 @@ class _Record:
         more = True
         while more:
             if self._trim:
-                while self._at < self._end and self._text[self._at].isspace():
-                    self._at += 1
-            quoted = self._text.startswith('"', self._at)
+                while self._position < self._end and self._text[self._position].isspace():
+                    self._position += 1
+            quoted = self._text.startswith('"', self._position)
             value, more = self._quoted() if quoted else self._bare()
             values.append(value)
         return values
 
     def _bare(self) -> tuple[str, bool]:
-        """The value, and whether a separator is behind it."""
-        begin = self._at
-        found = self._text.find(self._separator, begin, self._end)
-        if found < 0:
-            return self._text[begin : self._end], False
-        self._at = found + 1
-        return self._text[begin:found], True
+        """Return the value, and True if a separator follows it."""
+        start = self._position
+        end = self._text.find(self._separator, start, self._end)
+        if end < 0:
+            return self._text[start : self._end], False
+        self._position = end + 1
+        return self._text[start:end], True
 
     def _quoted(self) -> tuple[str, bool]:
         parts = []
-        self._at += 1
-        while (quote := self._text.find('"', self._at)) >= 0:
-            parts.append(self._text[self._at : quote])
-            self._at = quote + 1
-            after = self._text[self._at : self._at + 1]
+        self._position += 1
+        while (quote := self._text.find('"', self._position)) >= 0:
+            parts.append(self._text[self._position : quote])
+            self._position = quote + 1
+            after = self._text[self._position : self._position + 1]
             if after == self._separator:
-                self._at += 1
-                self._end = self._end_of_line(self._at)
+                self._position += 1
+                self._end = self._end_of_line(self._position)
                 return "".join(parts), True
             if after in ("", "\n"):
                 return "".join(parts), False
             parts.append('"')
-            self._at += after == '"'
-        return "".join([*parts, self._text[self._at :]]), False
+            self._position += after == '"'
+        return "".join([*parts, self._text[self._position :]]), False
 
-    def _end_of_line(self, at: int) -> int:
-        if at <= getattr(self, "_end", -1):
+    def _end_of_line(self, start: int) -> int:
+        if start <= getattr(self, "_end", -1):
             return self._end
-        found = self._text.find("\n", at)
-        return len(self._text) if found < 0 else found
+        end = self._text.find("\n", start)
+        return len(self._text) if end < 0 else end

@@ -17,9 +17,9 @@ from shipper.processor.field_by_field import FieldByField, value_of
 from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 
 _GZIP = 16 + zlib.MAX_WBITS
-# Behind each member zlib copies what is left of what it was fed: of a large field with many members, again and again.
-_FED = 16 * 1024
-_MOST_MEMBERS = 100_000  # each costs time, also one that holds nothing
+# After each member zlib copies the remaining input, which takes quadratic time in a large field with many members.
+_CHUNK = 16 * 1024
+_MOST_MEMBERS = 100_000  # each takes time, even an empty one
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _PART = re.compile(r"([0-9]*)\.?([0-9]*)(ns|us|µs|μs|ms|s|m|h)")
 _NANOSECONDS = {
@@ -66,24 +66,24 @@ def _one(
 
 
 def _from_base64(value: Any) -> str | bytes:
-    """With or without padding, ends of lines left out."""
+    """Decode base64 with or without padding, ignoring line ends. Raises ValueError."""
     if not isinstance(value, str):
         raise ValueError("it is not a text")
     digits = value.rstrip("=").replace("\r", "").replace("\n", "")
     try:
         return _text_where_possible(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True))
-    except ValueError as error:  # binascii.Error is one, and so is the one for characters beyond ASCII
+    except ValueError as error:  # among them binascii.Error, and the error for characters beyond ASCII
         raise ValueError(f"it is not base64 ({error})") from error
 
 
 def _from_gzip(value: Any, most: int) -> str | bytes:
-    """All members of it; never more than `most` bytes are kept, however much they would become."""
+    """Decompress all members, up to `most` bytes. Raises ValueError."""
     if not isinstance(value, str | bytes):
         raise ValueError("it is not a text")
     packed = memoryview(value.encode("utf-8", "replace") if isinstance(value, str) else value)
     done, members, inflate = bytearray(), 1, zlib.decompressobj(_GZIP)
-    for start in range(0, len(packed), _FED):
-        rest = bytes(packed[start : start + _FED])
+    for start in range(0, len(packed), _CHUNK):
+        rest = bytes(packed[start : start + _CHUNK])
         while rest:
             if inflate.eof:
                 members, inflate = members + 1, zlib.decompressobj(_GZIP)
@@ -94,7 +94,7 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
             except zlib.error as error:
                 raise ValueError(f"it is not gzip ({error})") from error
             if len(done) > most:
-                raise ValueError(f"it becomes more than {most} bytes; see max_bytes")
+                raise ValueError(f"it decompresses to more than {most} bytes; see max_bytes")
             rest = inflate.unused_data
     if not inflate.eof:
         raise ValueError("its end is missing")
@@ -102,7 +102,7 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
 
 
 def _text_where_possible(data: bytes | bytearray) -> str | bytes:
-    """Bytes that are not text stay bytes for the next processor; a record has them as text with U+FFFD."""
+    """Return the data as text; bytes that are not UTF-8 stay bytes for the next processor, and U+FFFD in a record."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -110,7 +110,7 @@ def _text_where_possible(data: bytes | bytearray) -> str | bytes:
 
 
 class DecodeDuration:
-    """What is not there, or no duration, stays as it is, without an error: as Filebeat has it."""
+    """A missing field, or a value that is not a duration, is not changed, without an error, as in Filebeat."""
 
     def __init__(self, config: DecodeDurationConfig) -> None:
         self._path: Path = path_of(config.source)
@@ -125,7 +125,7 @@ class DecodeDuration:
 
 
 def duration(text: str) -> int | None:
-    """Nanoseconds, from Go's notation (1h2m3.5s); None for what is none, or too long for 64 bits."""
+    """Return nanoseconds of Go's notation (1h2m3.5s); None if it is not a duration, or does not fit in 64 bits."""
     if len(text) > _LONGEST_DURATION or not _DURATION.fullmatch(text):
         return None
     total = 0

@@ -16,7 +16,7 @@ _HASHES: dict[str, Callable[[bytes], Any]] = {
     "sha256": hashlib.sha256,
     "sha384": hashlib.sha384,
     "sha512": hashlib.sha512,
-    # No secret depends on these: they distinguish equal events from others.
+    # Not used for security: they recognise equal events.
     "sha1": lambda data: hashlib.sha1(data, usedforsecurity=False),
     "md5": lambda data: hashlib.md5(data, usedforsecurity=False),
     "xxhash": xxhash.xxh64,
@@ -50,7 +50,7 @@ class Fingerprint:
 
 
 def _written(name: str, path: Path, value: Any) -> bytes:
-    """As Go's %v has it."""
+    """Return the value as Go's %v writes it. Raises ProcessorError."""
     if isinstance(value, bytes):
         return value
     if path == _TIME:

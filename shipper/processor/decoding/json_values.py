@@ -1,5 +1,5 @@
-"""`decode_json_fields`: fields that hold JSON become the values of the JSON. The rules for the root of an event are
-shared with the parser `ndjson` (shipper/json_fields.py)."""
+"""`decode_json_fields`: replaces texts of JSON by their values. The rules for the root of an event are shared with the
+parser `ndjson` (shipper/json_fields.py)."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _ID: Path = ("@metadata", "_id")
 
 
 class _SkippedError(ShipperError):
-    """An array where arrays are not asked for."""
+    """Raised for an array, unless process_array is set."""
 
 
 class DecodeJsonFields:
@@ -45,7 +45,7 @@ class DecodeJsonFields:
             self._metrics.processor_failures += 1
 
     def _decode(self, event: Event, path: Path, text: str) -> list[str]:
-        """What went wrong, in words."""
+        """Decode one field. Return what was wrong, in words."""
         try:
             value = self._value(text, self._depth)
             if self._depth > 1 and _deeper_than(value, DEEPEST):
@@ -73,38 +73,38 @@ class DecodeJsonFields:
         except ConflictError as error:
             return [str(error)]
         wrong = settle(fields, overwrite=self._overwrite)
-        for name, each in fields.items():
+        for name, member in fields.items():
             try:
-                self._merge(event, (name,), each)
+                self._merge(event, (name,), member)
             except ProcessorError as error:
                 wrong.append(str(error))
         return wrong
 
     def _merge(self, event: Event, path: Path, value: Any) -> None:
-        """Objects member by member; what is not an object on both sides is replaced, or kept."""
-        here = event.get(path)
-        if isinstance(here, dict) and isinstance(value, dict):
-            for name, each in value.items():
-                self._merge(event, (*path, name), each)
-        elif here is MISSING or self._overwrite:
+        """Write a value; objects are merged, and a value that is not an object on both sides is replaced, or kept."""
+        existing = event.get(path)
+        if isinstance(existing, dict) and isinstance(value, dict):
+            for name, member in value.items():
+                self._merge(event, (*path, name), member)
+        elif existing is MISSING or self._overwrite:
             event.put(path, value)
 
     def _value(self, text: str, depth: int) -> Any:
-        """Raises NotJsonError, _SkippedError."""
+        """Return the value of a JSON text, decoded up to this depth. Raises NotJsonError, _SkippedError."""
         value = parse(text)
         if depth == 1:
             return value
         if isinstance(value, dict):
-            inner: Doc = {name: self._inner(each, depth - 1) for name, each in value.items()}
+            inner: Doc = {name: self._inner(member, depth - 1) for name, member in value.items()}
             return inner
         if isinstance(value, list):
             if not self._arrays:
                 raise _SkippedError("it is an array; see process_array")
-            return [self._inner(each, depth - 1) for each in value]
+            return [self._inner(item, depth - 1) for item in value]
         return value
 
     def _inner(self, value: Any, depth: int) -> Any:
-        """What a text holds, if that is an object or an array; otherwise the value itself."""
+        """Return the object or array in a text of JSON; otherwise the value itself."""
         if not isinstance(value, str):
             return value
         stripped = value.strip()
@@ -125,4 +125,4 @@ def _deeper_than(value: Any, most: int) -> bool:
             if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
-    return any(isinstance(each, dict | list) for each in level)
+    return any(isinstance(member, dict | list) for member in level)

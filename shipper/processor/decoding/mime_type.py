@@ -1,7 +1,7 @@
-"""`detect_mime_type`: the type of what a field holds.
+"""`detect_mime_type`: the MIME type of the content of a field.
 
-In the order of Filebeat: by the magic numbers of `filetype` (the same tables as there), then as a browser would
-(mimesniff.spec.whatwg.org), and what is plain text by then may be JSON or XML.
+In the order of Filebeat: by the magic numbers of `filetype` (the same tables), then as a browser does
+(mimesniff.spec.whatwg.org); plain text may then be JSON or XML.
 """
 
 import re
@@ -51,7 +51,7 @@ class DetectMimeType:
 
 
 def mime_type(data: bytes) -> str | None:
-    """None where it is not known."""
+    """Return the MIME type, None if it is unknown."""
     for magic, kind in _OTHERS.items():
         if data.startswith(magic):
             return kind
@@ -84,7 +84,7 @@ def _encoded(data: bytes) -> str | None:
 
 
 def _is_xml(data: bytes) -> bool:
-    """True if it begins with a whole element. Entities of its own are refused: they can become any size."""
+    """True if the data begins with a complete element. Own entities are rejected: they can expand to any size."""
     if data.lstrip()[:1] != b"<" or b"<!ENTITY" in data:
         return False
     try:

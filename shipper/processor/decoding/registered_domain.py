@@ -1,6 +1,6 @@
-"""`registered_domain`: which part of a host's name was registered (Mozilla's public suffix list).
+"""`registered_domain`: the registered part of a host's name (by Mozilla's public suffix list).
 
-The list is the one that came with the installed package; nothing is fetched.
+The list is that of the installed package; nothing is downloaded.
 """
 
 from publicsuffixlist import PublicSuffixList
@@ -9,7 +9,7 @@ from config.shipper.processors.decoding import RegisteredDomainConfig
 from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, ProcessorError, path_of, roots
 
-_LONGEST = 255  # characters that a name can have; a longer text is none
+_LONGEST = 255  # characters of a name; a longer text is not a name
 
 
 class RegisteredDomain:
@@ -28,13 +28,13 @@ class RegisteredDomain:
         if name is MISSING and self._ignore_missing:
             return
         if not isinstance(name, str):
-            what = "is not there" if name is MISSING else "is not a text"
+            what = "is missing" if name is MISSING else "is not a text"
             raise ProcessorError(f"field {'.'.join(self._field)} {what}")
         labels = name.split(".") if len(name) <= _LONGEST else []
         registered = self._list.privatesuffix(name) if all(labels) and labels else None
         if registered is None:
-            raise ProcessorError(f"{name[:100]!r} is below no registered domain")
-        # As it was written: the list's answer is in small letters.
+            raise ProcessorError(f"{name[:100]!r} is not below a registered domain")
+        # In the original spelling: the list returns lower case.
         registered = name[len(name) - len(registered) :]
         event.put(self._target, registered)
         if self._suffix:

@@ -53,7 +53,7 @@ class AddProcessMetadata:
         if not self._overwrites:
             for target, _ in found:
                 if event.get(target) is not MISSING:
-                    raise ProcessorError(f"{'.'.join(target)} is there already; overwrite_keys replaces it")
+                    raise ProcessorError(f"{'.'.join(target)} exists already; overwrite_keys replaces it")
         for target, value in found:
             event.put(target, copied(value))
 

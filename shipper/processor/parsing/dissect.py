@@ -50,7 +50,7 @@ class Dissect:
     def apply(self, event: Event) -> None:
         text = event.get(self._field)
         if not isinstance(text, str):
-            what = "is not there" if text is MISSING else "is not a text"
+            what = "is missing" if text is MISSING else "is not a text"
             raise ProcessorError(f"field {'.'.join(self._field)} {what}")
         matched = self._match(text) if text else None
         if matched is None:

@@ -44,7 +44,7 @@ class Grok:
         if value is not MISSING:
             raise ProcessorError(f"field {dotted(self._field)} is not a text")
         if not self._ignore_missing:
-            raise ProcessorError(f"field {dotted(self._field)} is not there")
+            raise ProcessorError(f"field {dotted(self._field)} is missing")
 
     def _tag(self, event: Event) -> None:
         before = event.get(_TAGS)

@@ -19,9 +19,9 @@ _OF_LOG = frozenset({("log",), ("log", "offset"), ("log", "length"), ("log", "fl
 def put_all(event: Event, paths: Sequence[Path], values: Sequence[Any], *, overwrite: bool) -> None:
     """Write the values that are not None. Raises ProcessorError, and the event is as it was."""
     pairs = [(path, value) for path, value in zip(paths, values, strict=True) if value is not None]
-    there = None if overwrite else next((path for path, _ in pairs if event.get(path) is not MISSING), None)
-    if there is not None:
-        raise ProcessorError(f"{dotted(there)} is there already; set overwrite_keys, or drop or rename it before")
+    existing = None if overwrite else next((path for path, _ in pairs if event.get(path) is not MISSING), None)
+    if existing is not None:
+        raise ProcessorError(f"{dotted(existing)} exists already; set overwrite_keys, or drop or rename it before")
     saved = Saved.of(event, frozenset(path[0] for path, _ in pairs))
     try:
         for path, value in pairs:

@@ -42,7 +42,7 @@ class Redact:
                 event.put(path, masked)
                 event.flag(REDACTED)
         if missing and not self._ignore_missing:
-            raise ProcessorError(f"field {missing[0]} is not there")
+            raise ProcessorError(f"field {missing[0]} is missing")
 
     def _masked(self, value: Any) -> Any:
         """The same object where there is nothing to mask."""

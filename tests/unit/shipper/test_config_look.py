@@ -53,12 +53,12 @@ def test_whoever_began_it_goes_on_until_it_is_done() -> None:
 
     look = Look(read, on_a_thread, done.set)
     look.begin(NO_FILES, None)
-    assert look.under_way
+    assert look.pending
     assert look.take() is None
     gate.set()
     assert done.wait(10)
     assert look.take() == Seen({}, CONFIG)
-    assert not look.under_way
+    assert not look.pending
     assert look.take() is None
 
 
@@ -110,4 +110,4 @@ def test_where_no_thread_can_be_started_the_next_look_may_find_one() -> None:
     look = Look(refuse, refused, lambda: None)
     look.begin(NO_FILES, None)
     assert look.take() == Seen({}, mistake="it cannot be read now: can't start new thread")
-    assert not look.under_way
+    assert not look.pending

@@ -98,4 +98,4 @@ def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained: Expl
     (tmp_path / "a.yml").write_text("- {type: log, paths: [/x], enabled: false}\n")
     rules = "path: a*.yml, reload: {enabled: true, period: 90s}"
     lines = explained(f"filebeat.config.inputs: {{{rules}}}\noutput.console: ~\n")
-    assert lines[-2:] == [f"inputs from {tmp_path}/a*.yml: 1 file now, looked at every 1m30s", "output console"]
+    assert lines[-2:] == [f"inputs from {tmp_path}/a*.yml: 1 file now, checked every 1m30s", "output console"]

@@ -132,7 +132,7 @@ def test_the_input_is_that_of_the_id_or_of_the_path_or_the_first(
 
 def test_an_input_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
     (file := tmp_path / "shipper.yml").write_text("filebeat.inputs: [{id: a, paths: [/x]}]\noutput.console: ~")
-    with pytest.raises(StartError, match="no input has the id 'b'; there are: a"):
+    with pytest.raises(StartError, match="no input has the id 'b'; the ids are: a"):
         chosen(load(file, ShipperConfig, env={}), "b", "-")
 
 

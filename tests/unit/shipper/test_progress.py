@@ -10,7 +10,7 @@ import pytest
 
 from logs.terminal import TerminalHandler
 from shipper.metrics import Metrics
-from shipper.progress import INTERVAL, MEMORY, Progress, Standing, describe, duration, percent, size
+from shipper.progress import INTERVAL, RATE_WINDOW, Progress, Standing, describe, duration, percent, size
 from shipper.source.base import BatchSource, SourceStatus
 from tests.builders import source_status
 from tests.fakes import ManualClock
@@ -173,7 +173,7 @@ def test_rates_are_those_of_the_last_seconds(terminal: Terminal, clock: ManualCl
     metrics = Metrics()
     progress = progress_of(terminal.handler, metrics, Source(), clock)
     metrics.events_acked = 1_000_000
-    for _ in range(2 * round(MEMORY)):
+    for _ in range(2 * round(RATE_WINDOW)):
         clock.advance(1.0)
         metrics.events_acked += 7
         progress.step()

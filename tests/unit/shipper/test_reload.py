@@ -54,4 +54,6 @@ def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCa
     reloader.step()
     assert caplog.messages == []
     reloader.step()
-    assert caplog.messages == ["the configuration is not read again: standard input is read, which ends with the agent"]
+    assert caplog.messages == [
+        "the configuration is not reloaded: the agent reads standard input, whose options cannot change"
+    ]

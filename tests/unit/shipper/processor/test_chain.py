@@ -7,7 +7,7 @@ import pytest
 from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
 from shipper.processor.base import Processor
-from shipper.processor.chain import Chain, Conditional, Each
+from shipper.processor.chain import Chain, Conditional, EventByEvent
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import ProcessorError
 from tests.builders import batch
@@ -52,14 +52,14 @@ def run(of: Batch, *steps: Processor, metrics: Metrics | None = None) -> list[Do
 
 def test_a_processor_sees_each_event_once_and_in_order() -> None:
     noting = Noting()
-    made = run(batch(["a", "b"]), Each("noting", noting, Metrics()))
+    made = run(batch(["a", "b"]), EventByEvent("noting", noting, Metrics()))
     assert noting.seen == ["a", "b"]
     assert made == [{"message": "a", "seen": 1}, {"message": "b", "seen": 2}]
 
 
 def test_one_that_touches_what_a_file_has_sees_the_file_once() -> None:
     noting, metrics = Noting("seen"), Metrics()
-    each, first = Each("noting", noting, metrics), batch(["a", "b"])
+    each, first = EventByEvent("noting", noting, metrics), batch(["a", "b"])
     second = batch(["c"])
     second.source = first.source
     second.constants = first.constants
@@ -73,26 +73,26 @@ def test_one_that_touches_what_a_file_has_sees_the_file_once() -> None:
 
 def test_it_sees_the_events_if_one_of_them_has_such_a_member_itself() -> None:
     noting = Noting("seen")
-    run(batch_of([{"message": "a"}, {"message": "b", "seen": 5}]), Each("noting", noting, Metrics()))
+    run(batch_of([{"message": "a"}, {"message": "b", "seen": 5}]), EventByEvent("noting", noting, Metrics()))
     assert noting.seen == ["a", "b"]
 
 
 def test_it_sees_the_events_if_it_concerns_only_some_of_them() -> None:
     noting = Noting("seen")
-    made = run(batch(["a", "bb"]), Conditional(Longer(1), [Each("noting", noting, Metrics())]))
+    made = run(batch(["a", "bb"]), Conditional(Longer(1), [EventByEvent("noting", noting, Metrics())]))
     assert made == [{"message": "a"}, {"message": "bb", "seen": 1}]
 
 
 def test_it_sees_the_file_if_only_dropped_events_are_left_out() -> None:
     noting = Noting("seen")
-    made = run(batch(["a", "bb"]), Conditional(Longer(1), [Dropping()]), Each("noting", noting, Metrics()))
+    made = run(batch(["a", "bb"]), Conditional(Longer(1), [Dropping()]), EventByEvent("noting", noting, Metrics()))
     assert (made, len(noting.seen)) == ([{"message": "a", "seen": 1}], 1)
 
 
 def test_a_failure_is_noted_in_the_event_which_goes_on() -> None:
     metrics = Metrics()
     failing, after = Noting(failing="b"), Noting()
-    made = run(batch(["a", "b"]), Each("failing", failing, metrics), Each("after", after, metrics))
+    made = run(batch(["a", "b"]), EventByEvent("failing", failing, metrics), EventByEvent("after", after, metrics))
     assert [record.get("error") for record in made] == [None, {"message": "cannot do it", "type": "failing"}]
     assert after.seen == ["a", "b"]
     assert metrics.processor_failures == 1
@@ -101,7 +101,8 @@ def test_a_failure_is_noted_in_the_event_which_goes_on() -> None:
 def test_a_branch_does_one_thing_or_the_other() -> None:
     then, otherwise = Noting(), Noting()
     run(
-        batch(["a", "bb", "c"]), Conditional(Longer(1), [Each("t", then, Metrics())], [Each("o", otherwise, Metrics())])
+        batch(["a", "bb", "c"]),
+        Conditional(Longer(1), [EventByEvent("t", then, Metrics())], [EventByEvent("o", otherwise, Metrics())]),
     )
     assert (then.seen, otherwise.seen) == (["bb"], ["a", "c"])
 
@@ -110,8 +111,8 @@ def test_what_was_dropped_is_not_seen_again_and_its_bytes_stay_counted() -> None
     metrics, within, after = Metrics(), Noting(), Noting()
     of = batch(["a", "bb", "c"], start=100)
     size = of.size
-    branch = Conditional(Longer(1), [Dropping(), Each("within", within, metrics)], [])
-    made = run(of, branch, Each("after", after, metrics), metrics=metrics)
+    branch = Conditional(Longer(1), [Dropping(), EventByEvent("within", within, metrics)], [])
+    made = run(of, branch, EventByEvent("after", after, metrics), metrics=metrics)
     assert (within.seen, after.seen) == ([], ["a", "c"])
     assert [record["message"] for record in made] == ["a", "c"]
     assert of.messages.offsets == [100, 105]
@@ -120,12 +121,12 @@ def test_what_was_dropped_is_not_seen_again_and_its_bytes_stay_counted() -> None
 
 def test_a_batch_of_which_nothing_is_left_keeps_its_bytes() -> None:
     of = batch(["a", "b"])
-    assert run(of, Dropping(), Each("after", Noting(), Metrics())) == []
+    assert run(of, Dropping(), EventByEvent("after", Noting(), Metrics())) == []
     assert (of.events, of.size) == (0, 4)
 
 
 def test_a_batch_without_events_goes_through() -> None:
-    assert run(batch([]), Each("noting", Noting(), Metrics())) == []
+    assert run(batch([]), EventByEvent("noting", Noting(), Metrics())) == []
 
 
 def test_no_processors_are_no_chain() -> None:

@@ -10,7 +10,7 @@ import pytest
 from shipper.event import Batch, Doc
 from shipper.json_fields import copied
 from shipper.metrics import Metrics
-from shipper.processor.chain import Each, run
+from shipper.processor.chain import EventByEvent, run
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
 from tests.builders import messages, nothing, source
@@ -109,7 +109,7 @@ def test_random_changes_end_as_in_the_naive_model(seed: int) -> None:
     file = source(static=copied(STATIC))
     untouched = json.dumps(file.constants.members)
     steps = [Change(chance) for _ in range(12)]
-    owners = [Each("change", step, Metrics()) for step in steps]
+    owners = [EventByEvent("change", step, Metrics()) for step in steps]
     for number in range(FILES):
         batch = Batch(file, messages([f"text {number}", "b", "c"]), 0.0, nothing)
         naive, events = records(batch), Events(batch)

@@ -130,7 +130,7 @@ MOVE_FIELDS = [
         {"app": {}, "rpc": {"user": 7}},
     ),
     fails("move_fields: {from: app, to: x.}", {}, "there is no field app"),
-    fails("move_fields: {from: app, to: x.}", {"app": 1}, "no object is in the field app"),
+    fails("move_fields: {from: app, to: x.}", {"app": 1}, "field app is not an object"),
     fails(
         "move_fields: {from: app, to: x.}",
         {"app": {"a": 1, "b": 2}, "x": 5},

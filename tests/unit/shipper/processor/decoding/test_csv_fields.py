@@ -72,8 +72,8 @@ def test_each_field_goes_where_it_is_sent() -> None:
         (", ignore_missing: true", {}, None),
         (", fail_on_error: false", {}, None),
         ("", {"a": 7}, "is not a text"),
-        ("", {"a": ""}, "holds no record"),
-        ("", {"a": "1,2", "b": "before"}, "b is there already"),
+        ("", {"a": ""}, "contains no record"),
+        ("", {"a": "1,2", "b": "before"}, "b exists already"),
         (", fail_on_error: false", {"a": "1,2", "b": "before"}, None),
     ],
 )

@@ -109,7 +109,7 @@ def test_options(bench: MetadataBench, host: Path, options: dict[str, Any], doc:
         ({}, {"pid": "x"}, "pid is not the number of a process: 'x'"),
         ({}, {"pid": True}, "pid is not the number of a process: True"),
         ({"ignore_missing": False}, {}, "none of the fields in match_pids is there"),
-        ({}, {"pid": 42, "process": {"name": "old"}}, "process.name is there already; overwrite_keys replaces it"),
+        ({}, {"pid": 42, "process": {"name": "old"}}, "process.name exists already; overwrite_keys replaces it"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_added(

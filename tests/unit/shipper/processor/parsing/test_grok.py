@@ -105,7 +105,7 @@ def test_tags_and_marks_of_a_failure_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("doc", "option", "words"),
     [
-        ({}, "ignore_missing: false", "is not there"),
+        ({}, "ignore_missing: false", "is missing"),
         ({}, "ignore_missing: true", None),
         ({"x": 7}, "ignore_missing: true", "is not a text"),
     ],

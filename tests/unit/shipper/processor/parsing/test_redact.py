@@ -133,7 +133,7 @@ def test_what_holds_no_secret_is_not_touched() -> None:
 
 def test_a_field_that_is_not_there_can_be_an_error() -> None:
     (record,) = processed("- redact: {fields: [none], ignore_missing: false}", {"message": "x"})
-    assert record["error"] == {"message": "field none is not there", "type": "redact"}
+    assert record["error"] == {"message": "field none is missing", "type": "redact"}
 
 
 HOSTILE = {

@@ -78,10 +78,20 @@ def entry_of(
     try:
         status = os.fstat(fd)
         state = FileState(
-            file_id, str(where), status.st_dev, status.st_ino, fingerprint(fd), tail_hash(fd, position), position,
-            status.st_size, input="app", proof=proof_of(os.pread(fd, position, 0)) if position else "",
-            birth=born(fd), modified=status.st_mtime_ns, changed=status.st_ctime_ns if seen else 0,
-        )  # fmt: skip
+            file_id,
+            str(where),
+            status.st_dev,
+            status.st_ino,
+            fingerprint(fd),
+            tail_hash(fd, position),
+            position,
+            status.st_size,
+            input="app",
+            proof=proof_of(os.pread(fd, position, 0)) if position else "",
+            birth=born(fd),
+            modified=status.st_mtime_ns,
+            changed=status.st_ctime_ns if seen else 0,
+        )
     finally:
         os.close(fd)
     return replace(state, **changes)

@@ -1,6 +1,7 @@
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -301,78 +302,125 @@ def cri(*lines: tuple[str, str]) -> bytes:
 
 
 # Options of the input, both files, the texts that come of the first and of the second.
-ACROSS: dict[str, tuple[dict[str, Any], bytes, bytes, list[str], list[str]]] = {
-    "dropped by exclude_lines": (
+@dataclass(frozen=True)
+class Across:
+    """Two files, and the messages that are read of each."""
+
+    options: dict[str, Any]
+    first: bytes
+    second: bytes
+    of_first: list[str]
+    of_second: list[str]
+
+
+ACROSS = {
+    "dropped by exclude_lines": Across(
         {"parsers": (multiline(r"^\s"),), "exclude_lines": ("^one",)},
-        b"zero\none\n +\n", b" ++\ntwo\nthree\n", ["zero"], ["two"],
+        b"zero\none\n +\n",
+        b" ++\ntwo\nthree\n",
+        ["zero"],
+        ["two"],
     ),
-    "not included": (
+    "not included": Across(
         {"parsers": (multiline(r"^\s"),), "include_lines": ("^t",)},
-        b"one\n +\n", b" ++t\ntwo\n ++\nthree\n", [], ["two\n ++"],
+        b"one\n +\n",
+        b" ++t\ntwo\n ++\nthree\n",
+        [],
+        ["two\n ++"],
     ),
-    "dropped by a parser": (
+    "dropped by a parser": Across(
         {"parsers": (multiline(r"^\s"), IncludeMessageConfig(patterns=("^t",)))},
-        b"one\n", b" ++\n ++\ntwo\nthree\n", [], ["two"],
+        b"one\n",
+        b" ++\n ++\ntwo\nthree\n",
+        [],
+        ["two"],
     ),
-    "dropped, and it ends with the file": (
+    "dropped, and it ends with the file": Across(
         {"parsers": (multiline(r"^\s"),), "exclude_lines": ("^one",)},
-        b"one\n +\n", b"two\nthree\nfour\n", [], ["two", "three"],
+        b"one\n +\n",
+        b"two\nthree\nfour\n",
+        [],
+        ["two", "three"],
     ),
-    "it and the next dropped": (
+    "it and the next dropped": Across(
         {"parsers": (MultilineConfig(type="while_pattern", pattern=r"^\s"),), "exclude_lines": (r"^\s|^two",)},
-        b"zero\n +\n", b" ++\ntwo\nthree\n", ["zero"], ["three"],
+        b"zero\n +\n",
+        b" ++\ntwo\nthree\n",
+        ["zero"],
+        ["three"],
     ),
-    "a line of its own ends it": (
+    "a line of its own ends it": Across(
         {"parsers": (MultilineConfig(type="while_pattern", pattern=r"^\s"),)},
-        b"zero\n +\n", b" ++\ntwo\nthree\n", ["zero", " +\n ++"], ["two", "three"],
+        b"zero\n +\n",
+        b" ++\ntwo\nthree\n",
+        ["zero", " +\n ++"],
+        ["two", "three"],
     ),
-    "two parsers that join": (
+    "two parsers that join": Across(
         {"parsers": (multiline(r"^\s"), multiline("^a"))},
-        b"one\nab\n +\n", b"ac\n +\ntwo\nthree\nfour\n", ["one\nab\n +\nac\n +"], ["two"],
+        b"one\nab\n +\n",
+        b"ac\n +\ntwo\nthree\nfour\n",
+        ["one\nab\n +\nac\n +"],
+        ["two"],
     ),
-    "two parsers that join, and the outer one's ends in the first file": (
+    "two parsers that join, and the outer one's ends in the first file": Across(
         {"parsers": (multiline(r"^\s"), multiline("^a"))},
-        b"one\ntwo\n +\n", b" ++\nab\nthree\nfour\nfive\n", ["one", "two\n +\n ++\nab"], ["three"],
+        b"one\ntwo\n +\n",
+        b" ++\nab\nthree\nfour\nfive\n",
+        ["one", "two\n +\n ++\nab"],
+        ["three"],
     ),
-    "the next file has a byte order mark": (
+    "the next file has a byte order mark": Across(
         {"parsers": (multiline(r"^\[", negate=True),)},
-        b"[1]\n+\n", b"\xef\xbb\xbf[2]\n+\n[3]\n", ["[1]\n+"], ["[2]\n+"],
+        b"[1]\n+\n",
+        b"\xef\xbb\xbf[2]\n+\n[3]\n",
+        ["[1]\n+"],
+        ["[2]\n+"],
     ),
-    "the next file has one in utf-16, and its first line belongs to the last one's message": (
+    "the next file has one in utf-16, and its first line belongs to the last one's message": Across(
         {"parsers": (multiline(r"^\s"),), "encoding": "utf-16le-bom"},
-        "\ufeffone\n".encode("utf-16-le"), "\ufeff +\ntwo\nthree\n".encode("utf-16-le"), ["one\n +"], ["two"],
+        "\ufeffone\n".encode("utf-16-le"),
+        "\ufeff +\ntwo\nthree\n".encode("utf-16-le"),
+        ["one\n +"],
+        ["two"],
     ),
-    "parts of a container's line, with others between": (
+    "parts of a container's line, with others between": Across(
         {"parsers": (ContainerConfig(),)},
-        cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("F", " ++"), ("F", "three")),
-        ["zero", "one ++", "two"], ["three"],
+        cri(("F", "zero"), ("P", "one")),
+        cri(("f", "two"), ("F", " ++"), ("F", "three")),
+        ["zero", "one ++", "two"],
+        ["three"],
     ),
-    "parts of a container's line, of one stream": (
+    "parts of a container's line, of one stream": Across(
         {"parsers": (ContainerConfig(stream="stdout"),)},
-        cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("F", " ++"), ("f", "two"), ("F", "three")),
-        ["zero", "one ++"], ["three"],
+        cri(("F", "zero"), ("P", "one")),
+        cri(("f", "two"), ("F", " ++"), ("f", "two"), ("F", "three")),
+        ["zero", "one ++"],
+        ["three"],
     ),
-    "parts of a container's line, with others between, that are dropped": (
+    "parts of a container's line, with others between, that are dropped": Across(
         {"parsers": (ContainerConfig(),), "exclude_lines": ("^one",)},
-        cri(("F", "zero"), ("P", "one")), cri(("f", "two"), ("F", " ++"), ("F", "three")),
-        ["zero", "two"], ["three"],
+        cri(("F", "zero"), ("P", "one")),
+        cri(("f", "two"), ("F", " ++"), ("F", "three")),
+        ["zero", "two"],
+        ["three"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", ACROSS)
 @pytest.mark.parametrize("grows", [False, True])
 def test_a_split_message_is_read_once_also_where_it_is_dropped(case: str, grows: bool, make_room: MakeRoom) -> None:
-    options, first, second, of_first, of_second = ACROSS[case]
-    lines = re.findall(rb"[^\n]*\n\0?|[^\n]+", second) if grows else [second]
-    pair = Pair(make_room(**options), first, lines.pop(0))
+    across = ACROSS[case]
+    lines = re.findall(rb"[^\n]*\n\0?|[^\n]+", across.second) if grows else [across.second]
+    pair = Pair(make_room(**across.options), across.first, lines.pop(0))
     found = [*pair.before, *read_all(pair.old)]
     for following in lines:
         pair.room.append("app.log", following)
         found += read_all(pair.old)
-    assert acknowledged(found) == of_first
-    assert acknowledged(read_all(pair.new)) == of_second
-    assert pair.old.state.position == len(first)
+    assert acknowledged(found) == across.of_first
+    assert acknowledged(read_all(pair.new)) == across.of_second
+    assert pair.old.state.position == len(across.first)
 
 
 def test_a_file_that_is_still_to_be_proven_sends_what_was_taken_of_it_once_more(make_room: MakeRoom) -> None:

@@ -9,7 +9,7 @@ from registry.errors import (
     RegistryTooNew,
 )
 from registry.files import DiskFiles, Files
-from registry.registrar import Registrar, Saved
+from registry.registrar import Registrar, SaveTicket
 from registry.state import FileState
 from registry.store import Store, read
 
@@ -24,7 +24,7 @@ __all__ = [
     "RegistryMisplaced",
     "RegistryReplaced",
     "RegistryTooNew",
-    "Saved",
+    "SaveTicket",
     "Store",
     "read",
 ]

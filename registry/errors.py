@@ -1,4 +1,4 @@
-"""What can be wrong with a registry; each message names the file and what to do.
+"""The errors of a registry; each message names the file and what to do.
 
     RegistryError
     ├── RegistryLocked    another process has locked the directory
@@ -7,7 +7,7 @@
     ├── RegistryMisplaced what is at its path is not a directory, or not a plain file
     └── RegistryReplaced  while it was in use, another took its place
 
-A disk that refuses (full, read-only) is the plain OSError: it may pass, these do not.
+A disk that refuses a write (full, read-only) raises a plain OSError: that may pass, these do not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RegistryLocked(RegistryError):
 
 
 class RegistryReplaced(RegistryError):
-    """Raised in the process that has written here until then: two writers would each undo the other's work."""
+    """Raised in the process that was the writer until then: two writers would each undo the other's work."""
 
     def __init__(self, directory: Path, why: str) -> None:
         self.directory = directory
@@ -60,7 +60,8 @@ class RegistryTooNew(RegistryError):
 
 
 class RegistryMisplaced(RegistryError):
-    """Not the same as "there is no registry yet", which would ship every file again from its start."""
+    """Raised where something else is at the registry's path. Taken for a registry that does not exist yet, it would let
+    every file be shipped again from its start."""
 
     def __init__(self, path: Path, why: str) -> None:
         self.path = path

@@ -1,5 +1,5 @@
-"""The registry's view of the disk, and the table of what is wrong with a place. Every file operation of this package
-goes through a `Files`; the tests have another one, a disk that crashes between any two operations."""
+"""The registry's door to the disk: every file operation of this package goes through a `Files`. The tests have another
+one, a disk that crashes between any two operations."""
 
 from __future__ import annotations
 
@@ -45,10 +45,12 @@ class Lock(Protocol):
 
 
 class Files(Protocol):
-    """Every method may block on the disk and raise OSError, and RegistryMisplaced where it opens or makes something."""
+    """The file operations. Every method may block on the disk and raise OSError, and RegistryMisplaced where it opens
+    or creates something."""
 
     def lock(self, directory: Path) -> Lock:
-        """Make the directory if needed, and keep others out until the result is closed. Raises RegistryLocked."""
+        """Create the directory if needed, and keep other processes out until the lock is closed. Raises
+        RegistryLocked."""
 
     def read(self, path: Path) -> bytes | None:
         """Return the content, or None if there is no such file."""
@@ -59,15 +61,16 @@ class Files(Protocol):
     def rename(self, source: Path, target: Path) -> None: ...
 
     def fsync_dir(self, directory: Path) -> None:
-        """After it returned, the renames done so far survive a power failure."""
+        """Make the renames done so far survive a power failure."""
 
     def give_mode(self, path: Path) -> None:
-        """Give a file that may have been made under other options the permissions of a new one. Raises nothing."""
+        """Give an existing file the permissions of a new one: it may have been created under other options. Raises
+        nothing."""
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise what is wrong with a place as RegistryMisplaced, with what to do about it."""
+    """Raise a Misplaced as RegistryMisplaced, with what to do about it."""
     try:
         yield
     except Misplaced as error:
@@ -75,8 +78,8 @@ def translated() -> Iterator[None]:
 
 
 class DiskLock:
-    """Two locks. That of the directory is the one that counts: no one can remove it and let a second writer in. That of
-    the file keeps out releases that know no other, and works on file systems that do not lock directories (NFS)."""
+    """Two locks. The one on the directory counts: no one can remove it and let a second writer in. The one on the file
+    keeps out older releases, which have no other, and works on file systems that do not lock directories (NFS)."""
 
     def __init__(self, directory: int, file: int) -> None:
         self._directory = directory
@@ -91,7 +94,7 @@ class DiskLock:
 
 
 def _lock_both(directory: Path, directory_fd: int, file: int) -> None:
-    """Raises FileInUse when another process has one of the two."""
+    """Take both locks. Raises FileInUse where another process has one of them."""
     try:
         lock_exclusively(directory_fd, directory)
     except FileInUse:

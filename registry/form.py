@@ -35,8 +35,8 @@ Kind = Literal["log", "checkpoint"]
 
 _MARK = b'{"group":'
 _NUMBER = re.compile(rb'\{"group":(\d+),')
-# A checkpoint of many entries is written in pieces: one of 200 MB would take the memory twice, and hold the
-# interpreter lock while it is joined.
+# A checkpoint of many entries is written in pieces: one of 200 MB would take the memory twice, and keep the
+# interpreter lock while it is put together.
 _PIECE = 1 << 18
 
 
@@ -72,7 +72,7 @@ class Group:
 
 
 def sealed(prefix: bytes, crc: int = 0) -> bytes:
-    """The line that `prefix` begins, closed with a checksum that continues `crc`."""
+    """Return the line that begins with `prefix`, closed with a checksum that continues `crc`."""
     return b'%s,"crc":"%08x"}\n' % (prefix, crc32(prefix, crc))
 
 
@@ -82,7 +82,7 @@ def header(kind: Kind, group: int) -> bytes:
 
 
 def read_header(data: bytes, kind: Kind) -> Header:
-    """Raises Damaged, TooNew."""
+    """Return the header of a file. Raises Damaged, TooNew."""
     end = data.find(b"\n") + 1
     prefix, _, _ = data[:end].rpartition(b',"crc":"')
     if not end or data[:end] != sealed(prefix):
@@ -118,7 +118,7 @@ def _read_line(line: bytes) -> dict[str, Any]:
     except ValueError:
         values = json.loads(line)  # surrogate escapes: see _line
     if not isinstance(values, dict):
-        raise TypeError("no JSON object")
+        raise TypeError("not a JSON object")
     return values
 
 
@@ -127,7 +127,7 @@ def group(number: int, lines: Iterable[bytes]) -> bytes:
 
 
 def pieces(number: int, lines: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:
-    """The bytes of `before` and of a group, in pieces that are small enough to be made and written one by one."""
+    """Yield the bytes of `before` and of a group, in pieces that are built and written one by one."""
     entries, size, crc = 0, 0, 0
     piece = bytearray(before)
     for line in lines:
@@ -144,10 +144,10 @@ def _closing(number: int, entries: int, size: int, crc: int) -> bytes:
 
 
 def groups(data: bytes, start: int, number: int) -> Iterator[Group]:
-    """The whole groups from `start` on, numbered from `number` on, up to the first that is not whole."""
-    while (found := _group_at(data, start, number)) is not None:
-        yield found
-        start, number = found.end, number + 1
+    """Yield the complete groups from `start` on, numbered from `number` on, up to the first that is incomplete."""
+    while (whole := _group_at(data, start, number)) is not None:
+        yield whole
+        start, number = whole.end, number + 1
 
 
 def _group_at(data: bytes, start: int, number: int) -> Group | None:
@@ -163,7 +163,7 @@ def _group_at(data: bytes, start: int, number: int) -> Group | None:
 
 
 def check_tail(data: bytes, start: int, number: int) -> None:
-    """Raises Damaged unless the bytes from `start` on can be what a crash left of the one group `number`.
+    """Raise Damaged unless the bytes from `start` on can be what a crash left of the one group `number`.
 
     Only the last group can be unfinished, because each is on disk before the next is begun. So a closing line that is
     followed by anything, or that has another number, proves that a group was damaged after it was whole.
@@ -177,10 +177,11 @@ def check_tail(data: bytes, start: int, number: int) -> None:
         raise Damaged(start, f"group {number} does not match its checksum, and a later group follows")
 
 
-def apply(data: bytes, found: Group, states: dict[str, FileState]) -> None:
-    """Raises Damaged for an entry that is not a FileState although the checksum is right."""
-    offset, shared = found.start, dict[Any, Any]()
-    while offset < found.mark:
+def apply(data: bytes, whole: Group, states: dict[str, FileState]) -> None:
+    """Apply the entries of a group to the states. Raises Damaged for an entry that is not a FileState although the
+    checksum is right."""
+    offset, shared = whole.start, dict[Any, Any]()
+    while offset < whole.mark:
         end = data.index(b"\n", offset) + 1
         try:
             values = _read_line(data[offset:end])

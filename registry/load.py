@@ -1,4 +1,4 @@
-"""Checkpoint and log together are the registry; this is the one place that puts them together."""
+"""Loads a registry: checkpoint and log are combined here, and nowhere else."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ class Loaded:
 
 
 def load(directory: Path, checkpoint: bytes | None, log: bytes | None) -> Loaded:
-    """Raises RegistryCorrupt, RegistryTooNew."""
-    found = Loaded()
+    """Return what checkpoint and log contain together. Raises RegistryCorrupt, RegistryTooNew."""
+    loaded = Loaded()
     with _no_collector():
         if checkpoint is not None:
-            _load(directory / CHECKPOINT, checkpoint, found, _add_checkpoint)
+            _load(directory / CHECKPOINT, checkpoint, loaded, _add_checkpoint)
         if log is not None:
-            _load(directory / LOG, log, found, _add_log)
+            _load(directory / LOG, log, loaded, _add_log)
     if log is None and checkpoint is not None:
         raise RegistryCorrupt(directory / LOG, 0, "the file is missing, although there is a checkpoint")
-    return found
+    return loaded
 
 
 @contextmanager
 def _no_collector() -> Iterator[None]:
-    """The garbage collector would look again and again at entries that stay: a third of the time of a long load."""
+    """Turn the garbage collector off: it would examine entries that stay again and again, a third of the time of a long
+    load."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -53,47 +54,47 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _load(file: Path, data: bytes, found: Loaded, add: Callable[[Path, bytes, Loaded], None]) -> None:
+def _load(file: Path, data: bytes, loaded: Loaded, add: Callable[[Path, bytes, Loaded], None]) -> None:
     try:
-        add(file, data, found)
+        add(file, data, loaded)
     except form.Damaged as damage:
         raise RegistryCorrupt(file, damage.offset, damage.why) from damage
     except form.TooNew as newer:
         raise RegistryTooNew(file, newer.version, form.VERSION) from newer
 
 
-def _add_checkpoint(file: Path, data: bytes, found: Loaded) -> None:
+def _add_checkpoint(file: Path, data: bytes, loaded: Loaded) -> None:
     header = form.read_header(data, "checkpoint")
     whole = next(form.groups(data, header.end, header.group), None)
-    # It was renamed into place only after it was on disk as a whole: here nothing is excused as a torn tail.
+    # It was renamed into place only after all of it was on disk: an incomplete checkpoint is never a torn tail.
     if whole is None:
         raise form.Damaged(header.end, "the entries do not match the count and checksum at the end")
     if whole.end != len(data):
         raise form.Damaged(whole.end, "bytes behind the end")
-    form.apply(data, whole, found.states)
-    found.group = header.group
+    form.apply(data, whole, loaded.states)
+    loaded.group = header.group
 
 
-def _add_log(file: Path, data: bytes, found: Loaded) -> None:
+def _add_log(file: Path, data: bytes, loaded: Loaded) -> None:
     header = form.read_header(data, "log")
     first, end = header.group, header.end
-    if first > found.group:
+    if first > loaded.group:
         why = f"groups up to {first} are missing: the log needs a checkpoint that has them"
         raise RegistryCorrupt(file.with_name(CHECKPOINT), 0, why)
     last = first
     for whole in form.groups(data, end, first + 1):
-        if whole.number > found.group:  # else: a crash between checkpoint and new log, the checkpoint has it
-            form.apply(data, whole, found.states)
+        if whole.number > loaded.group:  # else: a crash between checkpoint and new log, the checkpoint has it
+            form.apply(data, whole, loaded.states)
         last, end = whole.number, whole.end
-        found.log_entries += whole.entries
+        loaded.log_entries += whole.entries
     form.check_tail(data, end, last + 1)
-    found.group = max(found.group, last)
-    found.log_group, found.log_end, found.torn = last, end, len(data) - end
-    found.log_version = header.version
+    loaded.group = max(loaded.group, last)
+    loaded.log_group, loaded.log_end, loaded.torn = last, end, len(data) - end
+    loaded.log_version = header.version
 
 
 def read(directory: Path, files: Files | None = None) -> dict[str, FileState]:
-    """The entries, without the lock, also while a daemon writes; {} without a registry.
+    """Return the entries, without the lock, also while an agent writes; {} without a registry.
 
     Raises RegistryCorrupt, RegistryTooNew, OSError (no right to read).
     """
@@ -104,7 +105,8 @@ def read(directory: Path, files: Files | None = None) -> dict[str, FileState]:
         try:
             return load(directory, *now).states
         except RegistryCorrupt:
-            # A writer that swapped or cut a file between or during the reads looks like damage, but not twice alike.
+            # A writer that replaced or truncated a file between or during the reads looks like damage, but never the
+            # same damage twice.
             if now == before:
                 raise
         before = now

@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 
 from logs.throttle import Throttle
 from registry.errors import RegistryError
-from registry.pending import Pending, Saved, Taken
+from registry.pending import Pending, SaveTicket, Taken
 from registry.state import FileState
 from registry.store import Store
 
-__all__ = ["Registrar", "Saved"]
+__all__ = ["Registrar", "SaveTicket"]
 
 _logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 10.0  # seconds between two looks whether the registry is still there, while there is nothing to write
+CHECK_EVERY = 10.0  # seconds between two looks whether the registry is still there, while there is nothing to write
 
 _ADVICE = {
     errno.ENOSPC: "free some space there",
@@ -35,11 +35,11 @@ def _do_nothing() -> None:
 
 
 class Registrar:
-    """`note`, `save` and `remove` may be called from any thread and never block on the disk.
+    """Writes entries on a thread of its own. `note`, `save` and `remove` are thread-safe and never block on the disk.
 
-    A directory that is removed is made again. Where another registry took its place, `failure` is RegistryReplaced.
+    A directory that is removed is re-created. Where another registry took its place, `failure` is RegistryReplaced.
 
-    Order is the order of the calls; for one id, the last call wins. After `close`, nothing is written any more.
+    Entries are written in the order of the calls; for one id, the last call wins. After `close` nothing is written.
     """
 
     def __init__(
@@ -50,29 +50,29 @@ class Registrar:
         clock: Callable[[], float] = time.monotonic,
         retry_interval: float = 1.0,
     ) -> None:
-        """`on_saved` is called from the registrar's thread, after tickets were resolved."""
-        self.states = dict(store.states)  # as loaded: the store's own belongs to the thread
-        self.failure: Exception | None = None  # the thread has ended: nothing will be saved any more
+        """`on_saved` is called on the registrar's thread, after tickets were resolved."""
+        self.states = dict(store.states)  # as loaded: the store's own dictionary belongs to the thread
+        self.failure: Exception | None = None  # why the thread has ended; nothing is saved after that
         self._store = store
         self._on_saved = on_saved
         self._clock = clock
         self._pending = Pending(flush_interval, retry_interval)
         self._changed = threading.Condition()  # guards _pending
         self._throttle = Throttle(clock)
-        self._refusing = False  # the disk, since the last write that it took
+        self._refusing = False  # True while the disk refuses writes
         self._thread = threading.Thread(target=self._run, name="registrar", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def note(self, *states: FileState) -> None:
-        """To be written within `flush_interval`, together with what else changed until then.
+        """Let the states be written within `flush_interval`, together with what else changes until then.
 
-        What one call notes is in the same group: after a crash, either all of it is on disk or none."""
+        The states of one call are in the same group: after a crash, either all of them are on disk or none."""
         self._note({state.id: state for state in states})
 
     def remove(self, file_id: str) -> None:
-        """As `note`."""
+        """Let the entry be removed, within the same time as `note`."""
         self._note({file_id: None})
 
     def _note(self, entries: dict[str, FileState | None]) -> None:
@@ -80,15 +80,15 @@ class Registrar:
             if self._pending.note(entries, self._clock()):
                 self._changed.notify()
 
-    def save(self, states: Sequence[FileState]) -> Saved:
-        """Written at once, with all that waits; retried until the disk takes it."""
+    def save(self, states: Sequence[FileState]) -> SaveTicket:
+        """Let the states be written at once, with all that waits. A write that fails is retried until it succeeds."""
         with self._changed:
             ticket = self._pending.urge(states, self._clock())
             self._changed.notify()
         return ticket
 
     def close(self, timeout: float) -> bool:
-        """The last flush. False when it could not be written within `timeout` seconds."""
+        """Flush, and end the thread. Returns False where the flush did not succeed within `timeout` seconds."""
         with self._changed:
             now = self._clock()
             self._pending.close(now + timeout, now)
@@ -103,7 +103,7 @@ class Registrar:
         try:
             while self._wait():
                 if not self.step():
-                    self.look()
+                    self.check_place()
         except RegistryError as error:
             _logger.critical("%s", error)
             self.failure = error
@@ -120,21 +120,20 @@ class Registrar:
                 wait = self._pending.wait(self._clock())
                 if wait == 0:
                     return True
-                patience = LOOK_EVERY if wait is None else min(wait, LOOK_EVERY)
-                if not self._changed.wait(patience) and patience == LOOK_EVERY:
+                patience = CHECK_EVERY if wait is None else min(wait, CHECK_EVERY)
+                if not self._changed.wait(patience) and patience == CHECK_EVERY:
                     return True
         return False
 
-    def look(self) -> None:
-        """See that the registry is where it belongs. Raises RegistryReplaced."""
+    def check_place(self) -> None:
+        """Re-create the registry if it was removed. Raises RegistryReplaced."""
         try:
-            self._store.keep_place()
+            self._store.ensure_in_place()
         except OSError as error:
             self._report(error)
 
     def step(self) -> bool:
-        """Writes all that waits if it is due; False when nothing is. Never waits for time to pass. Raises
-        RegistryReplaced."""
+        """Write all that waits if it is due; return False if nothing is. Never sleeps. Raises RegistryReplaced."""
         with self._changed:
             if self._pending.wait(self._clock()) != 0:
                 return False
@@ -149,7 +148,7 @@ class Registrar:
         self._confirm(taken)
         with self._changed:
             closing = self._pending.closing
-        if not closing:  # what was to be saved is saved, and no one waits for a checkpoint
+        if not closing:  # at the end everything is saved, and a checkpoint would only delay the exit
             self._store.checkpoint_if_due()
         return True
 

@@ -51,7 +51,7 @@ class FileState:
 
 NEVER = -1.0
 
-# Why an entry has no file any more.
+# The reasons why an entry has no file.
 REMOVED = "removed"
 MISSING = "missing"  # not under the paths: it may come back
 TRUNCATED = "truncated"  # what is at its inode now is another life
@@ -67,16 +67,18 @@ def to_dict(state: FileState) -> dict[str, Any]:
 
 
 class _Unfrozen:
-    """A FileState that is being made. A frozen dataclass sets each field by a call, which was half the time of loading
-    a large registry; so its fields are set here, and then it becomes one. Python allows that where slots are equal."""
+    """A FileState under construction. A frozen dataclass sets each field by a call, which was half the time of loading
+    a large registry; so the fields are set on this class, and then the object's class is changed. Python allows that
+    where the slots are equal."""
 
     __slots__ = _NAMES
 
 
 def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
-    """What many entries have in common becomes one object, kept in `shared` from call to call.
+    """Return the FileState. Values that many entries have in common become one object, kept in `shared` from call to
+    call.
 
-    Raises TypeError or ValueError when `values` are not a FileState's.
+    Raises TypeError or ValueError where `values` are not those of a FileState.
     """
     if values.keys() != _KEYS:
         return _from_some(values)
@@ -115,7 +117,7 @@ def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
 
 
 def _from_some(values: dict[str, Any]) -> FileState:
-    """Of an older release, which did not know all the fields."""
+    """Return the FileState of an older release, which did not know all the fields."""
     values = dict(values)
     if "fingerprint" in values:
         length, digest = values["fingerprint"]

@@ -148,7 +148,7 @@ def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, 
         agent = Agent(name, name, directory.agent_id, version("log-shipper"))
         first_start = directory.first_start(clock.time())
         store = Store.open(data / config.registry.path, DiskFiles(int(config.registry.file_permissions, 8)))
-    store.before_remaking = directory.make
+    store.before_recreating = directory.make
     return agent, first_start, store
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from registry.pending import Saved
+from registry.pending import SaveTicket
 from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.event import Batch
@@ -41,7 +41,7 @@ class Books:
         self.states = {state.id: state for state in states}
         self.written = dict(self.states)
         self.removals: list[str] = []
-        self.tickets: list[Saved] = []
+        self.tickets: list[SaveTicket] = []
         self.saves: list[list[str]] = []  # the ids of each
 
     def note(self, *states: FileState) -> None:
@@ -51,10 +51,10 @@ class Books:
         self.removals.append(file_id)
         self.written.pop(file_id, None)
 
-    def save(self, states: list[FileState]) -> Saved:
+    def save(self, states: list[FileState]) -> SaveTicket:
         self.note(*states)
         self.saves.append([state.id for state in states])
-        self.tickets.append(Saved())
+        self.tickets.append(SaveTicket())
         return self.tickets[-1]
 
     def confirm(self) -> None:

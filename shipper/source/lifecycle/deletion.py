@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from config.shipper.model import DeleteConfig
-from registry.registrar import Registrar, Saved
+from registry.registrar import Registrar, SaveTicket
 from registry.state import FileState
 from shipper.clock import Clock
 from shipper.metrics import Metrics
@@ -31,7 +31,7 @@ AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
 class PendingDeletion:
     state: FileState
     grace: float
-    saved: Saved | None = None
+    saved: SaveTicket | None = None
 
 
 class Deletions:

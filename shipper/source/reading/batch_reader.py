@@ -7,7 +7,7 @@ that a second reading could not reproduce (a new id, a message end that was deci
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from registry.registrar import Registrar, Saved
+from registry.registrar import Registrar, SaveTicket
 from shipper.errors import Truncated
 from shipper.event import Batch, Source
 from shipper.reader.gzip_file import CompressionError
@@ -81,7 +81,7 @@ class BatchReader:
         if harvester is not None:
             self._scheduler.wake(harvester)
 
-    def await_save(self, saved: Saved, harvester: Harvester) -> None:
+    def await_save(self, saved: SaveTicket, harvester: Harvester) -> None:
         """Read nothing of it before that is on disk."""
         self._scheduler.await_save(saved, harvester)
 

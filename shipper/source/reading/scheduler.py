@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from registry.registrar import Saved
+from registry.registrar import SaveTicket
 from shipper.clock import Clock
 from shipper.event import Batch
 from shipper.source.discovery.scanner import FileKey
@@ -24,7 +24,7 @@ POLL_INTERVAL = 0.004  # seconds between two reads of a polled file: half of it 
 
 @dataclass(frozen=True, slots=True)
 class _AwaitingSave:
-    saved: Saved
+    saved: SaveTicket
     batch: Batch | None
 
 
@@ -62,7 +62,7 @@ class Scheduler:
         """True if it will be read without a further hint."""
         return harvester in self._ready or harvester in self._polled or harvester in self._awaiting_save
 
-    def await_save(self, saved: Saved, harvester: Harvester, batch: Batch | None = None) -> None:
+    def await_save(self, saved: SaveTicket, harvester: Harvester, batch: Batch | None = None) -> None:
         """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
         self.forget(harvester)
         self._awaiting_save[harvester] = _AwaitingSave(saved, batch)

@@ -20,7 +20,7 @@ def test_a_path_data_that_is_removed_is_made_again_and_no_line_is_sent_twice_or_
     before = agent_id(agent)
     shutil.rmtree(agent.data)
     agent.append("two")
-    agent.await_log("it was removed while this process uses it, and was made again with all 1 entries")
+    agent.await_log("it was removed while this process uses it, and was re-created with all 1 entries")
     assert agent.stop() == 0
     assert agent_id(agent) == before
     agent.append("three")

@@ -353,7 +353,7 @@ def test_a_registry_that_was_removed_is_made_again_also_when_nothing_is_to_be_wr
     desk.registrar.note(at(A, 5))
     desk.pass_time(1)
     desk.disk.remove()
-    desk.registrar.look()
+    desk.registrar.check_place()
     assert desk.on_disk() == {"a": 5}
 
 
@@ -364,9 +364,9 @@ def test_a_disk_that_refuses_to_make_it_again_is_told_and_asked_again(
     desk.pass_time(1)
     desk.disk.remove()
     desk.disk.fail_next(errno.ENOSPC)
-    desk.registrar.look()
+    desk.registrar.check_place()
     assert "positions cannot be saved: No space left" in caplog.text
-    desk.registrar.look()
+    desk.registrar.check_place()
     assert desk.on_disk() == {"a": 5}
 
 

@@ -368,7 +368,7 @@ def test_a_registry_that_is_removed_while_it_is_used_is_made_again_with_all_that
         store.append([MOVED])
         assert reopened(disk.killed()).states == {"a": A, "b": MOVED}
         (message,) = caplog.messages
-        assert f"registry {HERE}: it was removed while this process uses it, and was made again with all 2" in message
+        assert f"registry {HERE}: it was removed while this process uses it, and was re-created with all 2" in message
         caplog.clear()
     assert disk.locked
 
@@ -376,10 +376,10 @@ def test_a_registry_that_is_removed_while_it_is_used_is_made_again_with_all_that
 def test_that_is_noticed_also_when_nothing_is_to_be_written() -> None:
     disk, store = settled()
     disk.remove()
-    store.keep_place()
+    store.ensure_in_place()
     assert reopened(disk.killed()).states == {"a": A, "b": B}
     before = len(disk.trace)
-    store.keep_place()
+    store.ensure_in_place()
     assert len(disk.trace) == before
 
 
@@ -440,7 +440,7 @@ def test_a_crash_while_it_is_made_again_leaves_all_of_it_or_nothing() -> None:
 def test_what_belongs_beside_the_directory_is_made_again_first() -> None:
     disk, store = settled()
     made: list[bytes | None] = []
-    store.before_remaking = lambda: made.append(disk.read(LOG))
+    store.before_recreating = lambda: made.append(disk.read(LOG))
     store.append([MOVED])
     assert made == []
     disk.remove()

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from registry.pending import Saved
+from registry.pending import SaveTicket
 from shipper.source.reading.harvester import Harvester
 from shipper.source.reading.scheduler import POLL_INTERVAL, Scheduler
 from tests.builders import batch, multiline
@@ -93,7 +93,7 @@ def test_a_backlog_does_not_starve_a_hot_file(
 
 
 def test_a_held_file_is_not_read_until_its_state_is_saved(scheduler: Scheduler, open_harvester: OpenHarvester) -> None:
-    harvester, waiting, saved = open_harvester(b""), batch(["a"]), Saved()
+    harvester, waiting, saved = open_harvester(b""), batch(["a"]), SaveTicket()
     scheduler.wake(harvester)
     scheduler.await_save(saved, harvester, waiting)
     scheduler.wake(harvester)

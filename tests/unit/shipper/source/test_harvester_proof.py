@@ -51,6 +51,13 @@ def test_nothing_is_read_or_noted_before_all_is_proven(room: Room) -> None:
     assert (harvester.offset, harvester.over, room.books.written) == (len(LINES), False, {})
 
 
+def test_a_replay_saves_what_it_did_not_save_at_the_start(room: Room) -> None:
+    """The cut at the end of the file: at the start the entry stayed as it was, because nothing was proven."""
+    harvester = start(room, "app.log", know(room, LINES, len(LINES), REST), once=True)
+    read_all(harvester)
+    assert (harvester.take_unsaved_state(), harvester.take_unsaved_state()) == (harvester.state, None)
+
+
 def test_what_is_proven_is_noted_and_read_on(room: Room) -> None:
     state = know(room, LINES, len(LINES), REST)
     harvester = start(room, "app.log", state)

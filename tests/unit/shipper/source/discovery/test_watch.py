@@ -298,7 +298,10 @@ def test_lost_events_are_told_once_and_ask_for_a_look_at_everything(
     assert desk.until(lambda: desk.watcher.lost_events)
     assert desk.watcher.wants_scan
     assert desk.watcher.is_watched(a[0])
-    desk.watcher.lost_events = False
+    desk.watcher.scan_begins(full=False)
+    assert (desk.watcher.wants_scan, desk.watcher.lost_events) == (False, True)
+    desk.watcher.scan_begins(full=True)
+    assert not desk.watcher.lost_events
     desk.instances[0].handle_event(InotifyEvent(WatchDescriptor(-1), InotifyConstants.IN_Q_OVERFLOW, 0, b""))
     assert desk.watcher.lost_events
     assert desk.watcher.is_watched(a[0])

@@ -333,6 +333,13 @@ def test_what_is_gone_and_not_done_with_is_ending(room: Room) -> None:
     assert room.open_files.ending() == {gone.key: gone.state, closed.key: closed.state}
 
 
+def test_a_deleted_file_that_a_survey_does_not_find_stays_deleted(room: Room, read: Harvester) -> None:
+    room.path("app.log").unlink()
+    read.look_for_removal()
+    read.left_paths()
+    assert read.is_removed
+
+
 def test_what_is_gone_is_known_with_the_time_at_which_it_was_modified_last(room: Room, read: Harvester) -> None:
     os.utime(room.path("app.log"), ns=(1, 12345))
     room.path("app.log").unlink()

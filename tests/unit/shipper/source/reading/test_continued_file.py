@@ -284,6 +284,24 @@ def test_a_long_line_of_the_next_file_is_cut_and_flagged(room: Room) -> None:
     rotated.file.close()
 
 
+def test_a_next_file_that_was_rewritten_before_it_was_read_is_not_what_followed(room: Room) -> None:
+    rotated = Rotated(room, b"a\n", b"b\n")
+    room.write("app.log", b"other\n")
+    with pytest.raises(Truncated):
+        rotated.file.next()
+    rotated.file.close()
+
+
+def test_a_line_of_which_half_is_stored_is_looked_at_again_soon(room: Room) -> None:
+    half = bytes(8) + b"stored\n" + bytes(100)
+    rotated = Rotated(room, b"a\n", half)
+    assert (rotated.file.next(), rotated.file.busy) == (b"", True)
+    rotated.file.close()
+    room.append("app.log.1", half)
+    own = ContinuedFile(PlainFile(rotated.old.fd, 2), b"\n")
+    assert (own.next(), own.busy) == (b"", True)
+
+
 def test_nuls_at_the_end_of_the_next_file_are_not_content(room: Room) -> None:
     rotated = Rotated(room, b"a\n", b"b\n" + bytes(4096))
     assert rotated.pieces() == [b"b\n"]

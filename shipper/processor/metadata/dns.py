@@ -1,8 +1,8 @@
 """dns: names of addresses, addresses of names.
 
-Look-ups wait on threads; events wait for as long as answers come in, but no longer than `timeout` for each name
-server without any. So a name server that is down costs this once, and then what is remembered as a failure; one that
-is busy with a great many questions may answer all of them.
+Look-ups run on threads; events wait as long as answers come in, but without any no longer than `timeout` for each name
+server. So a name server that is down costs this once, and then the failure is cached; one that is busy with very many
+queries may answer all of them.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Dns:
     def look_up(self, events: Events, indices: Sequence[int]) -> PendingDnsLookups:
         self.lookups.take_in()
         items: list[Item] = []
-        asked: dict[str, Lookup] = {}  # most batches have few names
+        lookups: dict[str, Lookup] = {}  # most batches have few names
         for source, target in self._fields:
             for index in indices:
                 name = events.get(index, source)
                 if isinstance(name, str):
-                    if name not in asked:
-                        asked[name] = self.lookups.look_up(name)
-                    items.append((index, target, asked[name]))
+                    if name not in lookups:
+                        lookups[name] = self.lookups.look_up(name)
+                    items.append((index, target, lookups[name]))
         return PendingDnsLookups(self, items, self._clock.monotonic())
 
     def write(self, events: Events, index: int, target: Path, answer: Answer) -> None:
@@ -60,12 +60,12 @@ class Dns:
             self._tag(events, index)
 
     def _value(self, before: object, answer: Answer) -> object:
-        found = list(answer.values[:1] if self._single else answer.values)
+        values = list(answer.values[:1] if self._single else answer.values)
         if self._appends and isinstance(before, str):
-            return [before, *found]
+            return [before, *values]
         if self._appends and isinstance(before, list):
-            return [*before, *found]
-        return found[0] if self._single else found
+            return [*before, *values]
+        return values[0] if self._single else values
 
     def _tag(self, events: Events, index: int) -> None:
         before = events.get(index, TAGS)

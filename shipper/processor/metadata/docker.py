@@ -16,8 +16,8 @@ from shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Containe
 
 LOG_PATH: Path = ("log", "file", "path")
 LOG_FILE = frozenset({"log.file"})
-MOST_REMEMBERED = 10_000
-PID_KNOWN_FOR = 30.0  # numbers of processes are given again
+MOST_CACHED = 10_000
+PID_CACHED_FOR = 30.0  # seconds; ids of processes are reused
 
 
 class AddDockerMetadata:
@@ -25,8 +25,8 @@ class AddDockerMetadata:
         self._config = config
         self._files = RuntimeFiles(FilePath(config.hostfs), context.clock, config.cleanup_timeout)
         self._sharing = Sharing(config.name, frozenset({"log.file", "container"}), context.metrics)
-        self._pids = [path_of(each) for each in config.match_pids]
-        self._fields = [path_of(each) for each in config.match_fields]
+        self._pids = [path_of(name) for name in config.match_pids]
+        self._fields = [path_of(name) for name in config.match_fields]
         self._proc = FilePath(config.hostfs) / "proc"
         self._in_group = last_group()
         self._shape = SHORT_ID if config.match_short_id else FULL_ID
@@ -41,7 +41,7 @@ class AddDockerMetadata:
             facts = self._known(identity, path)
             self._sharing.run(events, indices, facts, lambda event: _write(event, facts))
         elif identity or not all_lack(events, indices, (*self._pids, *self._fields)) or events.shadows(LOG_FILE):
-            self._sharing.each(events, indices, self._enrich)
+            self._sharing.event_by_event(events, indices, self._enrich)
 
     def _enrich(self, event: Event) -> None:
         path = event.get(LOG_PATH)
@@ -61,8 +61,8 @@ class AddDockerMetadata:
             return ""
         parts = [part for part in path.split("/") if part]
         index = self._config.match_source_index
-        found = parts[index] if index < len(parts) else ""
-        return found if self._shape.fullmatch(found) else ""
+        identity = parts[index] if index < len(parts) else ""
+        return identity if self._shape.fullmatch(identity) else ""
 
     def _of_process(self, event: Event) -> str:
         for field in self._pids:
@@ -73,12 +73,12 @@ class AddDockerMetadata:
 
     def _in_process(self, pid: int) -> str:
         now = self._clock.monotonic()
-        until, identity = self._of_pid.get(pid, (0.0, ""))
-        if now >= until:
+        expires, identity = self._of_pid.get(pid, (0.0, ""))
+        if now >= expires:
             identity = container_of(self._proc, pid, self._in_group)
-            if len(self._of_pid) >= MOST_REMEMBERED:
+            if len(self._of_pid) >= MOST_CACHED:
                 self._of_pid.clear()
-            self._of_pid[pid] = now + PID_KNOWN_FOR, identity
+            self._of_pid[pid] = now + PID_CACHED_FOR, identity
         return identity
 
     def _known(self, identity: str, path: Any) -> Facts:
@@ -86,7 +86,7 @@ class AddDockerMetadata:
         before = self._facts.get(identity)
         if before is not None and before[0] is container:
             return before[1]
-        if len(self._facts) >= MOST_REMEMBERED:
+        if len(self._facts) >= MOST_CACHED:
             self._facts.clear()
         facts = Facts(self, self._members(identity, container))
         self._facts[identity] = container, facts

@@ -1,4 +1,4 @@
-"""Facts about where events come from, which all events of a file share and which may change while it is read."""
+"""Facts about the origin of events, which all events of a file share, and which may change while it is read."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from shipper.processor.fields import MISSING, FieldError, Path, roots
 
 
 class Facts:
-    """What is known at one time; another object only if something has changed, so that a file's constants are made
-    once for each. `step` is the processor that knows it."""
+    """The facts at one time; a new object only if something has changed, so that a file's constants are derived once
+    for each. `step` is the processor that provides them."""
 
     __slots__ = ("members", "step")
 
@@ -22,8 +22,8 @@ class Facts:
 
 
 class Sharing:
-    """Lets `apply` work once for all events of a file, where none has a member of its own of those that it touches,
-    and else on one after the other."""
+    """Calls `apply` once for all events of a file if none of them has an own member among those that it touches, and
+    otherwise for one event after the other."""
 
     def __init__(self, name: str, touches: frozenset[str], metrics: Metrics) -> None:
         self._name = name
@@ -35,14 +35,14 @@ class Sharing:
 
     def run(self, events: Events, indices: Sequence[int], facts: Facts, apply: Callable[[Event], None]) -> None:
         if not self.shared(events, indices):
-            self.each(events, indices, apply)
+            self.event_by_event(events, indices, apply)
             return
         before = events.batch.constants
         if facts not in before.derived:
             _forget(before, facts.step)
-        events.share(facts, lambda alone: self.each(alone, (0,), apply))
+        events.share(facts, lambda alone: self.event_by_event(alone, (0,), apply))
 
-    def each(self, events: Events, indices: Sequence[int], apply: Callable[[Event], None]) -> None:
+    def event_by_event(self, events: Events, indices: Sequence[int], apply: Callable[[Event], None]) -> None:
         event = Event(events)
         for event.index in indices:
             try:
@@ -53,19 +53,19 @@ class Sharing:
 
 
 def all_lack(events: Events, indices: Sequence[int], paths: Sequence[Path]) -> bool:
-    """True if no event can have one of the fields, as far as one look shows."""
+    """True if no event has one of the fields; False if that would take a test of every event."""
     return not events.shadows(roots(*paths)) and all(events.get(indices[0], path) is MISSING for path in paths)
 
 
 def _forget(constants: Constants, step: object) -> None:
-    """What the step had made of these before: a file may stay open for months, and facts change."""
+    """Delete the results that the step derived before: a file may stay open for months, and facts change."""
     for old in [owner for owner in constants.derived if isinstance(owner, Facts) and owner.step is step]:
         del constants.derived[old]
 
 
 def leaves(members: Doc, above: Path = ()) -> list[tuple[Path, Any]]:
-    """What is not an object, by path."""
-    found: list[tuple[Path, Any]] = []
+    """Return the values that are not objects, by path; an empty object counts as a value."""
+    flat: list[tuple[Path, Any]] = []
     for name, value in members.items():
-        found += leaves(value, (*above, name)) if isinstance(value, dict) and value else [((*above, name), value)]
-    return found
+        flat += leaves(value, (*above, name)) if isinstance(value, dict) and value else [((*above, name), value)]
+    return flat

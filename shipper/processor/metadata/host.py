@@ -36,7 +36,7 @@ class AddHostMetadata:
         self._clock = context.clock
         self._root = root
         self._sharing = Sharing(config.name, HOST, context.metrics)
-        self._facts = Facts(self, self._look())
+        self._facts = Facts(self, self._read())
         self._fresh_until = self._clock.monotonic() + config.ttl
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
@@ -46,9 +46,9 @@ class AddHostMetadata:
 
     def _refresh(self) -> None:
         self._fresh_until = self._clock.monotonic() + self._config.ttl
-        found = self._look()
-        if found != self._facts.members:
-            self._facts = Facts(self, found)
+        members = self._read()
+        if members != self._facts.members:
+            self._facts = Facts(self, members)
 
     def _apply(self, event: Event) -> None:
         before = event.get(("host",))
@@ -59,24 +59,26 @@ class AddHostMetadata:
         for path, value in leaves(self._facts.members, ("host",)):
             event.put(path, copied(value))
 
-    def _look(self) -> Doc:
+    def _read(self) -> Doc:
         kernel = os.uname()
-        found: Doc = {"hostname": kernel.nodename, "architecture": kernel.machine}
-        found["os"] = operating_system(self._root) | {"kernel": kernel.release}
-        found["containerized"] = containerized(self._root)
+        members: Doc = {"hostname": kernel.nodename, "architecture": kernel.machine}
+        members["os"] = operating_system(self._root) | {"kernel": kernel.release}
+        members["containerized"] = containerized(self._root)
         if identity := machine_id(self._root):
-            found["id"] = identity
+            members["id"] = identity
         if self._config.netinfo:
-            found |= addresses()
+            members |= addresses()
         if self._config.host_name:
-            found["name"] = self._config.host_name
+            members["name"] = self._config.host_name
         if self._config.geo is not None:
-            found["geo"] = {name: value for name, value in asdict(self._config.geo).items() if value and value.strip()}
-        return found
+            members["geo"] = {
+                name: value for name, value in asdict(self._config.geo).items() if value and value.strip()
+            }
+        return members
 
 
 def operating_system(root: FilePath) -> Doc:
-    """`host.os`, from os-release."""
+    """Return `host.os`, from os-release."""
     try:
         release = _os_release(root)
     except OSError:
@@ -86,7 +88,7 @@ def operating_system(root: FilePath) -> Doc:
     codename = release.get("VERSION_CODENAME") or next(
         (release[key] for key in release if key.endswith("CODENAME")), ""
     )
-    found = {
+    members = {
         "type": "linux",
         "platform": name,
         "name": release.get("NAME", ""),
@@ -95,7 +97,7 @@ def operating_system(root: FilePath) -> Doc:
         "codename": codename,
         "build": release.get("BUILD_ID", ""),
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in members.items() if value}
 
 
 def _os_release(root: FilePath) -> dict[str, str]:
@@ -126,14 +128,18 @@ def containerized(root: FilePath) -> bool:
 
 
 def addresses() -> Doc:
-    """`ip` and `mac` of all interfaces but the loopback; MACs as Elastic Common Schema writes them."""
+    """Return `ip` and `mac` of all interfaces but the loopback; MACs as in Elastic Common Schema."""
     states = psutil.net_if_stats()
     ips: list[str] = []
     macs: list[str] = []
-    for name, found in psutil.net_if_addrs().items():
+    for name, interface in psutil.net_if_addrs().items():
         if name in states and "loopback" in states[name].flags.split(","):
             continue
-        ips += [each.address.partition("%")[0] for each in found if each.family in (socket.AF_INET, socket.AF_INET6)]
-        macs += [each.address.replace(":", "-").upper() for each in found if each.family == psutil.AF_LINK]
+        ips += [
+            address.address.partition("%")[0]
+            for address in interface
+            if address.family in (socket.AF_INET, socket.AF_INET6)
+        ]
+        macs += [address.address.replace(":", "-").upper() for address in interface if address.family == psutil.AF_LINK]
     known = {"ip": list(dict.fromkeys(ips)), "mac": sorted(set(macs) - {"00-00-00-00-00-00"})}
     return {name: values for name, values in known.items() if values}

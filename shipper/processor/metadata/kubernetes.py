@@ -16,9 +16,9 @@ from shipper.processor.metadata.pod_paths import PodPlace, pod_on_disk
 from shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles, labelled
 
 LOG_PATH: Path = ("log", "file", "path")
-LINK_EVERY = 5.0  # seconds between two looks at where a path leads to, while something is unknown
-MOST_REMEMBERED = 10_000
-# Names of labels and annotations in which runtimes have what we need: Docker's (of the kubelet), and containerd's.
+LINK_EVERY = 5.0  # seconds between two checks of a path's links, while something is unknown
+MOST_CACHED = 10_000
+# The labels and annotations of runtimes with these values: Docker's (set by the kubelet), and containerd's.
 KEYS = {
     "pod": ("io.kubernetes.pod.name", "io.kubernetes.cri.sandbox-name"),
     "uid": ("io.kubernetes.pod.uid", "io.kubernetes.cri.sandbox-uid"),
@@ -51,7 +51,7 @@ class AddKubernetesMetadata:
             if facts is not None:
                 self._sharing.run(events, indices, facts, lambda event: self._write(event, facts))
         else:
-            self._sharing.each(events, indices, self._enrich)
+            self._sharing.event_by_event(events, indices, self._enrich)
 
     def _enrich(self, event: Event) -> None:
         facts = self._of_path(event.get(LOG_PATH))
@@ -59,11 +59,11 @@ class AddKubernetesMetadata:
             self._write(event, facts)
 
     def _write(self, event: Event, facts: Facts) -> None:
-        there = event.get(("kubernetes",)) is not MISSING
-        if there and not self._config.append_fields:
+        exists = event.get(("kubernetes",)) is not MISSING
+        if exists and not self._config.append_fields:
             return
         for path, value in leaves(facts.members):
-            if not there or event.get(path) is MISSING:
+            if not exists or event.get(path) is MISSING:
                 event.put(path, copied(value))
 
     def _of_path(self, path: Any) -> Facts | None:
@@ -77,7 +77,7 @@ class AddKubernetesMetadata:
             return None
         before = self._facts.get(path)
         if before is None or before.members != members:
-            if len(self._facts) >= MOST_REMEMBERED:
+            if len(self._facts) >= MOST_CACHED:
                 self._facts.clear()
             before = self._facts[path] = Facts(self, members)
         return before
@@ -86,36 +86,36 @@ class AddKubernetesMetadata:
         return self._config.default_matchers or path.startswith(self._config.logs_paths)
 
     def _place(self, path: str) -> PodPlace:
-        until, place = self._places.get(path, (0.0, PodPlace()))
+        expires, place = self._places.get(path, (0.0, PodPlace()))
         now = self._clock.monotonic()
-        if now >= until:
+        if now >= expires:
             place = pod_on_disk(path, str(self._root / "var/log/containers"))
             complete = not place.known or (place.id and place.uid)
-            if len(self._places) >= MOST_REMEMBERED:
+            if len(self._places) >= MOST_CACHED:
                 self._places.clear()
             self._places[path] = (float("inf") if complete else now + LINK_EVERY), place
         return place
 
     def _members(self, place: PodPlace, container: Container | None) -> Doc:
-        found = place
+        pod = place
         if container is not None:
             facts = {
                 name: next((container.labels[key] for key in keys if key in container.labels), "")
                 for name, keys in KEYS.items()
             }
-            found = place.with_more(PodPlace(**facts))
-        if not found.pod and not found.uid:
+            pod = place.with_more(PodPlace(**facts))
+        if not pod.pod and not pod.uid:
             return {}  # a container that belongs to no pod
         kubernetes: Doc = {
-            "pod": _present(name=found.pod, uid=found.uid),
-            "namespace": found.namespace,
-            "container": _present(name=found.container),
+            "pod": _present(name=pod.pod, uid=pod.uid),
+            "namespace": pod.namespace,
+            "container": _present(name=pod.container),
             "node": _present(name=self._node),
         }
         kubernetes |= self._labels(container)
         members: Doc = {"kubernetes": {name: value for name, value in kubernetes.items() if value}}
-        if found.id:
-            members["container"] = {"id": found.id}
+        if pod.id:
+            members["container"] = {"id": pod.id}
         if container is not None:
             members["container"] = _present(id=container.id, runtime=container.runtime)
             if container.image:
@@ -123,7 +123,7 @@ class AddKubernetesMetadata:
         return members
 
     def _labels(self, container: Container | None) -> Doc:
-        """Of the pod: Docker has them as labels of its sandbox."""
+        """Return labels and annotations of the pod: Docker has them as labels of its sandbox."""
         sandbox = container.labels.get(SANDBOX, "") if container is not None else ""
         pod = self._files.container(sandbox) if FULL_ID.fullmatch(sandbox) else None
         if pod is None:

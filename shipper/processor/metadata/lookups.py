@@ -1,5 +1,5 @@
-"""Look-ups that are in flight, and results that are remembered: one look-up for all events with the same name, while it
-is open and while its answer is remembered. Only `_find_out` runs on other threads."""
+"""Look-ups in flight, and cached answers: all events with the same name share one look-up, while it is open and while
+its answer is cached. Only `_resolve_one` runs on other threads."""
 
 import logging
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Lookup:
 
 
 class Lookups:
-    """`resolve` blocks; `start` lets it be called on another thread, and `wake` is called from there."""
+    """`resolve` blocks; `start` runs it on another thread, which then calls `wake`."""
 
     def __init__(
         self,
@@ -53,16 +53,16 @@ class Lookups:
         self.heard_at = 0.0  # when a name server responded last
 
     def look_up(self, name: str) -> Lookup:
-        """What is known, or what is open and was started now if it was not before."""
+        """Return the look-up of a name: a cached or open one, or one that is started now."""
         known = self._open.get(name) or self._remembered(self._known, name) or self._remembered(self._failed, name)
         if known is not None:
             return known
         lookup = self._open[name] = Lookup(name)
-        self._start(partial(self._find_out, lookup))
+        self._start(partial(self._resolve_one, lookup))
         return lookup
 
     def take_in(self) -> None:
-        """Settle what was answered meanwhile."""
+        """Settle the look-ups that were answered meanwhile."""
         while not self._arrived.empty():
             lookup, answer = self._arrived.get()
             if answer.no_response_reason:
@@ -73,23 +73,24 @@ class Lookups:
                 self._settle(lookup, answer)
 
     def give_up(self, lookup: Lookup) -> None:
-        """It takes too long. Remembered as a failure, or each event with this name would wait as long again."""
+        """Settle a look-up that takes too long as a failure, which is cached: otherwise each event with this name would
+        wait as long."""
         if lookup.answer is None:
-            self._warn(lookup, f"none of them has answered anything for {readable_duration(self.patience)}")
+            self._warn(lookup, f"none of them has answered any query for {readable_duration(self.patience)}")
             self._settle(lookup, FAILURE)
 
     def _warn(self, lookup: Lookup, why: str) -> None:
         if self._throttle.is_due():
             logger.warning(
                 "dns: no answer for %r from the name servers (%s): %s. Events continue without it, with the tags of "
-                "tag_on_failure; see that the name servers can be reached",
+                "tag_on_failure; check that the name servers can be reached",
                 lookup.name,
                 self._servers,
                 why,
             )
 
-    def _find_out(self, lookup: Lookup) -> None:
-        if lookup.answer is None:  # else it was given up
+    def _resolve_one(self, lookup: Lookup) -> None:
+        if lookup.answer is None:  # otherwise it was given up
             self._arrived.put((lookup, self._resolve(lookup.name)))
             self._wake()
 

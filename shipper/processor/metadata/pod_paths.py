@@ -1,11 +1,11 @@
-"""What the path of a log reveals of the pod and the container that write it.
+"""What the path of a log file reveals about its pod and container.
 
     /var/log/containers/<pod>_<namespace>_<container>-<container id>.log
     /var/log/pods/<namespace>_<pod>_<pod uid>/<container>/<restart>.log
     /var/lib/kubelet/pods/<pod uid>/volumes/...
     /var/lib/docker/containers/<container id>/<container id>-json.log
 
-The first is a link to the second, which with Docker is a link to the last, so each may have what another has not.
+The first is a link to the second, which with Docker is a link to the last, so each may have values that others lack.
 """
 
 import glob
@@ -24,7 +24,7 @@ _LINKS = "/var/log/containers"
 
 @dataclass(frozen=True, slots=True)
 class PodPlace:
-    """Empty where it is not known."""
+    """A pod's names and ids; a value is empty if it is unknown."""
 
     pod: str = ""
     uid: str = ""
@@ -42,15 +42,15 @@ class PodPlace:
 
 
 def pod_of(path: str) -> PodPlace:
-    """Return what this path alone has."""
+    """Return what this path alone reveals."""
     for shape in (_CONTAINERS, _PODS, _KUBELET, _DOCKER):
-        if found := shape.fullmatch(path):
-            return PodPlace(**found.groupdict())
+        if match := shape.fullmatch(path):
+            return PodPlace(**match.groupdict())
     return PodPlace()
 
 
 def pod_on_disk(path: str, links: str = _LINKS) -> PodPlace:
-    """Return what this path has, where it leads, and which link leads to it."""
+    """Return what this path, its link targets and the link to it reveal."""
     place = pod_of(path)
     if not place.known:
         return place

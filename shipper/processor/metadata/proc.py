@@ -1,4 +1,4 @@
-"""What /proc has of a process. Read here and not by psutil, because the host's /proc may be mounted elsewhere."""
+"""Metadata of processes from /proc. Read here and not by psutil, because the host's /proc may be mounted elsewhere."""
 
 import os
 import pwd
@@ -19,10 +19,10 @@ _UID = re.compile(rb"^Uid:\s+(\d+)", re.MULTILINE)
 
 
 def describe(proc: Path, pid: int, *, environment: bool = False) -> Doc:
-    """`process`, or nothing where there is no such process. What the agent may not see is left out."""
+    """Return `process`, or nothing if there is no such process. What the agent may not read is left out."""
     directory = proc / str(pid)
     try:
-        # The name is in brackets and may hold some itself; numbers follow: state, parent, ...
+        # The name is in brackets and may contain some itself; numbers follow: state, parent, ...
         stat = (directory / "stat").read_bytes()
     except OSError:
         return {}
@@ -45,18 +45,18 @@ def describe(proc: Path, pid: int, *, environment: bool = False) -> Doc:
 
 
 def container_of(proc: Path, pid: int, find: Callable[[str], str]) -> str:
-    """The id that is found in one of the process's control groups, or nothing."""
+    """Return the id that `find` finds in one of the process's control groups, or nothing."""
     try:
         lines = (proc / str(pid) / "cgroup").read_text("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return next((found for line in lines if (found := find(line.split(":", 2)[-1]))), "")
+    return next((id_ for line in lines if (id_ := find(line.split(":", 2)[-1]))), "")
 
 
 def last_group(pattern: str = CONTAINER_ID) -> Callable[[str], str]:
-    """Finds what the last group of a pattern holds, or nothing."""
+    """Return a function for the text of the last group of a pattern, or nothing."""
     match = matcher(pattern)
-    return lambda text: (found[-1] or "") if (found := match(text)) else ""
+    return lambda text: (groups[-1] or "") if (groups := match(text)) else ""
 
 
 def _texts(path: Path) -> list[str]:
@@ -65,15 +65,15 @@ def _texts(path: Path) -> list[str]:
 
 
 def _boot_time(proc: Path) -> int:
-    found = _BOOT.search((proc / "stat").read_bytes())
-    return int(found[1]) if found else 0
+    match = _BOOT.search((proc / "stat").read_bytes())
+    return int(match[1]) if match else 0
 
 
 def _owner(directory: Path) -> Doc:
-    found = _UID.search((directory / "status").read_bytes())
-    if found is None:
+    match = _UID.search((directory / "status").read_bytes())
+    if match is None:
         return {}
-    uid = int(found[1])
+    uid = int(match[1])
     try:
         return {"id": str(uid), "name": pwd.getpwuid(uid).pw_name}
     except KeyError:

@@ -1,4 +1,4 @@
-"""Questions to name servers, and the threads that wait for the answers."""
+"""Queries to name servers, and the threads that wait for the answers."""
 
 import ipaddress
 import socket
@@ -23,8 +23,8 @@ from shipper.errors import StartError
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`values` is empty for a failure; `ttl` in seconds. `no_response_reason`: why no name server responded, else
-    empty."""
+    """`values` is empty for a failure; `ttl` is in seconds; `no_response_reason` is empty if a name server
+    responded."""
 
     values: tuple[str, ...] = ()
     ttl: float = 0.0
@@ -35,51 +35,55 @@ FAILURE = Answer()
 
 
 class Resolver:
-    """AsyncProcessor one name server after the other until one answers. Any thread may call it."""
+    """Queries one name server after the other until one answers. Any thread may call it."""
 
     def __init__(self, config: DnsConfig) -> None:
-        """Raises StartError where there is no name server."""
-        self.servers = [nameserver(each) for each in config.nameservers] or system_servers()
+        """Raises StartError if there is no name server."""
+        self.servers = [nameserver(name) for name in config.nameservers] or system_servers()
         self._kind = dns.rdatatype.from_text(config.kind)
         self._timeout = config.timeout
         self._tls = config.transport == "tls"
 
     def resolve(self, name: str) -> Answer:
-        """Blocks for at most the timeout for each server."""
+        """Return the answer. Blocks for at most the timeout for each server."""
         try:
-            asked = self._question(name)
+            query = self._query(name)
         except (dns.exception.DNSException, ValueError):
-            return FAILURE  # no address, no name: no server could help
+            return FAILURE  # not an address, or not a name: no server can answer
         no_response_reason = ""
         for server in self.servers:
             try:
-                response = self._exchange(asked, server)
-            except (dns.exception.DNSException, OSError, ValueError) as error:  # the last: a server's name is none
+                response = self._exchange(query, server)
+            except (
+                dns.exception.DNSException,
+                OSError,
+                ValueError,
+            ) as error:  # ValueError: the name of a server is invalid
                 no_response_reason = f"{server.host}: {error or type(error).__name__}"
                 continue
             return self._answer(response)
         return Answer(no_response_reason=no_response_reason)
 
-    def _question(self, name: str) -> dns.message.QueryMessage:
+    def _query(self, name: str) -> dns.message.QueryMessage:
         if self._kind == dns.rdatatype.PTR:
             where = dns.reversename.from_address(str(ipaddress.ip_address(name)))
         else:
             where = dns.name.from_text(name)
         return dns.message.make_query(where, self._kind)
 
-    def _exchange(self, asked: dns.message.QueryMessage, server: Nameserver) -> dns.message.Message:
-        where = server.host if server.is_address else socket.gethostbyname(server.host)
+    def _exchange(self, query: dns.message.QueryMessage, server: Nameserver) -> dns.message.Message:
+        address = server.host if server.is_address else socket.gethostbyname(server.host)
         if self._tls:
-            return dns.query.tls(asked, where, self._timeout, server.port or 853, server_hostname=server.host)
+            return dns.query.tls(query, address, self._timeout, server.port or 853, server_hostname=server.host)
         # An answer that is too long for a datagram is fetched over TCP.
-        return dns.query.udp_with_fallback(asked, where, self._timeout, server.port or 53)[0]
+        return dns.query.udp_with_fallback(query, address, self._timeout, server.port or 53)[0]
 
     def _answer(self, response: dns.message.Message) -> Answer:
         if response.rcode() != dns.rcode.NOERROR:
             return FAILURE
-        found = [answer for answer in response.answer if answer.rdtype == self._kind]
-        values = [value for answer in found for data in answer for value in _values(data, self._kind)]
-        return Answer(tuple(values), min(answer.ttl for answer in found)) if values else FAILURE
+        answers = [answer for answer in response.answer if answer.rdtype == self._kind]
+        values = [value for answer in answers for data in answer for value in _values(data, self._kind)]
+        return Answer(tuple(values), min(answer.ttl for answer in answers)) if values else FAILURE
 
 
 def _values(data: object, kind: dns.rdatatype.RdataType) -> list[str]:
@@ -91,21 +95,22 @@ def _values(data: object, kind: dns.rdatatype.RdataType) -> list[str]:
 
 
 def system_servers() -> list[Nameserver]:
-    """Those of /etc/resolv.conf."""
+    """Return the name servers of /etc/resolv.conf. Raises StartError if there are none."""
     try:
-        found = [str(each) for each in dns.resolver.Resolver().nameservers]
+        names = [str(name) for name in dns.resolver.Resolver().nameservers]
     except dns.resolver.NoResolverConfiguration:
-        found = []
-    if not found:
+        names = []
+    if not names:
         raise StartError("processor dns: /etc/resolv.conf names no name server; set nameservers")
-    return [nameserver(each) for each in found]
+    return [nameserver(name) for name in names]
 
 
 Work = Callable[[], None]
 
 
 class Workers:
-    """A few threads that end with their owner. They are daemons: no one waits at the end for what they wait for."""
+    """A few threads that end with their owner. They are daemons: the agent does not wait for their queries when it
+    stops."""
 
     def __init__(self, most: int) -> None:
         self._most = most

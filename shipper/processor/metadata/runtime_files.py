@@ -1,8 +1,8 @@
-"""What container runtimes leave on the host about a container, by its id.
+"""Metadata of a container, by its id, from the files of container runtimes on the host.
 
-Docker keeps `config.v2.json` beside the log; containerd an OCI `config.json` while the container runs. A file is looked
-at every few seconds at most, and read when it has changed. What was known is used until the container has been quiet
-for a while: its last lines come after its files were deleted.
+Docker keeps `config.v2.json` beside the log; containerd an OCI `config.json` while the container runs. A file is
+checked every few seconds at most, and read when it has changed. Its metadata is kept until the container has not logged
+for a while: its last lines are read after its files were deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import orjson
 from shipper.clock import Clock
 from shipper.event import Doc
 
-LOOK_EVERY = 5.0
+CHECK_INTERVAL = 5.0  # seconds
 FULL_ID = re.compile(r"[0-9a-f]{64}")
 SHORT_ID = re.compile(r"[0-9a-f]{12,64}")
 DOCKER = "var/lib/docker/containers"
@@ -31,7 +31,7 @@ CONTAINERD = (
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """`labels`: Docker's labels, or the annotations of the OCI bundle; without a leading slash in `name`."""
+    """`labels` are Docker's labels, or the annotations of the OCI bundle; `name` has no leading slash."""
 
     id: str
     name: str
@@ -56,13 +56,14 @@ class RuntimeFiles:
         self._known: dict[str, _Remembered] = {}
 
     def container(self, identity: str, beside: str = "") -> Container | None:
-        """What is known of the container; `beside`: the path of its log. The same object until something changes."""
+        """Return the metadata of a container, the same object until something changes; `beside` is the path of its
+        log."""
         now = self._clock.monotonic()
         known = self._known.get(identity)
         if known is None:
             self._sweep(now)
             known = self._known[identity] = _Remembered(None, None, float("-inf"), now)
-        if now - known.looked_at >= LOOK_EVERY:
+        if now - known.looked_at >= CHECK_INTERVAL:
             known.looked_at = now
             self._look(known, identity, beside, now)
         known.used_at = now
@@ -77,7 +78,7 @@ class RuntimeFiles:
                     return
                 container = parse(path.parent.name, orjson.loads(path.read_bytes()))
             except (OSError, ValueError):
-                continue  # not there, or just being written
+                continue  # missing, or just being written
             known.mark = mark
             if container != known.container:
                 known.container = container
@@ -92,13 +93,13 @@ class RuntimeFiles:
             places.append((Path(directory) / "config.v2.json", _docker))
         containers = self._root / DOCKER
         if len(identity) < 64:
-            places += [(found / "config.v2.json", _docker) for found in sorted(containers.glob(f"{identity}*"))[:1]]
+            places += [(path / "config.v2.json", _docker) for path in sorted(containers.glob(f"{identity}*"))[:1]]
             return places
         places.append((containers / identity / "config.v2.json", _docker))
         return places + [(self._root / bundles / identity / "config.json", _containerd) for bundles in CONTAINERD]
 
     def _sweep(self, now: float) -> None:
-        """Containers come and go for months."""
+        """Delete what was not used for a while: containers are created and deleted for months."""
         unused = [identity for identity, known in self._known.items() if now - known.used_at > self._cleanup]
         for identity in unused:
             del self._known[identity]
@@ -123,7 +124,8 @@ def _object(value: Any) -> Doc:
 
 
 def labelled(labels: dict[str, str], *, dedot: bool) -> Doc:
-    """Labels as an object: with underscores for dots, or nested. A label that others continue below becomes `value`."""
+    """Return labels as an object: with underscores for dots, or nested. If a label is the prefix of others, its value
+    is the member `value`."""
     if dedot:
         return {name.replace(".", "_"): value for name, value in labels.items()}
     nested: Doc = {}

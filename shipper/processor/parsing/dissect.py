@@ -1,8 +1,8 @@
-"""`dissect`: takes a text apart at the literal texts between keys.
+"""`dissect`: splits a text at the literal texts between keys.
 
-The tokenizer becomes one regular expression of possessive parts: each takes all up to the first place where its literal
-text is, and never gives back. So it is linear, and it finds what a search for one literal text after the other finds,
-in half the time.
+The tokenizer becomes one regular expression of possessive parts: each takes everything up to the next occurrence of its
+literal text, and never backtracks. So matching is linear, and gives the same result as a search for one literal text
+after the other, in half the time.
 """
 
 import re
@@ -18,7 +18,7 @@ from shipper.processor.fields import MISSING, Path, path_of, roots
 from shipper.processor.parsing.placement import Placement, put_all
 
 PARSING_ERROR = "dissect_parsing_error"
-# A name out of a text is not taken apart into more objects than this, or a text could make any number of them.
+# A name from a text is not split into more nested objects than this: a text could otherwise create any number.
 _DEEPEST = 16
 _STRIP = {"left": str.lstrip, "right": str.rstrip, "all": str.strip}
 
@@ -35,7 +35,7 @@ class Dissect:
         self._match = re.compile(_expression(keys), re.DOTALL).match
         self._resolve = None if _simple(kept) else Resolve(kept)
         self._conversions = [FROM_TEXT.get(key.type) for key in kept] if any(key.type for key in kept) else None
-        # The names of `&` keys are in the text.
+        # The names of `&` keys come from the text.
         self._dynamic = any(key.kind == "indirect" for key in kept)
         names = list(dict.fromkeys(key.name for key in kept if key.kind in ("plain", "append")))
         paths = [(*self._prefix, *path_of(name)) for name in names]
@@ -64,19 +64,19 @@ class Dissect:
             return
         if self._conversions is not None:
             values = [value if c is None else c(value) for value, c in zip(values, self._conversions, strict=True)]
-        assert self._placement is not None, "names out of the text need resolving"
+        assert self._placement is not None, "names from the text need resolving"
         self._placement.write(event, values)
 
-    def _put(self, event: Event, found: dict[str, Any]) -> None:
+    def _put(self, event: Event, named: dict[str, Any]) -> None:
         if self._placement is not None:
-            self._placement.write(event, list(found.values()))
+            self._placement.write(event, list(named.values()))
             return
-        paths = [(*self._prefix, *(path_of(name) if name.count(".") < _DEEPEST else (name,))) for name in found]
-        put_all(event, paths, list(found.values()), overwrite=self._overwrite)
+        paths = [(*self._prefix, *(path_of(name) if name.count(".") < _DEEPEST else (name,))) for name in named]
+        put_all(event, paths, list(named.values()), overwrite=self._overwrite)
 
 
 class Resolve:
-    """Values by name, where keys are appended to each other or name each other."""
+    """Returns values by name, for keys that are appended to each other, or are the names of each other."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
         self._steps = sorted(enumerate(keys), key=lambda step: step[1].order)
@@ -84,24 +84,24 @@ class Resolve:
 
     def __call__(self, values: Sequence[str]) -> dict[str, Any]:
         # In the order of the tokenizer, whatever the order of appending.
-        found: dict[str, Any] = dict.fromkeys(self._names, "")
+        named: dict[str, Any] = dict.fromkeys(self._names, "")
         taken: dict[str, str] = {}
         types: dict[str, str] = {}
-        for at, key in self._steps:
-            value, name = values[at], key.name
+        for index, key in self._steps:
+            value, name = values[index], key.name
             if key.kind == "append" and name in taken:
                 value = taken[name] + (key.before or " ") + value
             elif key.kind == "indirect":
                 name = taken.get(name, name)
             taken[name] = value
             if key.kind != "name":
-                found[name] = value
+                named[name] = value
                 types[name] = key.type
-        return {name: FROM_TEXT[types[name]](value) if types[name] else value for name, value in found.items()}
+        return {name: FROM_TEXT[types[name]](value) if types[name] else value for name, value in named.items()}
 
 
 def _simple(keys: Sequence[Key]) -> bool:
-    """True if each key is a value of its own."""
+    """True if every key is a value of its own."""
     return all(key.kind == "plain" for key in keys) and len({key.name for key in keys}) == len(keys)
 
 
@@ -111,16 +111,16 @@ def _expression(keys: Sequence[Key]) -> str:
 
 def _part(key: Key) -> str:
     opening = "(?:" if key.kind == "skip" else "("
-    until = re.escape(key.until)
+    literal = re.escape(key.until)
     # Padding is the repeated character of the literal text, as in Filebeat: ", " is never padding.
     padding = f"{re.escape(key.until[0])}*+" if key.padded and len(set(key.until)) == 1 else ""
     if key.length:
         end = r"\Z" if key.last else ""
-        return f"{opening}.{{{key.length}}}){until}{padding}{end}"
+        return f"{opening}.{{{key.length}}}){literal}{padding}{end}"
     if key.last:
         return f"{opening}.*+)"
     if not key.until:
         return f"{opening})"  # nothing is between it and the next key, so it takes nothing
     if len(key.until) == 1:
-        return f"{opening}[^{until}]*+){until}{padding}"
-    return f"(?>{opening}.*?){until}){padding}"
+        return f"{opening}[^{literal}]*+){literal}{padding}"
+    return f"(?>{opening}.*?){literal}){padding}"

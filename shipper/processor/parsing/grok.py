@@ -1,4 +1,4 @@
-"""`grok`: takes a text apart by regular expressions that are made of named patterns."""
+"""`grok`: parses a text with regular expressions that consist of named patterns."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,10 +22,10 @@ class Grok:
         self._tags = config.tag_on_failure
         above = path_of(config.target_prefix) if config.target_prefix else ()
         parsed = [
-            parse_expression(each, config.pattern_definitions, named_only=config.named_captures_only)
-            for each in config.patterns
+            parse_expression(pattern, config.pattern_definitions, named_only=config.named_captures_only)
+            for pattern in config.patterns
         ]
-        self._attempts = [_Attempt(each, above, overwrite=config.overwrite_keys) for each in parsed]
+        self._attempts = [_Attempt(expression, above, overwrite=config.overwrite_keys) for expression in parsed]
         written = (path for attempt in self._attempts for path in attempt.paths)
         self.touches: frozenset[str] | None = roots(self._field, _TAGS, *written)
 
@@ -38,7 +38,7 @@ class Grok:
             if attempt.succeeds(event, text):
                 return
         self._tag(event)
-        raise ProcessorError(f"field {dotted(self._field)} is matched by no pattern")
+        raise ProcessorError(f"field {dotted(self._field)} is not matched by any pattern")
 
     def _refuse(self, value: Any) -> None:
         if value is not MISSING:
@@ -54,7 +54,7 @@ class Grok:
 
 
 class _Attempt:
-    """One pattern, and where its values go. A field that several groups give has a list of those that took part."""
+    """One pattern, and the fields of its values. A field of several groups gets a list of those that took part."""
 
     def __init__(self, expression: Expression, above: Path, *, overwrite: bool) -> None:
         captures = expression.captures
@@ -62,32 +62,32 @@ class _Attempt:
         self._groups = _leftmost(expression.regexp)
         self._placement = Placement(self.paths, overwrite=overwrite)
         self._typed = [(number, FROM_TEXT[capture.type]) for number, capture in enumerate(captures) if capture.type]
-        # For each path the groups that give it, where these are not one for each.
+        # The groups of each path, if a path has several.
         self._several: list[list[int]] | None = None
         if len(self.paths) < len(captures):
             own = [(*above, *capture.path) for capture in captures]
-            self._several = [[at for at, each in enumerate(own) if each == path] for path in self.paths]
+            self._several = [[index for index, given in enumerate(own) if given == path] for path in self.paths]
 
     def succeeds(self, event: Event, text: str) -> bool:
         groups = self._groups(text)
         if groups is None:
             return False
         values: list[Any] = list(groups[1:])
-        for at, convert in self._typed:
-            if values[at] is not None:
-                values[at] = convert(values[at])
+        for index, convert in self._typed:
+            if values[index] is not None:
+                values[index] = convert(values[index])
         if self._several is not None:
-            values = [_united([values[at] for at in each]) for each in self._several]
+            values = [_united([values[index] for index in indices]) for indices in self._several]
         if self.paths:
             self._placement.write(event, values)
         return True
 
 
 def _leftmost(regexp: str) -> Callable[[str], Groups | None]:
-    """As `matcher`. A match at the start, which is the usual one, is the leftmost, and costs two passes instead of
-    three: where it begins is known."""
+    """Return the same as `matcher`. A match at the start, which is usual, is the leftmost, and takes two passes instead
+    of three: its start is known."""
     anywhere = matcher(regexp)
-    if "\\Q" in regexp:  # it would quote our bracket
+    if "\\Q" in regexp:  # it would quote the closing bracket
         return anywhere
     at_start = matcher(rf"\A(?:{regexp})")
     return lambda text: at_start(text) or anywhere(text)

@@ -1,7 +1,7 @@
 """`redact`: masks secrets in texts.
 
-One search for all patterns together finds whether a text has anything at all, which most do not. Only then each
-pattern is looked for by itself. Everything is linear in the text: see config/shipper/processors/secrets.py.
+One search for all patterns together shows whether a text has any secret at all, which most do not. Only then each
+pattern is searched by itself. Everything is linear in the text: see config/shipper/processors/secrets.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ class Redact:
 
     @property
     def touches(self) -> None:
-        """A flag is each event's own."""
+        """None: flags belong to each event, so events cannot share the result."""
 
     def apply(self, event: Event) -> None:
         missing = []
@@ -45,14 +45,14 @@ class Redact:
             raise ProcessorError(f"field {missing[0]} is missing")
 
     def _masked(self, value: Any) -> Any:
-        """The same object where there is nothing to mask."""
+        """Return the value with its secrets masked; the same object if there are none."""
         if isinstance(value, str):
             return self._masked_text(value) if self._any(value) else value
         if isinstance(value, dict):
-            members = {name: self._masked(each) for name, each in value.items()}
-            return members if any(members[name] is not each for name, each in value.items()) else value
+            members = {name: self._masked(member) for name, member in value.items()}
+            return members if any(members[name] is not member for name, member in value.items()) else value
         if isinstance(value, list | tuple):
-            items = [self._masked(each) for each in value]
+            items = [self._masked(item) for item in value]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         return value
 
@@ -64,7 +64,7 @@ class Redact:
 
 
 class Secret:
-    """One pattern, and what is put in the place of what it finds."""
+    """One pattern, and the replacement of its matches."""
 
     def __init__(self, name: str, pattern: str, instead: Callable[[str], str]) -> None:
         self._find = finder(pattern)
@@ -72,12 +72,12 @@ class Secret:
         self._instead = instead
 
     def masked(self, text: str) -> str:
-        done, at = [], 0
-        for begin, end in self._spans(text):
-            if begin >= at:
-                done += [text[at:begin], self._instead(text[begin:end])]
-                at = end
-        return "".join([*done, text[at:]]) if done else text
+        done, position = [], 0
+        for start, end in self._spans(text):
+            if start >= position:
+                done += [text[position:start], self._instead(text[start:end])]
+                position = end
+        return "".join([*done, text[position:]]) if done else text
 
     def _spans(self, text: str) -> Iterator[Span]:
         check = self._check
@@ -85,9 +85,9 @@ class Secret:
             if check is not None:
                 yield from check(text, *whole)
             elif groups:
-                # A group within another is behind it, so that the whole of the outer one is masked.
+                # A nested group is sorted after its outer one, so that all of the outer one is masked.
                 yield from sorted(
-                    (span for span in groups if 0 <= span[0] < span[1]), key=lambda each: (each[0], -each[1])
+                    (span for span in groups if 0 <= span[0] < span[1]), key=lambda span: (span[0], -span[1])
                 )
             elif whole[0] < whole[1]:
                 yield whole
@@ -100,14 +100,14 @@ def _instead(config: RedactConfig, name: str) -> Callable[[str], str]:
     mask, keep = config.mask, config.keep_last
 
     def covered(secret: str) -> str:
-        left = sum(each.isalnum() for each in secret) - keep
+        to_mask = sum(character.isalnum() for character in secret) - keep
         shown = []
-        for each in secret:
-            if each.isalnum():
-                left -= 1
-                shown.append(mask if left >= 0 else each)
+        for character in secret:
+            if character.isalnum():
+                to_mask -= 1
+                shown.append(mask if to_mask >= 0 else character)
             else:
-                shown.append(each)
+                shown.append(character)
         return "".join(shown)
 
     return covered

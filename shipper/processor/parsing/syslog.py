@@ -14,7 +14,7 @@ _MESSAGE, _TIME, _SYSLOG = ("message",), ("@timestamp",), ("log", "syslog")
 
 
 class Syslog:
-    """The message's header goes to log.syslog, its text to `message`, whatever the field was."""
+    """Writes the header of the message to log.syslog and its text to `message`, whatever field it was in."""
 
     def __init__(self, config: SyslogProcessorConfig, clock: Clock) -> None:
         self._config = config

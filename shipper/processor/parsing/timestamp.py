@@ -10,7 +10,7 @@ from shipper.processor.events import Event
 from shipper.processor.fields import MISSING, path_of, roots
 
 _TIME = ("@timestamp",)
-_SHOWN = 100  # of a value that is not a time
+_SHOWN = 100  # characters of a value that is not a time
 
 
 class Timestamp:

@@ -217,7 +217,7 @@ def test_silent_name_servers_are_told_of_now_and_then(caplog: pytest.LogCaptureF
     told = [record.getMessage().partition(". Events")[0] for record in caplog.records]
     assert told == [
         *["dns: no answer for '10.0.0.1' from the name servers (192.0.2.1): it is down"] * 2,
-        "dns: no answer for '10.0.0.2' from the name servers (192.0.2.1): none of them has answered anything for 1s",
+        "dns: no answer for '10.0.0.2' from the name servers (192.0.2.1): none of them has answered any query for 1s",
     ]
 
 

@@ -106,9 +106,9 @@ def test_options(bench: MetadataBench, host: Path, options: dict[str, Any], doc:
     ("options", "doc", "words"),
     [
         ({}, {"pid": 43}, "there is no process 43"),
-        ({}, {"pid": "x"}, "pid is not the number of a process: 'x'"),
-        ({}, {"pid": True}, "pid is not the number of a process: True"),
-        ({"ignore_missing": False}, {}, "none of the fields in match_pids is there"),
+        ({}, {"pid": "x"}, "pid is not the id of a process: 'x'"),
+        ({}, {"pid": True}, "pid is not the id of a process: True"),
+        ({"ignore_missing": False}, {}, "all of the fields in match_pids are missing"),
         ({}, {"pid": 42, "process": {"name": "old"}}, "process.name exists already; overwrite_keys replaces it"),
     ],
 )

@@ -12,7 +12,7 @@ from config.sink.model import SinkConfig
 from config.yaml.load import load
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "README.md"]
 LONGEST_README = 150
 
 # Messages of the sink that a page quotes, so that a reader finds the page by them.

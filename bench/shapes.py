@@ -1,4 +1,4 @@
-"""What readers and processors cost: a million lines in other shapes, beside the plain path."""
+"""The cost of readers and processors: a million lines in other shapes, beside the plain path."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""How late a record is visible in the table: from its production to the commit that names its file.
+"""The delay until a record is visible in the table: from its production to the commit that names its file.
 
-The table is not queried meanwhile. A file's statistics give the Kafka offsets and the partition that it holds, and the
+The table is not queried meanwhile. A file's statistics give the Kafka offsets and the partition of its rows, and the
 records of a partition land in order.
 """
 
@@ -56,7 +56,7 @@ def highest(commit: str) -> dict[int, int]:
 
 @dataclass(slots=True)
 class Stamps:
-    """When each record was produced, by partition and offset, until it is visible. Used by two threads."""
+    """The time at which each record was produced, by partition and offset, until it is visible. Used by two threads."""
 
     delays: list[float] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)

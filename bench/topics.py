@@ -1,4 +1,4 @@
-"""What can be read from a topic, seen by a consumer."""
+"""The content of a topic, as a consumer reads it."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -29,7 +29,7 @@ NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class BrokerFailed(Exception):
-    """The broker did not start; the text has the end of its log."""
+    """Raised where the broker did not start; the text has the end of its log."""
 
 
 class Broker:
@@ -95,13 +95,14 @@ class Broker:
             undo.pop_all()
 
     def stop(self, timeout: float = 20) -> None:
-        """SIGTERM, on which it closes its log files in order; SIGKILL if that takes longer than `timeout` seconds."""
+        """Send SIGTERM, on which it closes its log files in order; SIGKILL if that takes longer than `timeout`
+        seconds."""
         if self._process is not None:
             end(self._process, timeout)
             self._forget()
 
     def kill(self) -> None:
-        """SIGKILL, as in a power cut."""
+        """Send SIGKILL, as in a power failure."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -116,7 +117,7 @@ class Broker:
         self.start()
 
     def freeze(self) -> None:
-        """SIGSTOP: connections stay open, and the broker does not answer."""
+        """Send SIGSTOP: connections stay open, and the broker does not answer."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 

@@ -1,4 +1,4 @@
-"""What `--keep` leaves: running programs, and a script that stops them."""
+"""The option `--keep`: it leaves the programs running, and a script that stops them."""
 
 from collections.abc import Sequence
 from pathlib import Path

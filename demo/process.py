@@ -36,7 +36,7 @@ def spawn(
 
 
 def end(process: subprocess.Popen[bytes], timeout: float) -> int:
-    """SIGTERM, and SIGKILL after `timeout` seconds. Returns the exit status, also if it has ended already."""
+    """Send SIGTERM, and SIGKILL after `timeout` seconds. Returns the exit status, also if it has ended already."""
     process.send_signal(signal.SIGCONT)  # a frozen process would not handle SIGTERM
     process.terminate()
     try:
@@ -50,7 +50,7 @@ def end(process: subprocess.Popen[bytes], timeout: float) -> int:
 
 
 def kill_children() -> None:
-    """SIGKILL to every child that is left: Spark interrupted while its JVM starts leaves no handle to that JVM."""
+    """Send SIGKILL to every child that is left: Spark interrupted while its JVM starts leaves no handle to that JVM."""
     for children in Path("/proc/self/task").glob("*/children"):
         for child in map(int, children.read_text().split()):
             os.kill(child, signal.SIGKILL)

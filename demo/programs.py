@@ -38,13 +38,13 @@ class Programs:
         self._running.append(Program(name, process))
 
     def check(self) -> None:
-        """Raises DemoFailed if one has ended by itself."""
+        """Raise DemoFailed if one has ended by itself."""
         for program in self._running:
             if (status := program.process.poll()) is not None:
                 raise self._failed(program, f"ended by itself with status {status}")
 
     def end(self, name: str) -> None:
-        """SIGTERM, and wait. Raises DemoFailed if the exit status is not 0."""
+        """Send SIGTERM, and wait. Raises DemoFailed if the exit status is not 0."""
         program = next(program for program in self._running if program.name == name)
         status = end(program.process, PATIENCE)
         self._running.remove(program)

@@ -1,4 +1,4 @@
-"""What the demo prints: one line of progress, and tables."""
+"""The output of the demo: one line of progress, and tables."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""The demo's folder: where each thing is, and the configurations that shipper and sink are started with."""
+"""The demo's folder: its paths, and the configurations that shipper and sink are started with."""
 
 import os
 import sys
@@ -87,7 +87,7 @@ class Site:
 
     @property
     def logs(self) -> list[Path]:
-        """Return what the shipper reads, as patterns."""
+        """Return the patterns of the files that the shipper reads."""
         packages = [PACKAGE_LOG] if has_package_log() else []
         return [self.app_log.with_name("app.log*"), *packages, self.broker_log]
 

@@ -57,11 +57,11 @@ class Story:
         self._start()
         self._live()
         sizes = self._stop_writers()
-        self._until(lambda: self._acknowledged(sizes), "not every line was acknowledged")
+        self._wait_until(lambda: self._acknowledged(sizes), "not every line was acknowledged")
         self._times.acknowledged = time.monotonic()
         self._end_unless_kept("shipper")
         ends = self._topic.read_to_end()
-        self._until(lambda: self._landed(ends), "the sink has not landed every line")
+        self._wait_until(lambda: self._landed(ends), "the sink has not landed every line")
         self._times.landed = time.monotonic()
         self._end_unless_kept("sink")
         equal = self._compare(sizes, ends)
@@ -121,7 +121,7 @@ class Story:
         self._files.scan()
         return {key: file.whole_lines() for key, file in self._files.by_key.items()}
 
-    def _until(self, reached: Callable[[], bool], otherwise: str) -> None:
+    def _wait_until(self, reached: Callable[[], bool], otherwise: str) -> None:
         deadline = time.monotonic() + LATEST
         while not reached():
             if time.monotonic() > deadline:

@@ -34,7 +34,7 @@ def line(number: int, now: datetime, dice: random.Random) -> str:
 
 
 def rotate(path: Path) -> None:
-    """app.log -> app.log.1 -> app.log.2 ..., the oldest first."""
+    """Rename app.log -> app.log.1 -> app.log.2 ..., the oldest first."""
     numbered = [int(old.name.rpartition(".")[2]) for old in path.parent.glob(f"{path.name}.*")]
     for number in sorted(numbered, reverse=True):
         path.with_name(f"{path.name}.{number}").rename(path.with_name(f"{path.name}.{number + 1}"))

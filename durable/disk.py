@@ -16,10 +16,11 @@ class File(Protocol):
     """An open file that is written at its end. Every method may block on the disk and raise OSError."""
 
     def write(self, data: bytes) -> int:
-        """Return the number of bytes taken. It may be less than given: the remainder is to be offered again."""
+        """Write and return the number of bytes taken, which may be fewer than given: the caller offers the remainder
+        again."""
 
     def fsync(self) -> None:
-        """After it returned, the bytes written so far survive a power failure; the file's name need not."""
+        """Make the bytes written so far survive a power failure. The name of the file may still be lost."""
 
     def truncate(self, size: int) -> None: ...
 
@@ -51,12 +52,12 @@ class DiskFile:
 
 def write_all(file: File, data: bytes) -> None:
     taken = file.write(data)
-    while taken < len(data):  # a disk that is nearly full takes a part first, and refuses on the next call
+    while taken < len(data):  # a disk that is nearly full takes a part first, and refuses the next call
         taken += file.write(data[taken:])
 
 
 def fsync_directory(directory: Path) -> None:
-    """After it returned, the names made, renamed and removed there so far survive a power failure."""
+    """Make the names created, renamed and removed in the directory so far survive a power failure."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -65,7 +66,7 @@ def fsync_directory(directory: Path) -> None:
 
 
 def make_directory(directory: Path, mode: int = 0o777, *, owned_as_parent: bool = False) -> None:
-    """Make the directory and its parents where they are missing. Raises Misplaced, OSError."""
+    """Create the directory and its parents where they are missing. Raises Misplaced, OSError."""
     if directory.is_dir():
         return
     make_directory(directory.parent, mode, owned_as_parent=owned_as_parent)
@@ -101,8 +102,8 @@ def open_plain(path: Path, flags: int, mode: int = 0) -> int:
 
 
 def give_to_owner_of_parent(path: Path) -> None:
-    """What root makes (`sudo shipper registry forget`) gets the owner of its directory: the daemon's user, who could
-    not open it otherwise."""
+    """Give a file that root created (`sudo shipper registry forget`) the owner of its directory: the agent's user, who
+    could not open it otherwise."""
     if os.geteuid() == 0:
         owner = path.parent.stat()
         with suppress(PermissionError):  # root of an NFS client may be mapped to no one
@@ -110,7 +111,8 @@ def give_to_owner_of_parent(path: Path) -> None:
 
 
 def refuse_dangling(path: Path) -> None:
-    """Raises DanglingLink: a disk that is not mounted must not be taken for a missing file."""
+    """Raise DanglingLink for a symlink without a target: a disk that is not mounted must not be taken for a missing
+    file."""
     if path.is_symlink() and not path.exists():
         raise DanglingLink(path, os.readlink(path))
 

@@ -1,4 +1,4 @@
-"""What can stand at a path instead of what is needed there.
+"""Raised where a path leads to something else than the file or directory that is needed there.
 
     Misplaced
     ├── DanglingLink      a symlink whose target does not exist
@@ -6,14 +6,14 @@
     ├── NotPlainFile      a directory, FIFO, socket or device
     └── NotDirectory      a file, where a directory is needed
 
-The message says what is there; what to do about it depends on what is kept there, and is added by the caller.
+The message names what the path leads to. The caller adds what to do about it, which depends on the content.
 """
 
 from pathlib import Path
 
 
 class Misplaced(Exception):
-    """Not an OSError: repeating the call does not help."""
+    """The base of all of them. Not an OSError: repeating the call does not help."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path

@@ -27,8 +27,8 @@ def flock(fd: int) -> None:
 
 
 def lock_exclusively(fd: int, path: Path, lock: Lock = flock) -> OSError | None:
-    """Lock what is open until it is closed. Return the error of a file system that has no locks, for the caller to
-    decide; None when the lock was taken. Raises FileInUse, and OSError for what may pass."""
+    """Lock the open file or directory until it is closed. Return the error of a file system that has no locks, for the
+    caller to decide; None when the lock was taken. Raises FileInUse, and OSError for what may pass."""
     try:
         lock(fd)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""A log record as one line of JSON, or as text."""
+"""Formatters: a log record as one line of JSON, or as text."""
 
 import json
 import logging
@@ -16,7 +16,8 @@ _EXCLUDED = ("log.origin", "log.original", "process", STATUS_LINE)
 
 
 class JsonFormatter(StdlibFormatter):
-    """One object a line, with the names of ECS in their dotted form; `extra` of a call adds fields of its own."""
+    """Formats a record as one JSON object, with the names of ECS in their dotted form. `extra` of a call adds
+    fields."""
 
     def __init__(self) -> None:
         super().__init__(exclude_fields=_EXCLUDED)
@@ -27,12 +28,13 @@ class JsonFormatter(StdlibFormatter):
             fields["error.stack_trace"] = self.formatException(record.exc_info)  # the library leaves out the last line
         first = {name: fields.pop(name) for name in ("@timestamp", "log.level", "message")}
         text = json.dumps({**first, **fields}, ensure_ascii=False, separators=(",", ":"), default=str)
-        # A path in the message may hold bytes that are not UTF-8, and what JSON does not escape and terminals obey.
+        # A path in the message may contain bytes that are not UTF-8, and characters that terminals obey and JSON does
+        # not escape.
         return visible(text.encode("utf-8", "replace").decode())
 
 
 def _dotted(members: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return `{"log": {"level": …}}` as `{"log.level": …}`: what reads the lines finds the same names at any depth."""
+    """Return `{"log": {"level": …}}` as `{"log.level": …}`, so that every field has one name at one depth."""
     fields: dict[str, Any] = {}
     for name, value in members.items():
         fields |= _dotted(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
@@ -40,7 +42,8 @@ def _dotted(members: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """Time in UTC, level and message; text from outside cannot forge a line or make a terminal do anything."""
+    """Formats a record as time in UTC, level and message. Text from outside can neither forge a line nor control a
+    terminal."""
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"

@@ -1,4 +1,4 @@
-"""Log lines at a terminal, and below them one line that is drawn over again and again."""
+"""Log lines at a terminal, and below them one status line that is redrawn in place."""
 
 import logging
 import os
@@ -11,9 +11,9 @@ WIDTH = 80  # columns, where the terminal does not report them
 
 
 class TerminalHandler(logging.StreamHandler[TextIO]):
-    """Both are written by one handler, because only the writer of the log lines can clear the way for them.
+    """Writes the log lines and the status line: only the writer of the log lines can clear the status line for them.
 
-    A record with a `status_line` replaces that line; so does `show`.
+    A record with a `status_line` replaces the status line; so does `show`.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -28,7 +28,7 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
             return WIDTH
 
     def emit(self, record: logging.LogRecord) -> None:
-        # Any thread may log; `handle` holds the lock of the handler, as `show` does.
+        # Any thread may log; `handle` has the handler's lock, as `show` does.
         if (status := getattr(record, STATUS_LINE, None)) is not None:
             self._draw(status)
             return
@@ -38,7 +38,7 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
         self._draw(shown)
 
     def show(self, line: str) -> None:
-        """Draw this instead of the previous line; nothing, to clear it."""
+        """Draw this status line instead of the previous one. An empty line clears it."""
         self.acquire()
         try:
             self._draw(line)

@@ -1,4 +1,4 @@
-"""A line about something that may happen a million times."""
+"""A throttle for log lines about events that may occur a million times."""
 
 import time
 from collections.abc import Callable
@@ -19,20 +19,20 @@ class Throttle:
         self._monotonic = monotonic
         self._interval = interval
         self._due = float("-inf")
-        self._held_back = 0
-        self.suppressed = 0  # lines that were not logged between the last two that were
+        self._suppressed_since = 0
+        self.suppressed = 0  # lines suppressed between the last two that were logged
 
     def is_due(self) -> bool:
-        """True if the line is to be logged now, which the caller then does."""
+        """Return True if the caller is to log the line now."""
         now = self._monotonic()
         if now < self._due:
-            self._held_back += 1
+            self._suppressed_since += 1
             return False
         self._due = now + self._interval
-        self.suppressed, self._held_back = self._held_back, 0
+        self.suppressed, self._suppressed_since = self._suppressed_since, 0
         return True
 
     def reset(self) -> None:
-        """The trouble is over: the next one is new, and logged at once."""
+        """Let the next line through at once: the trouble has ended, and the next one is new."""
         self._due = float("-inf")
-        self._held_back = 0
+        self._suppressed_since = 0

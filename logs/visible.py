@@ -1,4 +1,4 @@
-"""Text from outside (names of files, lines of logs) as it is shown to people."""
+"""Escapes text from outside (names of files, lines of logs) for people to read."""
 
 import re
 

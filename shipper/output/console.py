@@ -1,7 +1,7 @@
-"""Records on standard output, one a line: for replay tests and for looking.
+"""Records on standard output, one a line: for tests and for inspection.
 
-The reader of a pipe may pause for as long as it likes. A write that waits for it would hold the one thread that also
-hears SIGTERM, so nothing is written before there is room for it, and what a full pipe does not take waits here.
+The reader of a pipe may pause for any time. A write that waits for it would block the one thread that also handles
+SIGTERM, so nothing is written before there is room for it, and what a full pipe does not take waits here.
 """
 
 import fcntl
@@ -22,19 +22,19 @@ from shipper.event import Batch
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
 
-# How long a full pipe is waited for at a time. Also in a `poll` that should not wait: the destination is what all
-# else waits for then, and it is looked at again only when the loop comes by.
-PATIENCE = 0.02  # seconds
-# A pipe with room takes so much without waiting, and all or nothing of it: so a process that is killed leaves no half
-# record behind unless the record is longer.
+# How long `poll` waits for a full pipe, even if its timeout is less: everything else waits for the destination then,
+# and the loop polls it only once a round.
+PIPE_WAIT = 0.02  # seconds
+# A pipe with room takes a write of this size at once, and entirely or not at all: so a process that is killed leaves no
+# partial record, unless the record is longer.
 PIECE = select.PIPE_BUF
 FILE_PIECE = 1024 * 1024
 
 
 class ConsoleOutput:
-    """Delivered means written, to the kernel. A closed pipe or a full disk raises OSError and ends the run: there is
-    no one to write to any more. Any number of batches may be in flight (the queue bounds them); what was written of
-    one is completed before anything else."""
+    """Delivered means written to the kernel. A closed pipe or a full disk raises OSError and ends the run, as there is
+    no destination any more. Any number of batches may be in flight (the queue bounds them); a partly written one is
+    completed before anything else."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ConsoleOutput:
         self._clock = clock or SystemClock()
         self._target = _target(stream or sys.stdout.buffer)
         self._pending: deque[Batch] = deque()
-        self._rest = memoryview(b"")  # of the first of them
+        self._unwritten = memoryview(b"")  # of the first of them
 
     @property
     def in_flight(self) -> int:
@@ -62,22 +62,22 @@ class ConsoleOutput:
     def publish(self, batch: Batch) -> bool:
         self._pending.append(batch)
         if len(self._pending) == 1:
-            self._go_on(0)
+            self._write_pending(0)
         return True
 
     def poll(self, timeout: float) -> None:
-        """Takes up to `PATIENCE` while the reader of a pipe does not read, also where `timeout` is less."""
+        """Waits up to `PIPE_WAIT` while the reader of a pipe does not read, even if `timeout` is less."""
         if self._pending:
-            self._go_on(max(timeout, PATIENCE))
+            self._write_pending(max(timeout, PIPE_WAIT))
 
     def close(self) -> None:
         self._target.close()
 
-    def _go_on(self, timeout: float) -> None:
+    def _write_pending(self, timeout: float) -> None:
         deadline = self._clock.monotonic() + timeout
         while self._pending:
-            if not self._rest:
-                self._rest = memoryview(self._encode(self._pending[0]))
+            if not self._unwritten:
+                self._unwritten = memoryview(self._encode(self._pending[0]))
             if not self._write(deadline):
                 return
             self._deliveries.delivered(self._pending.popleft(), ())
@@ -89,22 +89,22 @@ class ConsoleOutput:
         return "".join(f"{record}\n" for record in records).encode()
 
     def _write(self, deadline: float) -> bool:
-        """Write as much of the rest as goes until then; whether that was all."""
+        """Write as much of the batch as possible until the deadline. True if that was all of it."""
         try:
-            while self._rest and self._target.has_room(max(deadline - self._clock.monotonic(), 0)):
-                self._rest = self._rest[self._target.write(self._rest) :]
+            while self._unwritten and self._target.has_room(max(deadline - self._clock.monotonic(), 0)):
+                self._unwritten = self._unwritten[self._target.write(self._unwritten) :]
         except BlockingIOError:  # a terminal that reported room, and took nothing
             return False
         except BrokenPipeError as error:
-            words = f"{error.strerror}: its reader has closed it; what it has not taken is not delivered"
+            words = f"{error.strerror}: its reader has closed it; what it has not read is not delivered"
             raise OSError(error.errno, words, "standard output") from error
         except OSError as error:
             raise OSError(error.errno, error.strerror, "standard output") from error
-        return not self._rest
+        return not self._unwritten
 
 
 class _Memory:
-    """A stream without a descriptor: in memory, it always has room."""
+    """A stream in memory, without a descriptor: it always has room."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -120,8 +120,8 @@ class _Memory:
 
 
 class _Descriptor:
-    """Standard output, written only when it has room, and without O_NONBLOCK on it: that belongs to the open file,
-    which other programs share."""
+    """Standard output, written only when it has room, without O_NONBLOCK: that flag belongs to the open file, which
+    other programs share."""
 
     def __init__(self, fd: int) -> None:
         self._own = _open_terminal(fd) if os.isatty(fd) else None
@@ -133,12 +133,12 @@ class _Descriptor:
         self._poll.register(self._fd, select.POLLOUT)
 
     def has_room(self, timeout: float) -> bool:
-        """True if there is room, or an error to report, within so many seconds."""
+        """Wait for so many seconds. True if there is room, or an error that the next write reports."""
         return bool(self._poll.poll(timeout * 1000))
 
     def write(self, data: memoryview) -> int:
-        """Write a part of it that there is room for; how much that was. Raises OSError."""
-        # With room a pipe takes a piece; all that it holds it takes when it is empty, as that of a quick reader is.
+        """Write as much as there is room for, and return the number of bytes. Raises OSError."""
+        # A pipe with room takes a piece, and an empty one, as that of a fast reader, takes its whole capacity.
         size = self._capacity if self._capacity and self._is_empty() else self._piece
         return os.write(self._fd, _whole_lines(data[:size]))
 
@@ -162,13 +162,13 @@ def _target(stream: BinaryIO) -> _Descriptor | _Memory:
 
 
 def _whole_lines(data: memoryview) -> memoryview:
-    """As many whole lines as are there; the start of a longer line if none is."""
+    """Return as many whole lines as there are, or the start of a longer line if there is none."""
     return data[: bytes(data).rfind(b"\n") + 1] or data
 
 
 def _open_terminal(fd: int) -> int | None:
-    """A terminal may have room for less than a piece, and would wait with the rest. As a file opened by itself it has
-    a flag of its own against it. None where that is refused: it is another user's, or of another container."""
+    """Open the terminal again, so that O_NONBLOCK does not affect other programs: a terminal may have room for less
+    than a piece, and would block. None if that is refused, because it belongs to another user or container."""
     try:
         return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

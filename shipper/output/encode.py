@@ -1,8 +1,8 @@
 """Events -> JSON records (ARCHITECTURE.md, "The record"; the contract is tests/golden/record.json).
 
 What is constant for a file is encoded once, and the texts of a batch are escaped in one call: joined by a character
-that JSON leaves as it is and that does not occur in them, and split again. A record is then a splice of ready pieces.
-An event that has members of its own costs one more call for these; those that shadow a constant take its piece's place.
+that JSON does not escape and that does not occur in them, and split again. A record is then spliced from ready pieces.
+The members of events cost one more call; a member that shadows a constant replaces its piece.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc, add_flag
 from shipper.record import timestamp
 from shipper.text import cut_text, dumps, text_of, without_surrogates
 
-# DEL is the one control character that JSON does not escape, and all but unknown in logs.
+# DEL is the only control character that JSON does not escape, and is very rare in logs.
 SEPARATOR = "\x7f"
 # The most bytes that one byte of text takes in JSON: a control character becomes \u00XX.
 WORST_ESCAPE = 6
@@ -23,14 +23,14 @@ LOG_COLUMNS = frozenset({"offset", "length", "flags"})
 
 
 class Encoder:
-    """`max_bytes` is the longest record in bytes of UTF-8; a longer one has its message cut and is flagged."""
+    """`max_bytes` is the longest record in bytes of UTF-8; the message of a longer one is truncated and flagged."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._pieces: WeakKeyDictionary[Constants, Pieces] = WeakKeyDictionary()
 
     def encode(self, batch: Batch) -> list[str]:
-        """One JSON object for each event, in order."""
+        """Return one JSON object for each event, in order."""
         messages = batch.messages
         if not messages.texts:
             return []
@@ -47,14 +47,14 @@ class Encoder:
                 records[index] = _record(pieces, time, escaped[index], batch, index)
         else:
             records = _documents(batch, pieces, time, escaped, messages.docs)
-        # U+FFFD for a raw byte makes three; no other character grows more than a control character does.
+        # A raw byte may become U+FFFD, which is three bytes; no other character grows more than a control character.
         longest = max(messages.lengths) * WORST_ESCAPE + len(head) + len(file) + len(tail) + 64
         if messages.docs is not None or longest > self._max_bytes:
             self._fit(records, batch)
         return records
 
     def pieces_of(self, constants: Constants) -> "Pieces":
-        """Return what the constants are as JSON; made once for a file."""
+        """Return the constants as pieces of JSON, created once for a file."""
         pieces = self._pieces.get(constants)
         if pieces is None:
             pieces = self._pieces[constants] = Pieces(constants.members)
@@ -68,7 +68,7 @@ class Encoder:
                 records[index] = self._cut(batch, index)
 
     def _cut(self, batch: Batch, index: int) -> str:
-        """The record with as much of its message as fits: the same bytes each time it is encoded."""
+        """Return the record with as much of its message as fits: the same bytes each time it is encoded."""
         part = batch.part([index])
         part.messages.flags = {0: add_flag(batch.messages.flags.get(index, ()), TRUNCATED)}
         pieces, time = self.pieces_of(batch.constants), timestamp(batch.time)
@@ -81,8 +81,8 @@ class Encoder:
 
 
 def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], docs: list[Doc]) -> list[str]:
-    """The documents are written in one call, and so are their records, but for those with flags of their own, or with
-    a member that shadows a constant."""
+    """Return the records of events with documents. They are written in one call, except those with flags, or with a
+    member that shadows a constant."""
     messages, flags, file, tail = batch.messages, batch.messages.flags, pieces.file, pieces.tail
     easy = list(map(pieces.apart.isdisjoint, docs))
     written = _column(docs) if any(easy) else None
@@ -105,8 +105,8 @@ def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], do
 
 
 def _column(docs: list[Doc]) -> list[str] | None:
-    """The members of each document, with a comma before the first; None where they cannot be written in one call,
-    because orjson refuses one of them, or a list in one of them holds the separator."""
+    """Return the members of each document, with a comma before the first; None if they cannot be written in one call,
+    because orjson refuses one of them, or a list in one of them contains the separator."""
     mixed: list[Any] = [SEPARATOR] * (2 * len(docs) - 1)
     mixed[::2] = docs
     try:
@@ -120,7 +120,7 @@ def _column(docs: list[Doc]) -> list[str] | None:
 
 
 def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) -> str:
-    """The record of an event whose flags, log or constants are its own; `text` is its message, escaped."""
+    """Return the record of an event with its own flags, log or constants; `text` is its message, escaped."""
     messages = batch.messages
     doc = messages.docs[index] if messages.docs else {}
     message = "" if messages.docs and not messages.texts[index] else f'"message":"{text}",'
@@ -157,7 +157,7 @@ def escape(texts: list[str]) -> list[str]:
 
 class Pieces:
     """The constants of a file as JSON text: `file` within `log`, each other member with a comma before it, and `tail`:
-    all of these with the closing brace. A document with a name of `apart` cannot be written between these as it is."""
+    all of these with the closing brace. A document with a name of `apart` cannot be inserted between them as it is."""
 
     __slots__ = ("_names", "_without", "apart", "file", "members", "tail")
 
@@ -173,7 +173,7 @@ class Pieces:
         """`tail` without the members that a document shadows."""
         shadowed = self._names.intersection(doc)
         if shadowed not in self._without:
-            if len(self._without) == 256:  # a log chooses which; some dozen fields_under_root have many subsets
+            if len(self._without) == 256:  # the log determines the subsets, and a dozen fields_under_root have many
                 self._without.clear()
             rest = (piece for name, piece in self.members.items() if name not in shadowed)
             self._without[shadowed] = "".join(rest) + "}"

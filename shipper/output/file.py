@@ -1,4 +1,4 @@
-"""Records appended to a file, one a line; delivered means fsynced, in the file that is at the path."""
+"""Records in a file, one a line; delivered means fsynced, in the file that is at the path."""
 
 import logging
 import os
@@ -18,17 +18,17 @@ logger = logging.getLogger(__name__)
 
 SYNC_BYTES = 4 * 1024 * 1024
 RETRY_INTERVAL = 1.0
-# While nothing is written: a file that was removed keeps its disk space until it is closed.
-LOOK_INTERVAL = 1.0
+# While nothing is written the path is checked too: a removed file uses disk space until it is closed.
+CHECK_INTERVAL = 1.0
 
 
 class FileOutput:
-    """Batches are written as they come and synced together: once in `poll`, or when enough has gathered. Any number
-    may be in flight (the queue bounds them).
+    """Batches are written as they come and synced together: in `poll`, or when there are enough bytes. Any number may
+    be in flight (the queue bounds them).
 
-    A disk that refuses (full, read-only) is tried again every second, and logged once a minute. A record is
-    in the file as a whole or not at all. A file that was renamed, removed or truncated is followed without a signal;
-    what was not acknowledged by then is written again.
+    A write that fails (disk full, read-only) is retried every second, and logged once a minute. A record is in the file
+    completely or not at all. A file that was renamed, removed or truncated is followed without a signal; what was not
+    acknowledged by then is written again.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class FileOutput:
         fsync: Callable[[int], None] = os.fsync,
         lock: Lock = flock,
     ) -> None:
-        """Raises StartError when the file cannot be opened, or another agent writes to it."""
+        """Raises StartError if the file cannot be opened, or another agent writes to it."""
         self._path = path
         self._encoder = encoder
         self._deliveries = deliveries
@@ -50,9 +50,9 @@ class FileOutput:
         except OSError as error:
             raise StartError(f"output.file {error.filename or path}: {error.strerror}; {_advice(error)}") from error
         self._unsynced: list[Batch] = []
-        self._written = 0  # so many of them are in the file
+        self._written = 0  # how many of them are in the file
         self._retry_at = 0.0
-        self._look_at = 0.0
+        self._check_at = 0.0
         self._throttle = Throttle(clock.monotonic)
 
     @property
@@ -70,20 +70,20 @@ class FileOutput:
     def poll(self, timeout: float) -> None:
         now = self._clock.monotonic()
         if self._unsynced:
-            if now < self._retry_at:  # nothing else can be done: the caller waits for this disk
+            if now < self._retry_at:  # nothing else can be done meanwhile
                 self._clock.sleep(min(timeout, self._retry_at - now))
             else:
                 self._write()
                 self._sync()
-        elif now >= max(self._look_at, self._retry_at):
-            self._look_at = now + LOOK_INTERVAL
+        elif now >= max(self._check_at, self._retry_at):
+            self._check_at = now + CHECK_INTERVAL
             self._write()
 
     def close(self) -> None:
         self._file.close()
 
     def _write(self) -> None:
-        """Bring all that was taken into the file that is at the path now, as far as the disk takes it."""
+        """Write all pending batches to the file that is at the path now, until the disk refuses one."""
         try:
             if not self._file.holds_all():
                 self._written = 0
@@ -96,13 +96,13 @@ class FileOutput:
             self._refused(error)
 
     def _sync(self) -> None:
-        """Also where the disk is full: what is in the file counts."""
+        """Sync and report what is in the file, even if the disk is full."""
         if not self._written:
             return
         try:
             self._file.sync()
             if not self._file.holds_all():
-                return  # renamed, removed or truncated since it was written: once more, at the next poll
+                return  # renamed, removed or truncated since it was written: the next poll writes again
         except OSError as error:
             self._refused(error)
             return

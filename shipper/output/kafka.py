@@ -1,6 +1,6 @@
 """Kafka through librdkafka: idempotent, acks=all, a delivery report for every record.
 
-Order, repeats and refusals are the lane's affair (lane.py). Everything here runs on the one publishing thread: the
+Order, retries and rejections are decided by the lane (lane.py). Everything here runs on the one publishing thread: the
 reports come from within `poll`. librdkafka compresses and sends on threads of its own, outside the interpreter lock.
 """
 
@@ -26,7 +26,7 @@ Report = Callable[[KafkaError | None, Message], None]
 
 
 class Producer(Protocol):
-    """The part of confluent_kafka.Producer that is used; tests/fakes.py has another one."""
+    """The part of confluent_kafka.Producer that is used; tests/fakes.py has a fake."""
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int: ...
 
@@ -51,7 +51,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class KafkaContext:
-    """What an output needs beside its client: the topic, and what is done when it does not take a record."""
+    """What an output needs beside its client: the topic, and what handles failures."""
 
     topic: str
     errors: ErrorReporter
@@ -61,7 +61,7 @@ class KafkaContext:
 
 
 class KafkaOutput:
-    """`make_producer` gets the callback for errors that belong to no record."""
+    """`make_producer` gets the callback for errors that do not belong to a record."""
 
     def __init__(
         self,
@@ -83,10 +83,10 @@ class KafkaOutput:
         self._fatal = False
         self.in_flight = 0
         self._producer = make_producer(self._on_error)
-        # The client puts records of many files into one request. What is to be judged alone goes by a client of its
-        # own, one record at a time; made when first needed.
+        # The client puts records of many files into one request. A record that must be refused alone is sent by a
+        # client of its own, one record at a time; created when first needed.
         self._single: Producer | None = None
-        self._judged: Lane | None = None
+        self._single_lane: Lane | None = None  # whose record it sent last
 
     def publish(self, batch: Batch) -> bool:
         lane = self._lanes.get(batch.source.file_id)
@@ -112,7 +112,7 @@ class KafkaOutput:
         self._purge(1.0)
 
     def _purge(self, timeout: float) -> bool:
-        """Make every outstanding report come in now; False if some did not within `timeout`."""
+        """Make every outstanding report come in now. False if some did not within `timeout`."""
         producers = [self._producer] if self._single is None else [self._producer, self._single]
         for producer in producers:
             producer.purge()
@@ -128,29 +128,29 @@ class KafkaOutput:
         batch = flight.batch if indices is None else flight.batch.part(indices)
         records = [{"value": record, "key": batch.source.file_id} for record in self._encoder.encode(batch)]
         flight.left = len(records)
-        producer = self._judge(flight.lane) if flight.lane.alone else self._producer
+        producer = self._single_producer(flight.lane) if flight.lane.alone else self._producer
         taken = producer.produce_batch(self._topic, records, callback=self._reporter(flight))
         if taken < len(records):
             self._not_taken(flight, indices or range(len(records)), records)
 
-    def _judge(self, lane: Lane) -> Producer:
-        self._judged = lane
+    def _single_producer(self, lane: Lane) -> Producer:
+        self._single_lane = lane
         if self._single is None:
             self._single = self._make_producer(self._on_error)
         return self._single
 
     def _not_taken(self, flight: Flight, indices: list[int] | range, records: list[dict[str, Any]]) -> None:
-        """The client refused some at once (its queue is full, a record is too large): as if reports had come."""
+        """Treat records that the client refused immediately (queue full, record too large) as if reports had come."""
         for index, record in zip(indices, records, strict=True):
             error = record.get("_error")
             if error is not None:
                 flight.left -= 1
                 flight.fail(index, error.code(), error.str())
-        self._hold(flight)
+        self._pause(flight)
         self._settle(flight)
 
     def _reporter(self, flight: Flight) -> Report:
-        """One closure for a batch; it runs once for each record, so it does next to nothing."""
+        """Return the callback of a batch. It runs once for each record, so it does very little."""
 
         def report(error: KafkaError | None, message: Message) -> None:
             flight.left -= 1
@@ -163,7 +163,7 @@ class KafkaOutput:
 
     def _failed(self, flight: Flight, error: KafkaError, message: Message) -> None:
         flight.failed_report(error, message)
-        self._hold(flight)
+        self._pause(flight)
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
         if error.code() in LIMITS and not flight.lane.alone:
@@ -171,11 +171,11 @@ class KafkaOutput:
         if error.code() not in POISON | PURGED:
             self._errors.report(error.code(), error.str())
 
-    def _hold(self, flight: Flight) -> None:
+    def _pause(self, flight: Flight) -> None:
         self._paused_lanes[flight.batch.source.file_id] = flight.lane
 
     def _settle(self, flight: Flight) -> None:
-        """No more reports are to come for the flight."""
+        """Finish the flight if all reports have come, and plan the retry if its lane is drained."""
         lane = flight.lane
         if flight.done:
             lane.flights.remove(flight)
@@ -189,7 +189,8 @@ class KafkaOutput:
             self._plan_retry(lane)
 
     def _plan_retry(self, lane: Lane) -> None:
-        """What may be poison is sent again at once, in parts; everything else after a delay that grows."""
+        """Set when the lane is sent again: immediately and in parts if records may be poison, else after a growing
+        delay."""
         lane.learn()
         codes = {code for flight in lane.flights for code in flight.failed.values()}
         if codes <= POISON:
@@ -204,20 +205,20 @@ class KafkaOutput:
         for file_id, lane in [
             (i, lane) for i, lane in self._paused_lanes.items() if lane.drained and lane.retry_at <= now
         ]:
-            round_ = lane.next_round()
-            if lane.alone and self._judged is not None and not self._judged.drained:
-                continue  # one at a time: two records in one request would answer for each other
+            flights = lane.next_round()
+            if lane.alone and self._single_lane is not None and not self._single_lane.drained:
+                continue  # one at a time: a refusal of two records in one request would not show which is meant
             if not lane.in_parts:
                 lane.paused = False
                 del self._paused_lanes[file_id]
-            self._send_round(lane, round_)
+            self._send_round(lane, flights)
             if lane.idle and not lane.paused:
                 self._lanes.pop(file_id, None)
 
-    def _send_round(self, lane: Lane, round_: list[tuple[Flight, list[int]]]) -> None:
-        for flight, indices in round_:
+    def _send_round(self, lane: Lane, flights: list[tuple[Flight, list[int]]]) -> None:
+        for flight, indices in flights:
             if lane.paused and not lane.in_parts:
-                break  # one was refused at once: what comes after it must wait again
+                break  # one was refused immediately: what comes after it must wait again
             for index in indices:
                 del flight.failed[index]
             self._metrics.batches_retried += 1
@@ -231,11 +232,12 @@ class KafkaOutput:
         self._errors.report(error.code(), error.str())
 
     def _replace_producer(self) -> None:
-        """Purging makes every report come in as failed, so all lanes are paused; they resume with the new producer."""
-        logger.warning("the Kafka producer failed for good and is replaced; what is not acknowledged is sent again")
+        """Replace a producer after a fatal error. Purging makes every report come in as failed, so all lanes are
+        paused; they resume with the new producer."""
+        logger.warning("the Kafka producer failed permanently and is replaced; what is not acknowledged is sent again")
         try:
             if not self._purge(5.0):
-                return  # a report that never comes would pause its lane forever: tried again at the next poll
+                return  # a missing report would pause its lane forever: the next poll tries again
             self._single = None
             self._producer = self._make_producer(self._on_error)
         except StartError as error:

@@ -1,8 +1,8 @@
-"""Kafka's errors, sorted once, at the door.
+"""Kafka's errors, classified once.
 
-poison      the broker will never take this record:   rejected where it was refused alone in its request
-fatal       the producer is beyond repair:            replaced, everything unacknowledged is sent again
-the rest    someone can mend it, or time does:       paused and retried until it works, logged once a minute
+poison      the broker will never take this record:   rejected if it was refused alone in its request
+fatal       the producer cannot continue:             replaced, everything unacknowledged is sent again
+the others  someone can repair it, or it is temporary: paused and retried until it works, logged once a minute
 """
 
 import logging
@@ -14,13 +14,13 @@ from shipper.clock import Clock
 
 logger = logging.getLogger(__name__)
 
-# Which limit of the topic a request exceeds. Both are on the whole request of a partition, as it is compressed.
+# Which limit of the topic a request exceeds. Both apply to the whole compressed request of a partition.
 LIMITS = {
     KafkaError.MSG_SIZE_TOO_LARGE: "max.message.bytes",
     KafkaError.RECORD_LIST_TOO_LARGE: "segment.bytes",
 }
-# The second means that another record of the same request is invalid. INVALID_TIMESTAMP is not one of them: records
-# have the time at which they are sent, so it is about this host's clock, and goes for all of them until that is right.
+# The second means that another record of the same request is invalid. INVALID_TIMESTAMP is not among them: records
+# have the time at which they are sent, so this host's clock is wrong, and all of them fail until that is corrected.
 INVALID = frozenset({KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD})
 POISON = INVALID | LIMITS.keys()
 # What our own purge reports when a producer is replaced.
@@ -29,12 +29,12 @@ PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 _CREDENTIALS = "the broker refuses the credentials; check username, password and sasl.mechanism"
 _NO_TOPIC = "the topic does not exist; create it, or let the broker create topics"
 _CLOCK = (
-    "the broker finds the time of the records wrong; set the clock of this host or of the broker, or raise the topic's "
+    "the broker rejects the time of the records; set the clock of this host or of the broker, or raise the topic's "
     "message.timestamp.before.max.ms or message.timestamp.after.max.ms"
 )
 _REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the brokers back"
 
-# What to do about it, for the person who reads the log at night.
+# What to do, for the person who reads the log at night.
 ADVICE = {
     KafkaError._ALL_BROKERS_DOWN: "no broker answers; check output.kafka.hosts, the network and the brokers",
     KafkaError._TRANSPORT: "the connection broke or is refused; check output.kafka.hosts, the network and the broker",
@@ -49,16 +49,16 @@ ADVICE = {
     KafkaError.NOT_ENOUGH_REPLICAS: _REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
     KafkaError.INVALID_TIMESTAMP: _CLOCK,
-    KafkaError.POLICY_VIOLATION: "a policy of the cluster forbids it; ask who runs the cluster which one",
+    KafkaError.POLICY_VIOLATION: "a policy of the cluster forbids it; ask the administrators of the cluster which one",
     KafkaError.TOPIC_EXCEPTION: "the topic may not be written to, its name is invalid or reserved; set another topic",
     KafkaError.UNSUPPORTED_COMPRESSION_TYPE: "the broker does not know the compression; set output.kafka.compression",
 }
 
 
 class ErrorReporter:
-    """Logs what keeps Kafka from taking events: at once when it is new, then once a minute, and when it is over.
+    """Logs errors of Kafka: immediately when one is new, then once a minute, and when events are delivered again.
 
-    With one broker of several down, failures and deliveries alternate; that must not become a flood of lines.
+    If one of several brokers is down, failures and deliveries alternate; that must not flood the log.
     """
 
     def __init__(self, hosts: str, topic: str, clock: Clock) -> None:
@@ -70,7 +70,7 @@ class ErrorReporter:
 
     def report(self, code: int, text: str) -> None:
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
-            return  # the library reports it also of brokers that answer and refuse: the reason was logged
+            return  # the library reports it also if brokers answer and refuse: the reason was logged already
         self._present.add(code)
         if self._is_due(code):
             self._reported = True
@@ -92,7 +92,7 @@ class ErrorReporter:
             )
 
     def recovered(self) -> None:
-        """Something was delivered."""
+        """Called when something was delivered."""
         self._present.clear()
         if self._reported:
             self._reported = False

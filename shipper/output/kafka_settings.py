@@ -1,4 +1,4 @@
-"""output.kafka -> librdkafka's settings. What each means: librdkafka's CONFIGURATION.md."""
+"""output.kafka -> librdkafka's settings, which are documented in librdkafka's CONFIGURATION.md."""
 
 import logging
 from collections.abc import Callable
@@ -17,23 +17,23 @@ Setting = str | int | float | bool
 FIXED: dict[str, Setting] = {
     "enable.idempotence": True,
     "acks": "all",
-    # 0: never give a record up. With a limit, an outage longer than it would reorder a file.
+    # 0: never give up a record. With a limit, a longer outage would reorder a file.
     "message.timeout.ms": 0,
 }
-# The record's own limit is for its value; key, headers and the batch around it take some more.
+# The limit of a record is for its value; key, headers and the batch around it take these bytes more.
 ENVELOPE = 512
 
 
 def settings(config: KafkaOutputConfig) -> dict[str, Setting]:
-    """Raises StartError for a raw setting that would break a guarantee."""
-    made: dict[str, Setting] = {
+    """Return librdkafka's settings. Raises StartError for a raw setting that would break a guarantee."""
+    configured: dict[str, Setting] = {
         "bootstrap.servers": ",".join(config.hosts),
         "client.id": config.client_id,
         "compression.type": config.compression,
         "message.max.bytes": config.max_message_bytes,
-        # The shipper hands over batches, so there is next to nothing to wait for.
+        # The shipper hands over batches, so waiting for more records gains nothing.
         "linger.ms": 1,
-        # Our own queue is the bound; these must not be reached before it.
+        # The shipper's own queue is the bound; these must not be reached before it.
         "queue.buffering.max.messages": 0,
         "queue.buffering.max.kbytes": 2_000_000,
         "partitioner": "murmur2_random",
@@ -44,36 +44,36 @@ def settings(config: KafkaOutputConfig) -> dict[str, Setting]:
         **_security(config),
     }
     if config.compression_level is not None:
-        made["compression.level"] = config.compression_level
+        configured["compression.level"] = config.compression_level
     for name, value in config.librdkafka.items():
         if name in FIXED and str(value).lower() not in _same_as(FIXED[name]):
             raise StartError(
                 f"output.kafka.librdkafka.{name}: {value} would lose or reorder lines; "
                 f"it is always {FIXED[name]}: remove it"
             )
-    return made | config.librdkafka | FIXED
+    return configured | config.librdkafka | FIXED
 
 
 def make_producer(config: KafkaOutputConfig) -> Callable[[Callable[[KafkaError], None]], Producer]:
-    """Raises StartError for settings that librdkafka refuses."""
-    made = settings(config)
+    """Return a function that makes producers. Raises StartError for settings that librdkafka refuses."""
+    configured = settings(config)
 
     def make(on_error: Callable[[KafkaError], None]) -> Producer:
-        client: Producer = new_client(ConfluentProducer, {**made, "error_cb": on_error})
+        client: Producer = new_client(ConfluentProducer, {**configured, "error_cb": on_error})
         return client
 
     return make
 
 
-def new_client(kind: Callable[..., Any], made: dict[str, Any]) -> Any:
+def new_client(kind: Callable[..., Any], configured: dict[str, Any]) -> Any:
     try:
-        return kind(made, logger=_log())
+        return kind(configured, logger=_log())
     except KafkaException as error:
         raise StartError(f"output.kafka: librdkafka refuses the settings: {error.args[0].str()}") from error
 
 
 def _log() -> logging.Logger:
-    """librdkafka's own lines: what matters of them is reported by kafka_errors.ErrorReporter."""
+    """Return a silent logger: what matters of librdkafka's own lines is logged by kafka_errors.ErrorReporter."""
     log = logging.getLogger("librdkafka")
     log.setLevel(logging.CRITICAL)
     return log
@@ -84,36 +84,38 @@ def _same_as(value: Setting) -> tuple[str, ...]:
 
 
 def _security(config: KafkaOutputConfig) -> dict[str, Setting]:
-    made: dict[str, Setting] = {}
+    configured: dict[str, Setting] = {}
     if config.username:
-        made["sasl.mechanism"] = config.sasl.mechanism
-        made["sasl.username"] = config.username
-        made["sasl.password"] = config.password or ""
+        configured["sasl.mechanism"] = config.sasl.mechanism
+        configured["sasl.username"] = config.username
+        configured["sasl.password"] = config.password or ""
     if config.ssl.enabled:
-        made |= _tls(config)
+        configured |= _tls(config)
     protocol = ("SASL_" if config.username else "") + ("SSL" if config.ssl.enabled else "PLAINTEXT")
-    return made | {"security.protocol": protocol}
+    return configured | {"security.protocol": protocol}
 
 
 def _tls(config: KafkaOutputConfig) -> dict[str, Setting]:
     ssl = config.ssl
-    made: dict[str, Setting] = {}
+    configured: dict[str, Setting] = {}
     if ssl.certificate_authorities:
-        made["ssl.ca.pem"] = "".join(_read(path, "certificate_authorities") for path in ssl.certificate_authorities)
+        configured["ssl.ca.pem"] = "".join(
+            _read(path, "certificate_authorities") for path in ssl.certificate_authorities
+        )
     for name, value in (("certificate", ssl.certificate), ("key", ssl.key)):
         if value:
-            made[f"ssl.{name}.{'pem' if _is_pem(value) else 'location'}"] = value
+            configured[f"ssl.{name}.{'pem' if _is_pem(value) else 'location'}"] = value
     if ssl.key_passphrase:
-        made["ssl.key.password"] = ssl.key_passphrase
+        configured["ssl.key.password"] = ssl.key_passphrase
     if ssl.verification_mode == "none":
-        made["enable.ssl.certificate.verification"] = False
+        configured["enable.ssl.certificate.verification"] = False
     if ssl.verification_mode in ("none", "certificate"):
-        made["ssl.endpoint.identification.algorithm"] = "none"
-    return made
+        configured["ssl.endpoint.identification.algorithm"] = "none"
+    return configured
 
 
 def _is_pem(value: str) -> bool:
-    """True if it is the text itself, not a file that holds it."""
+    """True if the value is the text itself, not the path of a file with it."""
     return value.lstrip().startswith("-----BEGIN ")
 
 

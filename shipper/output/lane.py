@@ -1,8 +1,8 @@
-"""One file's way through Kafka, kept in order whatever fails.
+"""The order of one file's records at Kafka, kept whatever fails.
 
 A batch that was handed to the client is a flight. At the first failed report of a file its lane is paused: nothing new
 is sent until every outstanding report has come in; then what failed is sent again, in order. A refusal that may
-concern the request instead of the record (the broker's size limit is on the whole batch) is recognised by sending
+concern the request instead of the record (the broker's size limit applies to the whole batch) is recognised by sending
 smaller and smaller parts; only a record that is refused alone, in a request of its own, is rejected.
 """
 
@@ -42,13 +42,13 @@ class Flight:
             self.lane.refused = True
 
     def failed_report(self, error: KafkaError, message: Message) -> None:
-        """Return the event that a failed report is about: its own record has it."""
+        """Take in a failed report; the offset in its record identifies the event."""
         offset = orjson.loads(message.value() or b"")["log"]["offset"]
         self.fail(bisect_left(self.batch.messages.offsets, offset), error.code(), error.str())
 
 
 class Lane:
-    """`flights` are in flight or failed, oldest first; `waiting` is what came while the lane was paused.
+    """`flights` are in flight or failed, oldest first; `waiting` are the batches that came while the lane was paused.
 
     `in_parts`: the current round is a part of a flight that was refused, of at most `part` events; `alone`: of one.
     """
@@ -68,7 +68,7 @@ class Lane:
 
     @property
     def drained(self) -> bool:
-        """No report is to come: what failed may be sent again without passing anything."""
+        """True if no report is outstanding: what failed may be sent again without overtaking anything."""
         return not any(flight.left for flight in self.flights)
 
     @property
@@ -76,7 +76,8 @@ class Lane:
         return not self.flights and not self.waiting
 
     def learn(self) -> None:
-        """A round is over: halve the part when it was refused, else double it, for what is refused may be rare."""
+        """Adapt the part after a round: half of it if it was refused, else twice as much, as refused records may be
+        rare."""
         if self.refused:
             first = next(flight for flight in self.flights if flight.failed)
             known = min(self.part, len(first.failed)) if self.part else len(first.failed)
@@ -86,7 +87,8 @@ class Lane:
         self.refused = False
 
     def next_round(self) -> list[tuple[Flight, list[int]]]:
-        """What to send now that the lane is drained: all that failed, or a part of it where some may be poison."""
+        """Return what to send when the lane is drained: everything that failed, or a part of it if some may be
+        poison."""
         failed = [flight for flight in self.flights if flight.failed]
         self.in_parts = any(not POISON.isdisjoint(flight.failed.values()) for flight in failed)
         self.alone = False

@@ -2,8 +2,8 @@
 
 Batches of a file are tracked in the order of the file and resolved in any order. The position is the end of the
 longest run of resolved batches that starts at the front, so it never passes a batch that is still open. A batch that
-is resolved out of turn hands its end over to its predecessor, which carries it until its own turn comes; so the
-ledger holds one node for each open batch and nothing for resolved ones.
+is resolved out of order passes its end to its predecessor, which keeps it until it is resolved itself; so the ledger
+has one node for each open batch and nothing for resolved ones.
 
 Pure and without locks: one thread tracks and resolves.
 """
@@ -34,7 +34,7 @@ class Ledger:
         self._last: _Node | None = None
 
     def track(self, end: int) -> Callable[[], None]:
-        """Note that the bytes up to `end` are in flight; the closure that is returned resolves them.
+        """Track that the bytes up to `end` are in flight. Return the closure that resolves them.
 
         Raises ValueError for an end before one that was tracked earlier: batches come in the order of the file.
         """

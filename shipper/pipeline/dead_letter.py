@@ -1,9 +1,9 @@
-"""Where events go that the output will never take: one JSON object a line, on disk before the event is resolved.
+"""The file of events that the output rejected: one JSON object a line, on disk before the event is resolved.
 
-`message` is the text, and `event` what parsers and processors found beside it, where there is something. What all
-events of the file share is left out: it follows from the path and the configuration.
+`message` is the text, and `event` has the members that parsers and processors added, if there are any. What all events
+of the file share is left out: it follows from the path and the configuration.
 
-A repeat is possible, like everywhere before an acknowledgement is saved: a reader goes by file id and offset.
+A repeat is possible, as everywhere before an acknowledgement is saved: readers recognise it by file id and offset.
 """
 
 import errno
@@ -26,14 +26,14 @@ class DeadLetter:
         self._fsync = fsync
 
     def write(self, batch: Batch, topic: str, rejected: Sequence[Rejection]) -> None:
-        """Append and fsync. Raises OSError when the disk refuses: then nothing of the batch may be resolved."""
+        """Append and fsync. Raises OSError if the disk refuses; nothing of the batch may be resolved then."""
         lines = b"".join(self._line(batch, topic, rejection) for rejection in rejected)
-        # Opened each time, for rejections are rare, and the person who takes care of them may move the file away.
+        # Opened each time: rejections are rare, and the person who handles them may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
             file.append(lines)
             file.sync()
             if not file.holds_all():
-                raise OSError(errno.ESTALE, "it was renamed, removed or truncated in that moment", str(self.path))
+                raise OSError(errno.ESTALE, "it was renamed, removed or truncated at that moment", str(self.path))
 
     def _line(self, batch: Batch, topic: str, rejection: Rejection) -> bytes:
         messages, source, index = batch.messages, batch.source, rejection.index

@@ -1,47 +1,47 @@
-"""Batches in pieces, for processors that may make much more of an event than it was: a line of base64 and gzip becomes
-up to a thousand times as large, so one batch could take gigabytes, and minutes in which no signal is heard."""
+"""Splits batches into pieces, for processors that may enlarge events much: a line of base64 and gzip becomes up to a
+thousand times as large, so one batch could take gigabytes, and minutes in which no signal is handled."""
 
 from sys import getsizeof
 from typing import Any
 
 from shipper.event import Batch, Growth, Messages, together
 
-# What processors may make of a piece, unless a single event may already become more.
+# The most bytes that a piece may grow to, unless a single event may grow to more.
 PIECE_BYTES = 8 * 1024**2
 
 
-def take_apart(batch: Batch, growth: Growth) -> list[Batch]:
-    """Consecutive pieces of the batch, which have its bytes among them and resolve it together."""
-    begins = _begins(batch.messages, growth)
-    if len(begins) < 2:
+def split_batch(batch: Batch, growth: Growth) -> list[Batch]:
+    """Return consecutive pieces of the batch, which divide its bytes among them and resolve it together."""
+    starts = _starts(batch.messages, growth)
+    if len(starts) < 2:
         return [batch]
-    messages, pieces, start = batch.messages, [], batch.messages.start
-    resolves = together(batch.resolve, len(begins))
-    for begin, end, resolve in zip(begins, [*begins[1:], batch.events], resolves, strict=True):
-        piece = batch.part(list(range(begin, end)))
-        # Messages of which lines are entangled may begin before the ones in front of them end.
-        stop = max(start, messages.offsets[end]) if end < batch.events else messages.end
-        piece.messages.start, piece.messages.end = start, stop
-        piece.resolve, start = resolve, stop
+    messages, pieces, offset = batch.messages, [], batch.messages.start
+    resolves = together(batch.resolve, len(starts))
+    for first, last, resolve in zip(starts, [*starts[1:], batch.events], resolves, strict=True):
+        piece = batch.part(list(range(first, last)))
+        # Interleaved messages may begin before the ones in front of them end.
+        stop = max(offset, messages.offsets[last]) if last < batch.events else messages.end
+        piece.messages.start, piece.messages.end = offset, stop
+        piece.resolve, offset = resolve, stop
         pieces.append(piece)
     return pieces
 
 
-def _begins(messages: Messages, growth: Growth) -> list[int]:
-    """Of each piece the index of its first event."""
+def _starts(messages: Messages, growth: Growth) -> list[int]:
+    """Return the index of the first event of each piece."""
     if growth.of(sum(messages.lengths), len(messages.texts)) <= PIECE_BYTES:
         return [0]
-    begins, raw = [0], 0
+    starts, raw = [0], 0
     for index, length in enumerate(messages.lengths):
         raw += length
-        if index > begins[-1] and growth.of(raw, index + 1 - begins[-1]) > PIECE_BYTES:
-            begins.append(index)
+        if index > starts[-1] and growth.of(raw, index + 1 - starts[-1]) > PIECE_BYTES:
+            starts.append(index)
             raw = length
-    return begins
+    return starts
 
 
 def size_of(messages: Messages, enough: int) -> int:
-    """The memory that texts and documents take; the exact number does not matter once it is `enough`."""
+    """Return the bytes of memory that texts and documents take; counting stops when it is `enough`."""
     size = 0
     values: list[Any] = [*messages.texts, *(messages.docs or ())]
     while values and size < enough:

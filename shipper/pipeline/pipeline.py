@@ -1,4 +1,4 @@
-"""The way of a batch from the readers to its acknowledgement: processors, queue, publisher, output."""
+"""The path of a batch from the readers to its acknowledgement: processors, queue, publisher, output."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from shipper.pipeline.queue import MemoryQueue
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Driven by the loop's thread."""
+    """Used by the loop's thread only."""
 
     processing: Processing
     queue: MemoryQueue
@@ -22,7 +22,7 @@ class Pipeline:
         self.processing.put(batch)
 
     def step(self) -> None:
-        """Process what waits for results, publish, take in acknowledgements."""
+        """Resume batches that wait for results, publish, take in acknowledgements."""
         if not self.processing.empty:
             self.processing.step()
         self.publisher.step(self.output)
@@ -38,10 +38,10 @@ class Pipeline:
 
     @property
     def next_step(self) -> float:
-        """Monotonic time at which `step` has something to do though nothing woke the loop."""
+        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
         return self.processing.next_step
 
     @property
     def drained(self) -> bool:
-        """True if everything that was read is resolved. What waits in the processors has its room in the queue."""
+        """True if everything that was read is resolved. What waits in the processors has a reservation in the queue."""
         return self.queue.events == 0 and self.queue.empty and not self.output.in_flight

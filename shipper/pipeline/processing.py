@@ -1,10 +1,10 @@
-"""Batches that processors have not finished: because they wait for a result from elsewhere, or because they may make so
-much of a batch that it is processed in pieces, as the queue has room for them.
+"""Batches that processors have not finished: they wait for a result from elsewhere, or may be enlarged so much that
+they are processed in pieces, as the queue has room for them.
 
-Where order is kept, later batches of the same file wait in line behind such a batch; those of other files do not. What
-waits has a reservation in the queue, so memory is bounded. It may not have all of it, or slow results would block files
-that need none: a file of which much waits is not read further, and neither is any file that needs results while half of
-the queue waits for them.
+If order is kept, later batches of the same file wait in line behind such a batch; those of other files do not. What
+waits has a reservation in the queue, so memory is bounded. It may not fill the queue, or slow results would block files
+that need none: a file is not read further while much of it waits, nor is any file that needs results while half of the
+queue waits for them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shipper.event import Batch, Growth, Part, Source
-from shipper.pipeline.pieces import PIECE_BYTES, size_of, take_apart
+from shipper.pipeline.pieces import PIECE_BYTES, size_of, split_batch
 from shipper.pipeline.queue import MemoryQueue, Reservation
 
 NEVER = float("inf")
-AT_ONCE = 0.0
+NOW = 0.0
 SHARE_OF_FILE = 1 / 8  # of the queue's events and bytes, and so below
 SHARE_OF_ALL = 1 / 2
 ALL = "all"
@@ -27,7 +27,7 @@ AHEAD = "ahead"
 
 @dataclass(slots=True)
 class _Parked:
-    """`part` is None for a batch that is done and waits for its turn, and for a piece that was not begun yet."""
+    """`part` is None for a batch that is done and waits in line, and for a piece that was not begun yet."""
 
     batch: Batch
     part: Part | None
@@ -35,15 +35,15 @@ class _Parked:
 
 
 class Processing:
-    """Driven by `step`, on the reading thread. Puts into the queue what processors are done with."""
+    """Driven by `step`, on the reading thread. Puts batches into the queue when processors have finished them."""
 
     def __init__(self, queue: MemoryQueue) -> None:
         self._queue = queue
-        self._ahead: dict[str, deque[_Parked]] = {}  # pieces to begin with, by file id; never an empty one
+        self._ahead: dict[str, deque[_Parked]] = {}  # pieces that were not begun yet, by file id; never an empty one
         self._lines: dict[str, deque[_Parked]] = {}  # by file id; never an empty one
         self._loose: list[_Parked] = []
-        # What is taken by a file (its source), by files of the same chain (their `process`), by all, and by pieces
-        # that were not begun yet.
+        # The room that is reserved for a file (by its source), for files of the same chain (by their `process`), for
+        # all, and for pieces that were not begun yet.
         self._events: Counter[object] = Counter()
         self._bytes: Counter[object] = Counter()
 
@@ -52,17 +52,17 @@ class Processing:
         return not self._lines and not self._loose and not self._ahead
 
     def takes_more(self, source: Source) -> bool:
-        """True if more of this file should be read, as far as what waits here is concerned."""
+        """True if more of this file may be read: not too much of it, or of all files, waits here."""
         if self.empty or not self._events[source.process]:
             return True
         if source.file_id in self._ahead:
             return False
-        return self._takes_less(source, SHARE_OF_FILE) and self._takes_less(ALL, SHARE_OF_ALL)
+        return self._is_below(source, SHARE_OF_FILE) and self._is_below(ALL, SHARE_OF_ALL)
 
     def put(self, batch: Batch) -> None:
         file_id = batch.source.file_id
         growth = _growth_of(batch)
-        pieces = [batch] if growth is None else take_apart(batch, growth)
+        pieces = [batch] if growth is None else split_batch(batch, growth)
         if len(pieces) == 1 and file_id not in self._ahead:
             self._begin(batch)
         else:
@@ -70,8 +70,9 @@ class Processing:
             ahead += [_Parked(piece, None, self._park(piece, AHEAD)) for piece in pieces]
 
     def step(self) -> None:
-        """Resume whatever got its results, or has waited long enough, and begin pieces for which there is room."""
-        self._begin_with_pieces()
+        """Resume batches that got their results, or have waited long enough, and begin pieces that there is room
+        for."""
+        self._begin_pieces()
         for file_id, line in list(self._lines.items()):
             while line and self._done(line[0]):
                 self._unpark(line.popleft())
@@ -87,30 +88,30 @@ class Processing:
 
     @property
     def next_step(self) -> float:
-        """Monotonic time at which `step` has something to do though nothing woke the loop up."""
+        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
         if self._ahead and self._has_room:
-            return AT_ONCE
+            return NOW
         waiting = [*self._loose, *(line[0] for line in self._lines.values())]
         return min((parked.part.due for parked in waiting if parked.part is not None), default=NEVER)
 
-    def _begin_with_pieces(self) -> None:
-        """Of each file in turn. What they yield is published before there is more: that bounds memory, and how long
-        a signal waits."""
-        made = 0
-        while self._ahead and self._has_room and made < PIECE_BYTES:
+    def _begin_pieces(self) -> None:
+        """Begin pieces, of each file in turn. Their events are published before there are more: that bounds memory, and
+        how long a signal waits."""
+        added = 0
+        while self._ahead and self._has_room and added < PIECE_BYTES:
             file_id, ahead = next(iter(self._ahead.items()))
             del self._ahead[file_id]
             piece = ahead.popleft()
             self._free(piece, AHEAD)
             before = self._queue.bytes
             self._begin(piece.batch)
-            made += self._queue.bytes - before
+            added += self._queue.bytes - before
             if ahead:
                 self._ahead[file_id] = ahead
 
     @property
     def _has_room(self) -> bool:
-        """True if the queue would take a batch without the pieces that were not begun yet."""
+        """True if the queue has room, not counting the pieces that were not begun yet."""
         queue = self._queue
         return (
             queue.events - self._events[AHEAD] < queue.max_events and queue.bytes - self._bytes[AHEAD] < queue.max_bytes
@@ -122,7 +123,7 @@ class Processing:
         if parts is None and line is None:
             self._forward(batch)
         elif parts is None or parts[0].keeps_order:
-            # Where order is kept, nothing is split off a batch.
+            # If order is kept, nothing is split off a batch.
             part = None if parts is None else parts[0]
             line = self._lines.setdefault(batch.source.file_id, deque())
             line.append(_Parked(batch if part is None else part.batch, part, self._park(batch)))
@@ -140,7 +141,7 @@ class Processing:
         return parked.part is None
 
     def _resume(self, parked: _Parked) -> Sequence[Part]:
-        """Return what was split off."""
+        """Resume a batch. Return the parts that were split off."""
         if parked.part is None:
             return ()
         split_off = parked.part.resume()
@@ -156,26 +157,26 @@ class Processing:
         self._forward(parked.batch)
 
     def _park(self, batch: Batch, *more: object) -> Reservation:
-        """`more`: whom else it counts for."""
+        """Reserve room for a batch; it counts for its source, its chain, all, and `more`."""
         self._weigh(batch)
         reservation = self._queue.reserve(batch)
-        for taker in (batch.source, batch.source.process, ALL, *more):
-            self._events[taker] += reservation.events
-            self._bytes[taker] += reservation.bytes
+        for owner in (batch.source, batch.source.process, ALL, *more):
+            self._events[owner] += reservation.events
+            self._bytes[owner] += reservation.bytes
         return reservation
 
     def _free(self, parked: _Parked, *more: object) -> None:
         self._queue.release(parked.reservation)
         source = parked.batch.source
-        for taker in (source, source.process, ALL, *more):
-            self._events[taker] -= parked.reservation.events
-            self._bytes[taker] -= parked.reservation.bytes
-            if not self._bytes[taker]:  # files and chains come and go
-                del self._events[taker], self._bytes[taker]
+        for owner in (source, source.process, ALL, *more):
+            self._events[owner] -= parked.reservation.events
+            self._bytes[owner] -= parked.reservation.bytes
+            if not self._bytes[owner]:  # files and chains come and go
+                del self._events[owner], self._bytes[owner]
 
-    def _takes_less(self, taker: object, share: float) -> bool:
+    def _is_below(self, owner: object, share: float) -> bool:
         queue = self._queue
-        return self._events[taker] < queue.max_events * share and self._bytes[taker] < queue.max_bytes * share
+        return self._events[owner] < queue.max_events * share and self._bytes[owner] < queue.max_bytes * share
 
     def _forward(self, batch: Batch) -> None:
         if batch.events or batch.size:
@@ -185,12 +186,12 @@ class Processing:
             batch.resolve()
 
     def _weigh(self, batch: Batch) -> None:
-        """Count what processors have made of it."""
+        """Count the memory by which processors have enlarged the batch."""
         if _growth_of(batch) is not None:
             batch.grown = max(size_of(batch.messages, batch.size + self._queue.max_bytes) - batch.size, 0)
 
 
 def _growth_of(batch: Batch) -> Growth | None:
-    """None where processors do not make much more of it."""
+    """Return how much processors may enlarge the batch; None if not much."""
     process = batch.source.process
     return process.growth if process is not None and process.growth.factor > 1 else None

@@ -1,4 +1,4 @@
-"""Moves batches from the queue to the output, and what comes back to the ledger: delivered, or rejected and saved."""
+"""Moves batches from the queue to the output, and resolves them when they are delivered, or rejected and saved."""
 
 import logging
 from collections import deque
@@ -17,7 +17,7 @@ RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a di
 
 
 class Publisher:
-    """Driven by `step` on the one thread that also reads. It is the `Deliveries` of the output."""
+    """Driven by `step`, on the reading thread. It is the `Deliveries` of the output."""
 
     def __init__(self, queue: MemoryQueue, dead_letter: DeadLetter, topic: str, metrics: Metrics, clock: Clock) -> None:
         self._queue = queue
@@ -29,7 +29,7 @@ class Publisher:
         self._retry_at = 0.0
 
     def step(self, output: Output) -> None:
-        """Hand over what waits, as far as the output has room, and try again to save what was rejected."""
+        """Publish the batches that wait, as far as the output has room, and retry to save what was rejected."""
         if self._unsaved and self._clock.monotonic() >= self._retry_at:
             self._save_unsaved()
         while (batch := self._queue.get()) is not None:

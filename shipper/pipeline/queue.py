@@ -1,9 +1,8 @@
-"""The in-memory queue: what bounds the agent's memory.
+"""The in-memory queue, which bounds the agent's memory.
 
-A batch counts from the moment it is put until it is resolved, not until it is taken out: what waits for Kafka's
-acknowledgement is still memory. So is one that processors have not finished: its room is reserved, and then it is put.
-One thread does all of this, so there is no lock; back-pressure is `has_room` turning false, after which nothing more is
-read.
+A batch counts from the moment it is put until it is resolved, not until it is taken out: while it waits for Kafka's
+acknowledgement it still takes memory. So does one that processors have not finished: its room is reserved until it is
+put. One thread does all of this, so there is no lock; back-pressure is that nothing is read while `has_room` is false.
 """
 
 from collections import deque
@@ -11,12 +10,12 @@ from typing import NamedTuple
 
 from shipper.event import Batch
 
-# What an event costs in memory beside its own bytes: the record's constant fields, and the client's book-keeping.
+# The memory that an event takes beside its bytes: the constant fields of its record, and the client's book-keeping.
 EVENT_OVERHEAD = 600
 
 
 class Reservation(NamedTuple):
-    """What a batch takes that is not in the queue yet."""
+    """The room of a batch that is not in the queue yet."""
 
     events: int
     bytes: int
@@ -32,12 +31,12 @@ class MemoryQueue:
 
     @property
     def has_room(self) -> bool:
-        """True if another batch may be put. The bound may be passed by one batch, which a reader keeps small."""
+        """True if another batch may be put. The bound may be exceeded by one batch, which is small."""
         return self.events < self.max_events and self.bytes < self.max_bytes
 
     @property
     def empty(self) -> bool:
-        """Nothing waits to be published; batches may still wait for their acknowledgement."""
+        """True if nothing waits to be published; batches may still wait for their acknowledgement."""
         return not self._waiting
 
     def put(self, batch: Batch) -> None:
@@ -46,7 +45,8 @@ class MemoryQueue:
         self._waiting.append(batch)
 
     def reserve(self, batch: Batch) -> Reservation:
-        """Count a batch that is not ready to be put. When it is, it may be smaller, so this is released first."""
+        """Reserve room for a batch that is not ready to be put. It is released before the batch, whose size may differ
+        by then, is put."""
         reservation = Reservation(batch.events, _cost(batch))
         self.events += reservation.events
         self.bytes += reservation.bytes
@@ -60,11 +60,11 @@ class MemoryQueue:
         return self._waiting.popleft() if self._waiting else None
 
     def give_back(self, batch: Batch) -> None:
-        """Put a batch that was taken but could not be published at the front again."""
+        """Put a batch back to the front that was taken but could not be published."""
         self._waiting.appendleft(batch)
 
     def remove(self, batch: Batch) -> None:
-        """The batch is resolved: its memory is free again."""
+        """Stop counting a batch that is resolved."""
         self.events -= batch.events
         self.bytes -= _cost(batch)
 

@@ -54,11 +54,8 @@ class Resolver:
         for server in self.servers:
             try:
                 response = self._exchange(query, server)
-            except (
-                dns.exception.DNSException,
-                OSError,
-                ValueError,
-            ) as error:  # ValueError: the name of a server is invalid
+            except (dns.exception.DNSException, OSError, ValueError) as error:
+                # ValueError: the name of a server is invalid.
                 no_response_reason = f"{server.host}: {error or type(error).__name__}"
                 continue
             return self._answer(response)

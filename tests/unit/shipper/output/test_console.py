@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import pytest
 
-from shipper.output.console import PATIENCE, PIECE, ConsoleOutput
+from shipper.output.console import PIECE, PIPE_WAIT, ConsoleOutput
 from tests.builders import RecordedDeliveries, batch, encoder
 
 ROOT = Path(__file__).parents[4]
@@ -135,10 +135,10 @@ def test_a_record_that_no_pipe_takes_at_once_arrives_whole(pipe: Pipe) -> None:
 
 def test_a_poll_waits_a_little_for_the_reader_and_not_longer_than_asked(pipe: Pipe) -> None:
     pipe.output.publish(batch(LINES))
-    for asked in (0.0, 3 * PATIENCE):
+    for asked in (0.0, 3 * PIPE_WAIT):
         began = time.monotonic()
         pipe.output.poll(asked)
-        assert max(asked, PATIENCE) * 0.9 <= time.monotonic() - began < LONG / 2
+        assert max(asked, PIPE_WAIT) * 0.9 <= time.monotonic() - began < LONG / 2
 
 
 def test_a_descriptor_that_others_share_keeps_its_flags(pipe: Pipe) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from logs.throttle import INTERVAL
 from shipper.errors import StartError
-from shipper.output.file import LOOK_INTERVAL, RETRY_INTERVAL, FileOutput
+from shipper.output.file import CHECK_INTERVAL, RETRY_INTERVAL, FileOutput
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock
 
@@ -140,7 +140,7 @@ def test_a_removed_file_does_not_keep_its_disk_space_while_nothing_is_written(si
     site.output.poll(0)
     with site.path.open() as other:
         site.remove()
-        clock.advance(LOOK_INTERVAL)
+        clock.advance(CHECK_INTERVAL)
         site.output.poll(0)
         inode = os.fstat(other.fileno()).st_ino
     assert site.path.stat().st_size == 0

@@ -70,7 +70,7 @@ def test_letters_go_to_a_new_file_when_somebody_moved_the_file_away(tmp_path: Pa
 def test_a_letter_in_a_file_that_was_removed_meanwhile_does_not_count(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "dead.ndjson"
     letter = DeadLetter(path, clock, lambda fd: path.unlink())
-    with pytest.raises(OSError, match="renamed, removed or truncated in that moment"):
+    with pytest.raises(OSError, match="renamed, removed or truncated at that moment"):
         letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
 
 

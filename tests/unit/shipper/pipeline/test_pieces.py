@@ -3,7 +3,7 @@
 import pytest
 
 from shipper.event import Batch, Growth, Messages
-from shipper.pipeline.pieces import PIECE_BYTES, size_of, take_apart
+from shipper.pipeline.pieces import PIECE_BYTES, size_of, split_batch
 from tests.builders import batch, messages, nothing, source
 
 
@@ -22,7 +22,7 @@ def test_a_piece_ends_before_the_event_with_which_it_could_become_too_much(
     lengths: list[int], growth: Growth, pieces: list[int]
 ) -> None:
     made = batch(["x" * (length - 1) for length in lengths])
-    parts = take_apart(made, growth)
+    parts = split_batch(made, growth)
     assert [part.events for part in parts] == pieces
     assert [text for part in parts for text in part.messages.texts] == made.messages.texts
     assert sum(part.size for part in parts) == made.size
@@ -31,7 +31,9 @@ def test_a_piece_ends_before_the_event_with_which_it_could_become_too_much(
 
 def test_pieces_resolve_their_batch_once_all_of_them_are_resolved() -> None:
     resolved: list[str] = []
-    parts = take_apart(batch(["a", "b", "c"], resolve=lambda: resolved.append("yes")), Growth(PIECE_BYTES, PIECE_BYTES))
+    parts = split_batch(
+        batch(["a", "b", "c"], resolve=lambda: resolved.append("yes")), Growth(PIECE_BYTES, PIECE_BYTES)
+    )
     for part in (parts[2], parts[0], parts[0]):
         part.resolve()
     assert resolved == []
@@ -46,7 +48,7 @@ def test_dropped_lines_and_entangled_messages_are_counted_once() -> None:
         100, 200, ["a", "b", "c"], [110, 105, 150], [30, 60, 10], {1: ("multiline",)}, docs=[{}, {"n": 1}, {}]
     )
     made = Batch(source(), run, 0.0, nothing)
-    parts = take_apart(made, Growth(PIECE_BYTES, PIECE_BYTES))
+    parts = split_batch(made, Growth(PIECE_BYTES, PIECE_BYTES))
     assert [(part.messages.start, part.messages.end) for part in parts] == [(100, 105), (105, 150), (150, 200)]
     assert [part.messages.flags for part in parts] == [{}, {0: ("multiline",)}, {}]
     assert [part.messages.docs for part in parts] == [[{}], [{"n": 1}], [{}]]

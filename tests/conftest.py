@@ -50,7 +50,7 @@ HANDFUL: dict[str, str | int | float | bool] = {
 
 @pytest.fixture(autouse=True)
 def root_logger() -> Iterator[None]:
-    """What a test sets up is taken back: a handler that stayed would write to a stream that is closed by then."""
+    """Restore the loggers after each test: a handler that stayed would write to a stream that is closed by then."""
     root, quiet = logging.getLogger(), logging.getLogger("watchdog")
     before = (root.handlers[:], root.level, quiet.level)
     yield
@@ -83,8 +83,8 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One JVM for all tests of the session, set up as the product does it, but that it compiles no code for a few rows.
-    In the end-to-end tests Spark does that as for users."""
+    """One JVM for all tests of the session, set up as in the product, except that Spark compiles no code for a few
+    rows. In the end-to-end tests it does, as for users."""
     directory = tmp_path_factory.mktemp("spark")
     config = SinkConfig(
         kafka=KafkaSource(hosts=("none:9092",), topics=("none",)),
@@ -100,8 +100,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(autouse=True)
 def java_heap(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The tables of the tests before would fill the heap. Delta remembers each for an hour, with the plans of all that
-    was asked of it, some 10 MB; and Java has what Python's own garbage stands for."""
+    """Free the memory of earlier tests' tables: they would fill the heap. Delta caches each for an hour, with the plans
+    of all queries, some 10 MB; and Java keeps the objects that Python's garbage refers to."""
     yield
     if "spark" in request.fixturenames:
         forget_logs(request.getfixturevalue("spark"))

@@ -1,4 +1,4 @@
-"""A reader that hands over the runs that a test gives it."""
+"""A reader that returns the runs that a test gives it."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from tests.builders import messages
 
 
 class GivenRuns:
-    """`finish` gives what `ending` holds, once."""
+    """`finish` returns `ending`, once."""
 
     pending_since: float | None = None
 

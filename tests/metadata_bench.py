@@ -1,4 +1,4 @@
-"""One processor of metadata and events of one file for it."""
+"""A bench for processors of metadata: one processor, and events of one file."""
 
 import json
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ class MetadataBench:
         self.context = ProcessorContext(AGENT, Path(), self.metrics, self.clock)
         self.source = source()
 
-    def at(self, path: str | Path, static: Doc | None = None) -> None:
-        """From now on the events are of this file."""
+    def open_file(self, path: str | Path, static: Doc | None = None) -> None:
+        """Set the file of the events from now on."""
         self.source = source(path=str(path), static=static)
 
     def records(self, made: Processor, docs: Sequence[Doc] = ({}, {})) -> list[dict[str, Any]]:
-        """What is sent of events with these members of their own. `self.batch` is the batch."""
+        """Return the records of events with these members. `self.batch` is the batch."""
         self.batch = Batch(self.source, messages(["x"] * len(docs)), 0.0, nothing)
         if any(docs):
             self.batch.messages.docs = [dict(doc) for doc in docs]
@@ -34,5 +34,5 @@ class MetadataBench:
 
     @property
     def costs_nothing(self) -> bool:
-        """What was added is shared: no event has a document of its own."""
+        """True if no event has a document of its own, so that what was added is shared."""
         return self.batch.messages.docs is None

@@ -18,7 +18,7 @@ from shipper.processor.metadata.resolver import FAILURE, Answer
 
 @dataclass
 class FakeNames:
-    """`known` has the answers. A look-up waits until the test lets it be answered; `asked` has their names."""
+    """`known` has the answers. A look-up is pending until the test calls `answer`; `asked` are the names in order."""
 
     known: dict[str, Answer] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class FakeNames:
         self.woken += 1
 
     def answer(self, which: int | None = None) -> None:
-        """All look-ups that are under way, or the one of this number."""
+        """Answer all pending look-ups, or the one with this number."""
         chosen = range(len(self._started)) if which is None else [which]
         works = [self._started[index] for index in chosen]
         self._started[:] = [work for work in self._started if work not in works]
@@ -42,7 +42,7 @@ class FakeNames:
             work()
 
     @property
-    def under_way(self) -> int:
+    def pending(self) -> int:
         return len(self._started)
 
     def step(self, config: DnsConfig, context: ProcessorContext, servers: int = 1) -> Dns:
@@ -51,7 +51,8 @@ class FakeNames:
 
 
 class NameServer:
-    """Answers over UDP on localhost, once it is told to; `records` are lines of a zone file by name and type."""
+    """Answers over UDP on localhost; `silent`: not before `may_answer` is set. `records` are lines of a zone file, by
+    name and type."""
 
     def __init__(self, records: dict[tuple[str, str], Sequence[str]], *, silent: bool = False) -> None:
         self.records = records

@@ -1,4 +1,4 @@
-"""Short ways for tests of processors: from YAML to a chain, from an event's members to its record."""
+"""Builders for tests of processors: from YAML to a chain, from an event's members to its record."""
 
 import json
 import tempfile
@@ -23,7 +23,7 @@ NOISE = ("@timestamp", "log", "input", "host", "agent", "ecs")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A configuration that has nothing but processors."""
+    """A configuration with processors only."""
 
     processors: tuple[AnyProcessor, ...] = field(default=(), metadata={"read_as": PROCESSORS})
 
@@ -43,7 +43,7 @@ def chain_of(text: str, metrics: Metrics | None = None, clock: Clock | None = No
 
 
 def batch_of(docs: Sequence[Doc], static: Doc | None = None, time: float = 0.0) -> Batch:
-    """One event for each document; `message` in it is the text. None has a document where none needs one."""
+    """Return a batch with one event for each document, whose `message` is the text."""
     texts = [doc["message"] if isinstance(doc.get("message"), str) else "" for doc in docs]
     own = [copied(doc) for doc in docs]
     for text, doc in zip(texts, own, strict=True):
@@ -63,7 +63,7 @@ def without_noise(record: Doc) -> Doc:
 
 
 def processed(text: str, *docs: Doc, static: Doc | None = None) -> list[Doc]:
-    """What becomes of events with these members, without what every record has."""
+    """Return the records of events with these members after the processors, without what every record has."""
     batch = batch_of(docs, static)
     chain_of(text)(batch)
     return [without_noise(record) for record in records(batch)]

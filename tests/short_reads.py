@@ -8,7 +8,7 @@ from shipper.reader.log_file import LogFile
 
 
 class ShortReads:
-    """A pread that returns fewer new bytes than it could: the next of `sizes`, behind those that are known already."""
+    """A pread that returns fewer new bytes than it could: the next of `sizes`, behind those that were read before."""
 
     def __init__(self, offset: int, sizes: Iterator[int]) -> None:
         self._read_to = offset
@@ -16,7 +16,7 @@ class ShortReads:
 
     def __call__(self, fd: int, size: int, offset: int) -> bytes:
         known = self._read_to - offset
-        if size > known:  # else it is the look at the known bytes that opening begins with
+        if size > known:  # else it is the check of known bytes with which opening begins
             size = min(size, known + next(self._sizes, size))
         data = os.pread(fd, size, offset)
         self._read_to = max(self._read_to, offset + len(data))
@@ -24,7 +24,7 @@ class ShortReads:
 
 
 class LogOnDisk:
-    """One file of a test, that can be opened many times; `close` closes all of them."""
+    """A file of a test that can be opened many times; `close` closes all descriptors."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

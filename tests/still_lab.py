@@ -11,7 +11,7 @@ from shipper.app import Threads
 from shipper.source.discovery.watch import Inotify
 from tests.lab import Lab
 
-# To close an inotify instance takes the kernel some 10 ms, a fourth of a program's time.
+# The kernel takes some 10 ms to close an inotify instance, a fourth of a program's time.
 _free: list[int] = []
 
 
@@ -29,7 +29,7 @@ class StillRegistrar(Registrar):
 
 
 class StillInotify(Inotify):
-    """Hands on the kernel's events when the test calls `deliver`."""
+    """Delivers the kernel's events when the test calls `deliver`."""
 
     def __init__(self, on_overflow: Callable[[], None]) -> None:
         super().__init__(on_overflow)
@@ -41,7 +41,7 @@ class StillInotify(Inotify):
         return _free.pop() if _free else super()._create_inotify_fd()
 
     def _close_resources(self) -> None:
-        while self._has_events.poll(0):  # that its watches have ended
+        while self._has_events.poll(0):  # that its watches were removed
             os.read(self._inotify_fd, 65536)
         _free.append(self._inotify_fd)
         os.close(self._kill_r)
@@ -51,7 +51,7 @@ class StillInotify(Inotify):
         pass
 
     def stop(self) -> None:
-        self._is_reading = False  # else it leaves its descriptors for its thread to close
+        self._is_reading = False  # else its thread would have to close its descriptors
         super().stop()
 
     def join(self, timeout: float | None = None) -> None:
@@ -70,18 +70,18 @@ class StillLab(Lab):
         self.threads = Threads(partial(StillRegistrar, clock=self.clock.monotonic), self._watch)
 
     def _watch(self, on_overflow: Callable[[], None]) -> StillInotify:
-        self._inotify = None  # should there be none to be had, that of the last start must not be asked
+        self._inotify = None  # if none can be created, that of the last start must not be used
         self._inotify = StillInotify(on_overflow)
         return self._inotify
 
     def turn(self) -> None:
-        """What the threads of registrar and watcher have to do now."""
+        """Do the pending work of the registrar's and the watcher's threads."""
         if self._inotify is not None:
             self._inotify.deliver()
         self.running.registrar.step()
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
-        """Threads are faster than what others do to files between two steps."""
+        """The work of the threads comes before and after: they are faster than two steps of the loop."""
         self.turn()
         super().step(seconds)
         self.turn()

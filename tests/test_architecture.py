@@ -1,4 +1,4 @@
-"""The rules of the code, held against the code."""
+"""The rules of the code, checked against the code."""
 
 import ast
 import graphlib
@@ -18,7 +18,7 @@ LONGEST_FILE = 350
 LONGEST_FUNCTION = 50
 MOST_PARAMETERS = 6
 MOST_IMPORTS = 16  # modules of ours
-# They connect all of a program, or list all there is of something.
+# They compose a whole program, or list all members of a family.
 IMPORT_EVERYTHING = {
     "config/shipper/model.py",
     "shipper/app.py",
@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "spark_sink": {"config", "logs"},
 }
 
-# The same within the shipper, for the packages of the pipeline: the data goes to the right, and nobody looks back.
+# The same within the shipper, for the packages of the pipeline: the data flows to the right, and no import to the left.
 # Modules at its top level that are not named are the composition (app, cli, loop ...), which knows all of them.
 VALUES = {
     *("clock", "errors", "event", "metrics"),
@@ -103,7 +103,7 @@ MAY_IMPORT_WITHIN_SOURCE: dict[str, set[str]] = {
     "lifecycle": {"base", "discovery", "identity", "reading"},
 }
 
-# Outermost frames: what gets here was foreseen by nobody, and somebody must hear of it.
+# Outermost frames: an error that gets here was not foreseen, and must be reported.
 BROAD_EXCEPTS = {
     (
         "registry/registrar.py",
@@ -112,7 +112,7 @@ BROAD_EXCEPTS = {
     (
         "shipper/config_look.py",
         "_run",
-    ): "the configuration's thread: an agent that runs must not end by what somebody writes, and must hear of it",
+    ): "the configuration's thread: an agent that runs must not end by what a user writes, and must report it",
 }
 
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
@@ -304,7 +304,7 @@ def test_everything_is_caught_in_outermost_frames_only() -> None:
     assert places == BROAD_EXCEPTS.keys()
 
 
-def test_no_module_has_a_name_that_says_nothing() -> None:
+def test_no_module_has_a_vague_name() -> None:
     parts = {part for path in modules(*PRODUCT, "tests") for part in path.relative_to(ROOT).with_suffix("").parts}
     assert parts.isdisjoint(VAGUE_NAMES)
 
@@ -339,7 +339,7 @@ def test_a_unit_test_never_sleeps() -> None:
 
 
 def files_of_the_project() -> list[Path]:
-    """Those that git tracks or would; where there is no git, all but what the tools leave behind."""
+    """Return the files that git tracks or would; without git, all but those that tools create."""
     if shutil.which("git") is None:
         made = {".venv", ".cache", ".git", "build", "__pycache__"}
         return [path for path in ROOT.rglob("*") if path.is_file() and not made & set(path.relative_to(ROOT).parts)]
@@ -352,7 +352,7 @@ def files_of_the_project() -> list[Path]:
     return [ROOT / name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
 
 
-# In two pieces, or this file would hold what it looks for.
+# In two pieces, or this file would contain what it looks for.
 MACHINE_PATHS = re.compile("|".join(["/ro" + "ot/", "/ho" + r"me/(?!\$)\w+/", "/wo" + "rk/", "/tmp/" + "v/"]))
 REGISTRY_HOSTS = re.compile(
     "|".join([r"repo1?\.ma" + r"ven\.", "maven-" + "central", r"py" + r"pi\.org", r"pythonho" + r"sted\.org"])

@@ -1,10 +1,10 @@
-"""The two tiers of the tests, and how long the first may take. Hooks of pytest, which conftest.py takes in.
+"""The two tiers of the tests, and how long the first may take. Hooks of pytest, which conftest.py imports.
 
 The gate is every test that is not marked `slow("reason")`: what CI runs, and a developer before a commit. The second
-tier, `--all`, adds the rest: what is long, and what is random. In the gate nothing is random from run to run.
+tier, `--all`, adds the other tests: those that are long or random. In the gate nothing is random from run to run.
 
 With `--time-limits` a test of more than TEST_SECONDS, or a run of more than GATE_SECONDS, fails by name; in CI, whose
-machine is shared with others, half as much again. What a test shares with others (the broker, Spark) counts for none.
+machine is shared with others, half as much again. The start of what they share (the broker, Spark) counts for none.
 """
 
 import os
@@ -25,8 +25,8 @@ SHARED = "seconds of shared fixtures"
 GATE_SEED = 20261121
 
 # Each of two workers takes the next file. Long ones first, or one worker would wait for the other at the end. Whatever
-# uses Spark is one file to them: its start, and the code that Java has compiled by then, are had once. The views are
-# another one, the last: about what one worker has left when the other one is done.
+# uses Spark is one file to them: it starts once, and Java compiles its code once. The views are another one, the last:
+# about as long as one worker still runs when the other is done.
 SPARK = ("tests/unit/spark_sink/", "tests/e2e/test_sink_kafka.py", "tests/e2e/test_sink_views.py")
 VIEWS = "tests/unit/spark_sink/views/"
 ORDER = (
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """For what a test does at random: in the second tier another one at each run, shown when the test fails."""
+    """The seed of what a test does at random; in the second tier another one in each run, shown when the test fails."""
     chosen = random.SystemRandom().randrange(1_000_000) if request.config.getoption("--all") else GATE_SEED
     print("seed", chosen)  # noqa: T201 - pytest shows it
     return chosen
@@ -84,7 +84,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Workers
 
 
 def group_of(nodeid: str) -> str:
-    """The test's file, "spark" or "views" for those that use Spark."""
+    """Return the test's file, or "spark" or "views" for tests that use Spark."""
     file = nodeid.partition("::")[0]
     if file.startswith(VIEWS):
         return "views"
@@ -107,8 +107,10 @@ def _place(item: pytest.Item) -> int:
 
 
 class Times:
-    """How long each test took, for the end of the run. With workers, they tell what was shared; their controller sums
-    up."""
+    """Measures how long each test took, and reports it at the end of the run.
+
+    Workers report how much of it was the set-up of shared fixtures, and their controller sums up.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._limited = bool(config.getoption("--time-limits"))

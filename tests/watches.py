@@ -6,8 +6,8 @@ FileKey = tuple[int, int]
 
 
 class Watches:
-    """`Watcher` without inotify: `files` and `directories` are what it was asked to watch. `refuses`: there is no watch
-    to be had for a file; `on_watch` and `on_directory` are called when one was given."""
+    """`Watcher` without inotify: `files` and `directories` are what it was asked to watch. While it `refuses`, no
+    file is watched; `on_watch` and `on_directory` are called for each new watch."""
 
     def __init__(self) -> None:
         self.changed: list[FileKey] = []

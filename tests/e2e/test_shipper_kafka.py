@@ -48,7 +48,7 @@ def test_a_live_file_is_followed_through_rotations_by_rename(agent: Agent, topic
             time.sleep(0.7)
             rotated.append(agent.logs / f"app.{number}.log")
             agent.path.rename(rotated[-1])
-            time.sleep(0.3)  # a program goes on writing to the renamed file until it is told to open the new one
+            time.sleep(0.3)  # a program still writes to the renamed file until it is signalled to open the new one
     agent.append("the last file has one line")
 
     for path in (*rotated, agent.path):

@@ -1,4 +1,4 @@
-"""The sink as a process of its own, against a real broker: what test_sink_story.py has no step for."""
+"""The sink as a process of its own, against a real broker: what is not a step of test_sink_story.py."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What the sink asks of Kafka, and reads from it, against real brokers."""
+"""The sink's requests to Kafka, and what it reads from it, against real brokers."""
 
 import json
 from collections.abc import Iterator

@@ -31,7 +31,7 @@ def start_repair(lab: SinkLab, *options: str) -> subprocess.Popen[str]:
 
 
 def repair(lab: SinkLab, *options: str) -> str:
-    """What it said last."""
+    """Return the last message of the command."""
     with start_repair(lab, *options) as repairing:
         errors = repairing.communicate(timeout=PATIENCE)[1]
     assert repairing.returncode == 0, errors
@@ -39,7 +39,7 @@ def repair(lab: SinkLab, *options: str) -> str:
 
 
 def killed_repair(lab: SinkLab) -> None:
-    """kill -9 when a part of it has landed."""
+    """Start a repair, and kill it when a part has landed."""
     with start_repair(lab, "-E", "max_offsets_per_trigger=100") as repairing:
         assert repairing.stderr is not None
         try:
@@ -60,7 +60,7 @@ def land_twice(lab: SinkLab) -> None:
 
 
 def restore(lab: SinkLab) -> int:
-    """Both tables to their version 1; how many records are missing then."""
+    """Restore both tables to their version 1; return how many records are missing then."""
     for table in (lab.lines, lab.dead_letter):
         DeltaTable(str(table)).restore(1)
     rows, bad = lab.counts()
@@ -94,7 +94,7 @@ def test_a_killed_repair_is_demanded_again_and_lands_what_was_missing(lab: SinkL
 
 
 def test_of_a_recreated_topic_every_record_lands_however_long_it_is(lab: SinkLab) -> None:
-    """Nothing but its time in Kafka tells one of these records from that of the same offset before."""
+    """Only its time in Kafka distinguishes one of these records from the earlier one at the same offset."""
     lab.make_topic()
     lab.send_lines(60)
     lab.land()

@@ -44,7 +44,7 @@ def test_new_topics_that_match_and_new_partitions_are_found_while_the_sink_runs(
 
 @pytest.mark.slow("three starts of Spark; landing/test_come_back.py proves what is done")
 def test_a_topic_that_was_left_out_and_is_back_lands_each_record_once(lab: SinkLab, kafka_broker: Broker) -> None:
-    """Records without a file's id: only their place in Kafka tells that they have landed."""
+    """Records without a file id: only their place in Kafka shows that they have landed."""
     stays, back = f"{lab.topic}-stays", f"{lab.topic}-back"
     expected = []
     for number, read in enumerate(([stays, back], [stays], [stays, back])):

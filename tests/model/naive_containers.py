@@ -17,7 +17,7 @@ class Naive:
     offset: int
     stream: str | None
     doc: dict[str, Any]
-    group: int  # messages that began while another one was under way have the group of that one
+    group: int  # a message that began while another one was pending has the group of that one
     texts: list[str] = field(default_factory=list)
     whole: bool = False
     length: int = 0

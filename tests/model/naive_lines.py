@@ -23,8 +23,8 @@ TERMINATORS: dict[LineTerminator, str] = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """`codec`: Python's, also of a file in whose name a byte order mark decides; `unit`: bytes at least a character.
-    `kept`: how many times the limit is kept of a line in raw bytes, where text alone does not tell."""
+    """`codec`: Python's; empty where a byte order mark decides. `unit`: the fewest bytes of a character. `kept`: for
+    stateful encodings, how many times the limit of a line is kept in raw bytes."""
 
     encoding: str
     codec: str
@@ -34,7 +34,7 @@ class Dialect:
 
     @property
     def terminators(self) -> list[LineTerminator]:
-        """Those that can be told from other characters."""
+        """The terminators that cannot be a part of another character."""
         return [name for name, text in TERMINATORS.items() if self._is_safe(text)]
 
     def _is_safe(self, text: str) -> bool:

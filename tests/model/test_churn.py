@@ -1,4 +1,4 @@
-"""Files that live for a moment, one after the other: what the agent keeps must not add up."""
+"""Files that are created and deleted one after the other: what the agent keeps of them must not add up."""
 
 import gzip
 import os
@@ -13,7 +13,7 @@ from tests.lab import CHECK_INTERVAL, Lab
 
 
 def live_and_die(lab: Lab, number: int, files: int) -> None:
-    """One in three is removed when it was read, one was truncated before, one is none that can be read as text."""
+    """Of three files, one is removed when it is read, one is truncated before, and one cannot be read as text."""
     plain, truncated, zipped = (
         [f"{number}-{file}-{kind}.log" for file in range(files)] for kind in ("plain", "truncated", "zipped")
     )
@@ -32,7 +32,7 @@ def live_and_die(lab: Lab, number: int, files: int) -> None:
 
 
 def kept_for_files(crawler: Crawler) -> Iterator[int]:
-    """How many things there are in each book that is kept by file."""
+    """Yield how many entries each table has that is kept by file."""
     entries, resolver = crawler._entries, crawler._resolver
     for book in (
         crawler.running,
@@ -58,7 +58,7 @@ def churn(lab: Lab, rounds: int, files: int) -> None:
     for number in range(rounds):
         live_and_die(lab, number, files)
     crawler = lab.crawler
-    assert len(crawler._entries.unclaimed.states) == 4 * rounds * files  # what is truncated has two lives
+    assert len(crawler._entries.unclaimed.states) == 4 * rounds * files  # a truncated file has two lives
     for seconds in (BOOT_TIME, KEPT_FOR, CHECK_INTERVAL):
         lab.step(seconds)
     assert set(kept_for_files(crawler)) == {0}

@@ -88,7 +88,7 @@ def test_lines_are_what_a_naive_reading_finds_whatever_the_sizes_of_the_reads(se
 
 @pytest.mark.parametrize("seed", seeds(500))
 def test_what_is_kept_of_a_line_does_not_depend_on_the_sizes_of_the_reads(seed: int, log: LogOnDisk) -> None:
-    """Parsers see it before the limit cuts it."""
+    """Parsers read it before the limit truncates it."""
     dice = random.Random(seed)
     dialect, terminator, content, max_bytes = random_case(dice)
     log.write(content)

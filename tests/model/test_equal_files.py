@@ -1,4 +1,4 @@
-"""Equal is not the same: of files with equal bytes nothing is skipped that was not proven to have been shipped."""
+"""Equal is not the same: of files with equal bytes only what was proven to be shipped is skipped."""
 
 import gzip
 import os
@@ -13,14 +13,14 @@ BACKUP = "backup starts\nbackup is done\n"
 
 
 def place(lab: Lab, name: str, content: str) -> None:
-    """As a whole: it is made elsewhere and moved to its place."""
+    """Create the file elsewhere and move it to its place, so that it appears as a whole."""
     made = lab.logs.parent / "made"
     made.write_text(content)
     made.rename(lab.logs / name)
 
 
 def take_inode(lab: Lab, inode: int) -> Path:
-    """Another file, outside of the paths, that has an inode which is free."""
+    """Return another file, outside of the paths, that got this free inode."""
     for number in range(1000):
         path = lab.logs.parent / f"other {number}"
         path.touch()

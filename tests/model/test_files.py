@@ -1,4 +1,4 @@
-"""Seeded programs of file actions against the plainest model: what is in the files is what must arrive, once.
+"""Seeded programs of file actions against the plainest model: the content of the files must arrive, once.
 
 `SEEDS=17 pytest tests/model/test_files.py` plays one program, `script/fuzz-files` as many as you like.
 """

@@ -1,4 +1,4 @@
-"""The gzip reader against the content that was packed: random members, read sizes, offsets, cuts, arrival in pieces.
+"""The gzip reader against the content that was compressed: random members, sizes of reads, offsets, cuts and pieces.
 
 And against a naive one that is fed byte by byte: random damage.
 """
@@ -26,7 +26,7 @@ SIZES = (1, 20, 1000, 300_000)
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """`ends`: where each member ends in the content. `content` as it was before."""
+    """`content` before it was compressed; `ends`: where each member ends in it."""
 
     content: bytes
     raw: bytes
@@ -60,7 +60,7 @@ def random_packed(dice: random.Random) -> Packed:
 
 
 def random_pieces(dice: random.Random, raw: bytes) -> list[bytes]:
-    """Of how the file arrives; often a piece ends just before or behind a trailer."""
+    """Return the pieces in which the file arrives; often one ends just before or behind a trailer."""
     places = {*dice.choices(range(len(raw) + 1), k=dice.choice([0, 1, 5, 30])), len(raw)}
     if dice.random() < 0.5:
         places |= {max(len(raw) - dice.randint(0, 10), 0)}
@@ -68,7 +68,7 @@ def random_pieces(dice: random.Random, raw: bytes) -> list[bytes]:
 
 
 def drain(file: GzipFile) -> Iterator[tuple[bytes, bool]]:
-    """Up to the end for now: bytes, and whether they end at a cut."""
+    """Yield what can be read for now: bytes, and True if they end at a cut."""
     while True:
         data = file.next()
         cut = file.take_cut()
@@ -98,7 +98,7 @@ def test_whatever_the_pieces_the_content_is_read_and_every_cut_is_reported(seed:
                 problems.append(file.offset)
     assert read == content[offset:]
     assert (file.complete, file.raw_offset) == (True, len(packed.raw))
-    # Also the end of a member that nothing followed for a while is told, and the very end always.
+    # The end of a member that nothing followed for a while is reported, too, and the end of the file always.
     assert {cut for cut in cuts if cut > offset} | {len(content)} <= set(problems) <= {*cuts, *packed.ends}
 
 
@@ -127,7 +127,7 @@ def test_the_head_is_that_of_the_content_and_its_end_is_known(seed: int, log: Lo
 
 
 def read_naively(raw: bytes) -> tuple[bytes, int | None]:
-    """Content, and at which byte it is found to be damaged."""
+    """Return the content, and the byte at which the damage shows."""
     content = b""
     member = zlib.decompressobj(31)
     started = ended = False
@@ -191,7 +191,7 @@ def test_a_rewritten_file_never_mixes_two_contents(seed: int, log: LogOnDisk) ->
     file = GzipFile(log.open().fd, 0, (), ShortReads(0, random_sizes(dice, *SIZES)))
     read = b"".join(data for data, _ in itertools.islice(drain(file), dice.randrange(5)))
     if file.raw_offset < 50:
-        return  # the headers are equal, and then nobody can tell
+        return  # with equal headers the two cannot be distinguished
     log.write(new[: dice.randint(0, len(new))])
     noticed = False
     try:

@@ -1,4 +1,4 @@
-"""The Kafka output against a cluster that fails in every way: order, no early word of delivery, nothing stuck."""
+"""The Kafka output against a cluster that fails in every way: order, no early report of delivery, nothing stuck."""
 
 import json
 import random
@@ -29,7 +29,7 @@ def place(value: str) -> Place:
 
 
 class Cluster:
-    """What the broker says: no to poison and to large requests, and now and then no to anything."""
+    """The broker's answers: it refuses poison and large requests, and now and then anything."""
 
     def __init__(self, dice: random.Random) -> None:
         self.kafka = MemoryKafka(
@@ -40,7 +40,7 @@ class Cluster:
         )
         self.trouble = dice.choice([0.0, 0.1, 0.5])
         self._too_large = dice.choice([KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE])
-        # A broker that names the invalid records of a request has its library tell the others apart.
+        # If the broker names the invalid records of a request, its library reports the others differently.
         self._neighbour = dice.choice([KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD])
         self._dice = dice
 
@@ -59,7 +59,7 @@ class Cluster:
 
 
 class Pipeline:
-    """The far side of the output: holds each word of delivery against what is in the topic."""
+    """The pipeline behind the output: compares each report of delivery with what is in the topic."""
 
     def __init__(self, kafka: MemoryKafka) -> None:
         self._kafka = kafka
@@ -78,7 +78,7 @@ class Pipeline:
 
 
 def check_order(journal: Sequence[tuple[str, str, str]], rejected: Collection[Place]) -> None:
-    """No record of a file passes an earlier one: neither one that is in the client, nor one that failed."""
+    """Check that no record of a file overtakes an earlier one, neither one in the client nor one that failed."""
     in_client: dict[str, set[int]] = defaultdict(set)
     failed: dict[str, set[int]] = defaultdict(set)
     met: set[Place] = set()
@@ -153,7 +153,7 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
 
 
 def check_topic(kafka: MemoryKafka, published: Sequence[Batch], rejected: dict[Place, str]) -> None:
-    """Each record is in the topic with its own text, or was rejected because it alone was refused."""
+    """Check that each record is in the topic with its own text, or was refused when it was sent alone."""
     topic: dict[Place, str] = {}
     for value in kafka.landed:
         text = json.loads(value)["message"]

@@ -1,4 +1,4 @@
-"""A file that went while nobody read it cannot be shipped any more; that must be seen."""
+"""A file that was deleted while the agent was down cannot be shipped any more; that must be logged and counted."""
 
 import pytest
 
@@ -9,7 +9,7 @@ def test_bytes_of_a_file_that_was_deleted_while_the_agent_was_down_are_logged_an
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.ship("a.log", "one")
-    lab.append("a.log", "behind")  # no end yet: it is not shipped
+    lab.append("a.log", "behind")  # without its end: it is not shipped
     lab.step(seconds=20)
     lab.stop()
     lab.remove("a.log")

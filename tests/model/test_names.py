@@ -1,4 +1,4 @@
-"""`file_identity.fingerprint` against the bytes that it speaks of: random contents, parts and packings."""
+"""`file_identity.fingerprint` against the bytes that it hashes: random contents, ranges and compressions."""
 
 import gzip
 import random

@@ -1,5 +1,5 @@
-"""Any chain of parsers over any bytes: what comes out of it does not depend on where the reads ended, nor on where an
-earlier reading stopped, and every byte is accounted for."""
+"""Any chain of parsers over any bytes: its messages do not depend on where the reads ended, nor on where an earlier
+reading stopped, and every byte is accounted for."""
 
 import copy
 import random

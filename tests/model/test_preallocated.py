@@ -23,7 +23,7 @@ def lab(tmp_path: Path) -> Iterator[UserLab]:
 
 
 class Appender:
-    """As log4j2's MemoryMappedFileAppender: maps a region, stores in it, maps the next, cuts the file at the end."""
+    """As log4j2's MemoryMappedFileAppender: maps a region, writes to it, maps the next, and truncates at the end."""
 
     def __init__(self, path: Path, region: int = REGION) -> None:
         self._file = path.open("w+b")
@@ -62,7 +62,7 @@ def appender(lab: UserLab) -> Iterator[Appender]:
 
 
 def is_open(lab: UserLab) -> bool:
-    """As the agent has it: the test's own process maps the file too."""
+    """True if the agent has the file open; the test's own process maps it, too."""
     return bool(lab.crawler.running)
 
 

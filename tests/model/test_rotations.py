@@ -1,4 +1,4 @@
-"""What becomes of a file besides being written to, told through the Lab."""
+"""Files that are rotated, copied, compressed, truncated and deleted, as stories."""
 
 import gzip
 import os
@@ -136,7 +136,7 @@ def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\ntwo\n +\n")
     lab.start()
-    # Next to no time passes while the watcher's thread lets one wait: else the message would end by its timeout.
+    # Hardly any time passes while the test waits for the watcher's thread: else the message would end by its timeout.
     lab.until(lambda: lab.messages == ["one"], seconds=0.0004)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\nthree\nfour\n")
@@ -264,7 +264,7 @@ def test_a_file_that_is_renamed_over_another_resumes_where_it_was(lab: Lab) -> N
     assert len(lab.file_ids) == 2
 
 
-LONG_HEADER = "h" * 2000 + "\n"  # longer than what the registry keeps of the first bytes
+LONG_HEADER = "h" * 2000 + "\n"  # longer than the first bytes that the registry keeps
 
 
 def test_a_truncated_file_that_grew_past_the_position_behind_an_equal_header_is_new(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""What happens to files, told through the Lab."""
+"""The life of a log file and of the agent that ships it, as stories."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Whatever answers come when: every event goes on once, in order where that is kept, and no position passes one."""
+"""Whichever answers come when: every event leaves once, in order where that is kept, and no position passes one."""
 
 import random
 from collections import defaultdict
@@ -28,7 +28,7 @@ NAMES = [f"n{number}" for number in range(6)]
 
 
 class Counts:
-    """The last step: how often it has seen an event."""
+    """The last step: counts how often it has seen an event."""
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
         for doc in (events.messages.documents()[index] for index in indices):
@@ -102,8 +102,8 @@ class World:
         names = self.dice.choice(self.names)
         if action < 0.3:
             self.read()
-        elif action < 0.55 and names.under_way:
-            names.answer(self.dice.randrange(names.under_way))
+        elif action < 0.55 and names.pending:
+            names.answer(self.dice.randrange(names.pending))
         elif action < 0.65:
             self.clock.advance(self.dice.choice([0.1, 1.0, 70.0]))
         elif action < 0.85:

@@ -1,4 +1,4 @@
-"""Copies of a log: copytruncate makes one before it cuts the original off, gzip before it removes it."""
+"""Copies of a log: copytruncate makes one before it truncates the original, gzip before it deletes it."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""What others do with the file that a real agent ships to: a second agent, and what rotates it."""
+"""What other processes do with the file that a real agent ships to: a second agent, and rotation."""
 
 import gzip
 import os
@@ -16,7 +16,7 @@ from tests.e2e.running import await_true
 
 @pytest.fixture
 def second(agent: LocalAgent, tmp_path: Path) -> Iterator[LocalAgent]:
-    """With logs and a registry of its own, and the same destination."""
+    """An agent with logs and a registry of its own, and the same destination."""
     (tmp_path / "second").mkdir()
     second = LocalAgent(tmp_path / "second")
     second.destination = agent.destination
@@ -46,7 +46,7 @@ def renamed(agent: LocalAgent) -> None:
 
 
 def copied(agent: LocalAgent) -> None:
-    """While the agent stands still: what it writes between the copy and the truncation nobody can keep."""
+    """Copy and truncate while the agent is stopped: what it wrote in between would be lost."""
     agent.freeze()
     await_true(lambda: " T " in Path(f"/proc/{agent.process.pid}/stat").read_text(), "stopped")
     older(agent.destination).unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def packed(agent: LocalAgent) -> None:
 
 
 def await_some(agent: LocalAgent) -> None:
-    """Until it is writing, and most likely not done with it."""
+    """Wait until it is writing, and most likely has not finished."""
     await_true(lambda: agent.destination.exists() and agent.destination.stat().st_size > 0, "written to")
 
 

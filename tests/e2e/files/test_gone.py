@@ -1,4 +1,4 @@
-"""Files that go before they were read to their end: nothing is lost in silence."""
+"""Files that are deleted or truncated before they were read to their end: nothing is lost without a log line."""
 
 import os
 import time

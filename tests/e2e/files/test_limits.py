@@ -13,12 +13,12 @@ import pytest
 from tests.e2e.files.local import LocalAgent
 
 FEW_DESCRIPTORS = ("prlimit", "--nofile=256:256")
-INOTIFY_USER = 54321  # nobody has it: its inotify instances are counted apart
+INOTIFY_USER = 54321  # an unused id: its inotify instances are counted separately
 
 
 @contextmanager
 def no_inotify_left(user: int) -> Iterator[None]:
-    """The user's instances are all taken; the limit is per user, so another process can take them."""
+    """Take all of the user's instances; the limit is per user, so another process can take them."""
     take = (
         "import ctypes, sys\n"
         "libc = ctypes.CDLL(None)\n"
@@ -92,7 +92,7 @@ def test_three_thousand_files_arrive_in_their_order_with_256_descriptors_and_lit
 
 
 def resident_bytes(pid: int) -> int:
-    """0 where the process has ended."""
+    """Return 0 if the process has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

@@ -1,4 +1,4 @@
-"""What somebody does to path.data while the agent runs."""
+"""What users do to path.data while the agent runs."""
 
 import shutil
 import signal

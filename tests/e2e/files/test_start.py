@@ -1,4 +1,4 @@
-"""The first instants of the process, and what it was given to live with."""
+"""The start of the process: its modules, signals, arguments and descriptors."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from tests.e2e.running import REPOSITORY
 
 
 def starting(*arguments: str) -> "subprocess.Popen[str]":
-    """A process that says which module it has loaded."""
+    """A process that prints the modules that it has loaded."""
     command = [sys.executable, "-X", "importtime", "-m", "shipper", *arguments]
     return subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
 
@@ -35,7 +35,7 @@ def test_a_signal_while_the_program_is_loaded_is_a_clean_end(
 
 
 def test_a_reload_that_is_asked_for_while_the_program_is_loaded_does_not_end_it(agent: LocalAgent) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the caller of the tests may ignore it (nohup)
     process = starting("run", "-c", str(agent.logs / "missing.yml"))
     signal.signal(signal.SIGHUP, before)
     await_module(process, "orjson")

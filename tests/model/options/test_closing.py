@@ -1,4 +1,4 @@
-"""When a file is closed, and what becomes of what it still holds, told through the Lab."""
+"""When a file is closed, and what happens to what is still unread in it."""
 
 import pytest
 

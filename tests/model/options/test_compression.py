@@ -1,4 +1,4 @@
-"""Compressed files, told through the Lab."""
+"""Compressed files."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""When the agent deletes what it has read, told through the Lab."""
+"""When the agent deletes what it has read."""
 
 import pytest
 

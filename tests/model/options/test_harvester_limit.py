@@ -1,4 +1,4 @@
-"""Files that wait for others to be closed, told through the Lab."""
+"""Files that wait for others to be closed."""
 
 from tests.model.user_lab import UserLab
 

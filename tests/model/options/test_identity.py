@@ -1,4 +1,4 @@
-"""By what a file is known again, told through the Lab."""
+"""By what a file is recognised."""
 
 import os
 from typing import Any
@@ -78,8 +78,8 @@ def test_under_each_identity_a_rename_while_down_is_the_same_file_but_for_the_pa
 def test_under_path_a_renamed_file_is_read_again_and_so_is_all_that_comes_to_its_old_path(
     lab: UserLab, inactive: str
 ) -> None:
-    """Whether it is open or was closed. Without its end, the old path's entry would be that of the next file there, of
-    which as many bytes would be left out as the other one had."""
+    """The same if it is open and if it was closed. If its entry did not end, it would be that of the next file at the
+    old path, and as many bytes of that would be skipped."""
     lab.options = {"file_identity.path": None, "close.on_state_change.inactive": inactive}
     lab.ship("a.log", "one", "two")
     lab.pass_time(600)

@@ -1,4 +1,4 @@
-"""Files that are left alone, or read from their end, told through the Lab."""
+"""Files that are ignored, or read from their end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A run that ends by itself: all that is there, in order, and what it could not finish, told through the Lab."""
+"""A run that ends by itself: all that exists is read, in order, and what could not be finished is named."""
 
 import gzip
 import os
@@ -81,7 +81,7 @@ def test_a_file_that_is_deleted_while_it_waits_for_its_turn_is_read(lab: UserLab
     assert lab.crawler.problems.now == {}
 
 
-# what is named
+# What is named.
 
 
 def test_a_glob_without_match_is_named_and_all_else_arrives(lab: UserLab) -> None:

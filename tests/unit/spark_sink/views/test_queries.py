@@ -64,7 +64,7 @@ def test_a_watermark_needs_a_column_of_time(lab: ViewsLab) -> None:
 
 
 def test_a_column_to_partition_by_must_be_in_the_view(lab: ViewsLab) -> None:
-    with pytest.raises(SinkError, match=r"views\[0\]\.partition_by \(v\): 'date' is no column.*: ts, host, message"):
+    with pytest.raises(SinkError, match=r"views\[0\]\.partition_by \(v\): 'date' is not a column.*: ts, host, message"):
         lab.views(ViewConfig(name="v", sql=ERRORS, partition_by=("date",))).check()
 
 

@@ -126,7 +126,7 @@ def test_an_answer_is_remembered_for_its_time(options: dict[str, Any], ip: str, 
     bench.after({"ip": ip})
     bench.clock.advance(seconds)
     bench.take({"ip": ip})
-    assert bench.names.under_way == again
+    assert bench.names.pending == again
 
 
 def test_the_oldest_answer_makes_room() -> None:

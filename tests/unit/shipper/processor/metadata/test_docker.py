@@ -26,7 +26,7 @@ class Docker:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.bench = MetadataBench()
-        self.bench.at(f"/var/lib/docker/containers/{ID}/{ID}-json.log")
+        self.bench.open_file(f"/var/lib/docker/containers/{ID}/{ID}-json.log")
         self.write(ID, "web")
 
     def write(self, identity: str, name: str) -> None:
@@ -54,21 +54,21 @@ def test_the_container_is_that_of_the_path_once_for_a_file(docker: Docker) -> No
 
 
 def test_events_of_no_container_cost_nothing(docker: Docker) -> None:
-    docker.bench.at("/var/log/syslog")
+    docker.bench.open_file("/var/log/syslog")
     assert docker.container() is None
     assert docker.bench.costs_nothing
 
 
 def test_the_path_may_be_the_event_s_own(docker: Docker) -> None:
     own = {"log": {"file": {"path": f"/var/lib/docker/containers/{ID}/x.log"}}}
-    docker.bench.at("/var/log/syslog")
+    docker.bench.open_file("/var/log/syslog")
     found = docker.bench.records(docker.step(), [{}, own])
     assert [record.get("container") for record in found] == [None, WEB]
 
 
 def test_its_file_may_lie_beside_the_log_wherever_that_is(docker: Docker, tmp_path: Path) -> None:
     shutil.move(tmp_path / "var/lib/docker/containers", tmp_path / "elsewhere")
-    docker.bench.at(tmp_path / "elsewhere" / ID / f"{ID}-json.log")
+    docker.bench.open_file(tmp_path / "elsewhere" / ID / f"{ID}-json.log")
     index = len(tmp_path.parts)
     assert docker.container(match_source_index=index) == WEB
 
@@ -102,7 +102,7 @@ def test_where_the_id_is_taken_from(
     (docker.root / "proc/7/cgroup").write_text(f"0::/system.slice/docker-{ID}.scope\n")
     docker.write(f"../{OTHER}", "elsewhere")
     if path:
-        docker.bench.at(path)
+        docker.bench.open_file(path)
     assert docker.container(doc, **options) == expected
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_has_not_changed_is_not_read_again(docker: Docker) -> None:
 
 
 def test_the_container_of_a_process_is_looked_for_again_after_a_while(docker: Docker) -> None:
-    docker.bench.at("/x")
+    docker.bench.open_file("/x")
     made, seen = docker.step(), []
     (docker.root / "proc/7").mkdir(parents=True)
     for group, seconds in (("/init", 0), (f"/docker/{ID}", 20), (f"/docker/{ID}", 11)):

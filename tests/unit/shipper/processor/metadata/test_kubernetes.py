@@ -50,7 +50,7 @@ class Node:
         return AddKubernetesMetadata(config, self.bench.context, {"NODE_NAME": ""})
 
     def record(self, path: str | Path, doc: Doc | None = None, **options: Any) -> Doc:
-        self.bench.at(path)
+        self.bench.open_file(path)
         record = self.bench.records(self.step(**options), [doc or {}])[0]
         return {name: record[name] for name in ("kubernetes", "container") if name in record}
 
@@ -112,7 +112,7 @@ def test_it_is_added_once_for_a_file(node: Node) -> None:
 
 def test_the_node_is_that_of_the_environment(node: Node) -> None:
     made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), node.bench.context, {"NODE_NAME": "n2"})
-    node.bench.at(POD)
+    node.bench.open_file(POD)
     assert node.bench.records(made)[0]["kubernetes"]["node"] == {"name": "n2"}
 
 
@@ -170,7 +170,7 @@ def test_containerd_has_names_and_the_image(node: Node, place: str) -> None:
 def test_what_was_not_there_at_first_is_looked_for_again(node: Node) -> None:
     made = node.step()
     path = node.root / POD[1:]
-    node.bench.at(path)
+    node.bench.open_file(path)
     assert "container" not in node.bench.records(made)[0]
     node.link(LINK, POD)
     node.bench.clock.advance(4)

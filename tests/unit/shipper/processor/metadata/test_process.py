@@ -155,7 +155,7 @@ def test_this_very_process_is_found() -> None:
 
 
 def test_the_number_may_be_one_for_the_whole_file(bench: MetadataBench, host: Path) -> None:
-    bench.at("/x", {"pid": 42})
+    bench.open_file("/x", {"pid": 42})
     assert bench.records(step(bench, host, match_pids=("pid",)))[1]["process"] == EVERYTHING
 
 

@@ -13,7 +13,7 @@ from shipper.positions.view import list_registry, show_entry
 
 FAILED = 1
 
-# Adds the options that all commands have, and the command itself.
+# Adds the options that all commands share, and the command itself.
 AddCommon = Callable[[argparse.ArgumentParser, object], None]
 # The configuration if there is one, and the data path.
 Context = Callable[[argparse.Namespace], tuple[ShipperConfig | None, Path]]
@@ -42,8 +42,8 @@ def add_registry_commands(parser: argparse.ArgumentParser, add_common: AddCommon
 def _add_import(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:
     whose = parser.add_subparsers(required=True, metavar="WHOSE")
     filebeat = whose.add_parser("filebeat", help="of a Filebeat that is stopped")
-    filebeat.add_argument("source", type=Path, metavar="DIR", help="Filebeat's data path, or its registry in there")
-    filebeat.add_argument("--overwrite", action="store_true", help="replace entries that are here already")
+    filebeat.add_argument("source", type=Path, metavar="DIR", help="Filebeat's data path, or the registry in it")
+    filebeat.add_argument("--overwrite", action="store_true", help="replace entries of files that are known already")
     defaults = Fingerprinting()
     for name, meaning, least in (("offset", "where", 0), ("length", "how many bytes", 64)):
         filebeat.add_argument(

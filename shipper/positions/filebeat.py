@@ -1,4 +1,4 @@
-"""Filebeat's registry, as it lies on disk: read only.
+"""Filebeat's registry on disk, which is only read.
 
 In its data path, three generations of it (elastic/beats, libbeat/statestore/backend/memlog/doc.go):
 
@@ -9,8 +9,8 @@ In its data path, three generations of it (elastic/beats, libbeat/statestore/bac
     registry                          the same array, in a file of that name: before 7.0
 
 Operations up to the checkpoint's number are in it already; one whose number is not the next, or that cannot be read,
-ends the log (Filebeat does not fsync it). Nothing that these files hold is taken on trust: what is not laid out as
-Filebeat does it is reported, and is not a position.
+ends the log (Filebeat does not fsync it). The content of these files is not trusted: what does not have Filebeat's
+format is reported, and is not a position.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from typing import Any
 from shipper.errors import StartError
 from shipper.positions.heads import PositionRefused, opened
 
-REMOVED = 0  # an entry's ttl: forgotten, only not yet cleaned up
-UNUSED = -2  # of a state of the log input: no input asked for it since Filebeat started
+REMOVED = 0  # an entry's ttl: removed, and not cleaned up yet
+UNUSED = -2  # ttl of a state of the log input: no input has used it since Filebeat started
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where Filebeat was in one file. `identity` is how it knew the file: native, fingerprint, path, inode_marker."""
+    """Filebeat's position in one file. `identity` is how it identifies the file: native, fingerprint, path,
+    inode_marker."""
 
     key: str
     source: str  # the path
@@ -46,11 +47,11 @@ class Position:
 class FilebeatRegistry:
     place: Path  # the directory, or the single file
     entries: dict[str, Any]
-    damage: str = ""  # what of it could not be read, in words
+    damage: str = ""  # what could not be read, in words
 
 
 def find(directory: Path) -> Path:
-    """The registry in a data path, or `directory` itself if it is the registry. Raises StartError."""
+    """Return the registry in a data path, or `directory` itself if it is the registry. Raises StartError."""
     for place in (directory / "registry" / "filebeat", directory / "filebeat", directory):
         if any((place / name).is_file() for name in ("log.json", "data.json")) or _numbers(place):
             return place
@@ -64,7 +65,7 @@ def find(directory: Path) -> Path:
 
 
 def read_registry(place: Path) -> FilebeatRegistry:
-    """Raises StartError, OSError."""
+    """Return the entries of a registry. Raises StartError, OSError."""
     if place.is_file():
         return FilebeatRegistry(place, _array_of_states(place))
     meta = place / "meta.json"
@@ -87,7 +88,7 @@ def _version(meta: Path) -> str:
 
 
 def _content(file: Path) -> bytes:
-    """Of a plain file: one that is none (a FIFO) could keep us waiting forever."""
+    """Return the content of a regular file; reading another kind (a FIFO) could block forever."""
     try:
         with opened(str(file)) as fd, open(fd, "rb", closefd=False) as stream:
             return stream.read()
@@ -106,7 +107,7 @@ def _json(file: Path) -> Any:
 
 
 def _parsed(text: bytes) -> Any:
-    """Raises ValueError."""
+    """Return the value of a JSON text. Raises ValueError."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -121,7 +122,7 @@ def _array_of_states(file: Path) -> dict[str, Any]:
 
 
 def _checkpoint(directory: Path) -> tuple[dict[str, Any], int, int]:
-    """The entries, up to which operation they go, and how many belong to nothing."""
+    """Return the entries, the number of the last operation in them, and how many have no key."""
     numbers = _numbers(directory)
     if not numbers:
         return {}, 0, 0
@@ -138,13 +139,13 @@ def _numbers(directory: Path) -> list[int]:
 
 
 def _replay(log: Path, entries: dict[str, Any], number: int) -> list[str]:
-    """Changes `entries`. Returns what could not be replayed, in words."""
+    """Apply the log to `entries`. Return what could not be replayed, in words."""
     if not os.path.lexists(log):
         return []
     lines = [line for line in _content(log).split(b"\n") if line.strip()]
-    for at in range(0, len(lines), 2):
+    for index in range(0, len(lines), 2):
         try:
-            op, following, change = _operation(lines[at : at + 2])
+            op, following, change = _operation(lines[index : index + 2])
             key, value = change["k"], None if op == "remove" else change["v"]
         except (ValueError, KeyError, TypeError, AttributeError):
             return [f"{log}: operation {number + 1} cannot be read; what was changed from there on is not known"]
@@ -161,7 +162,7 @@ def _replay(log: Path, entries: dict[str, Any], number: int) -> list[str]:
 
 
 def _operation(lines: list[bytes]) -> tuple[str, int, dict[str, Any]]:
-    """Raises ValueError, KeyError, TypeError, AttributeError for what is none."""
+    """Return the kind, number and change of an operation. Raises ValueError, KeyError, TypeError, AttributeError."""
     action, body = map(_parsed, lines)
     op, change = action["op"], {name.lower(): value for name, value in body.items()}
     if op not in ("set", "remove") or not isinstance(change["k"], str):
@@ -190,7 +191,7 @@ def position_of(key: str, entry: Any) -> Position:
 
 
 def _whole(value: Any, name: str) -> int:
-    if type(value) is not int or value < 0:  # no bool, and none of JSON's other numbers
+    if type(value) is not int or value < 0:  # neither a bool nor a float
         raise ValueError(f"{name} is not a whole number from 0 on")
     return value
 
@@ -214,7 +215,7 @@ def _of_filestream(key: str, entry: dict[str, Any]) -> Position:
     _, _, identity, value = key.split("::", 3)
     source = entry["meta"]["source"]
     cursor = entry.get("cursor") or {}
-    offset = _whole(cursor.get("offset", 0), "offset")  # no cursor: met, and nothing acknowledged yet
+    offset = _whole(cursor.get("offset", 0), "offset")  # no cursor: the file was found, and nothing is acknowledged yet
     match identity:
         case "native":
             inode, device = value.split("-")[:2]
@@ -222,7 +223,7 @@ def _of_filestream(key: str, entry: dict[str, Any]) -> Position:
         case "inode_marker":
             return Position(key, source, offset, identity, value, int(value.split("-")[0]))
         case "fingerprint" | "growing_fingerprint":
-            # Of a container's file there can be one for each stream: the hash, "-", and the stream's name.
+            # A container's file may have one for each stream: the hash, "-", and the stream's name.
             return Position(key, source, offset, "fingerprint", value.split("-")[0])
         case "path":
             return Position(key, source, offset, identity, value)

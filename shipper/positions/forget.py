@@ -1,4 +1,4 @@
-"""`shipper registry forget`: removes entries, so that their files are read again from the start."""
+"""`shipper registry forget`: removes entries, so that their files are read again from their start."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -18,24 +18,24 @@ Confirm = Callable[[str], bool]
 
 
 def confirm_at_terminal(question: str) -> bool:
-    """Raises StartError where no one can be asked."""
+    """Ask at the terminal. Raises StartError if there is none."""
     if sys.stdin is None or not sys.stdin.isatty():  # None: closed (`<&-`)
         raise StartError("nothing was changed: there is no terminal to ask at; add --yes")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def forget(directory: Path, names: Sequence[str], files: DiskFiles, confirm: Confirm) -> bool:
-    """False when the user did not want it. All entries go at once, or none.
+    """Remove all of the entries, or none. False if the user did not confirm.
 
-    Raises StartError (unknown name, a daemon runs), RegistryError, OSError.
+    Raises StartError (unknown name, an agent runs), RegistryError, OSError.
     """
-    _chosen(read(directory), names)  # so that a wrong name does not make a registry
+    _chosen(read(directory), names)  # first, so that a wrong name does not create a registry
     store = open_alone(directory, files)
     try:
         chosen = _chosen(store.states, names)
         for state in chosen:
             print(f"{visible(readable_path(state.path))}  (file id {state.id}, position {state.position:,})")  # noqa: T201
-        if not confirm(f"Forget {_count(chosen)}? Their files, where they are still there, are shipped again in full."):
+        if not confirm(f"Forget {_count(chosen)}? Their files, if they still exist, are shipped again in full."):
             print("nothing was changed")  # noqa: T201
             return False
         store.append([], [state.id for state in chosen])
@@ -46,7 +46,7 @@ def forget(directory: Path, names: Sequence[str], files: DiskFiles, confirm: Con
 
 
 def open_alone(directory: Path, files: DiskFiles) -> Store:
-    """Raises StartError while a daemon runs, RegistryError, OSError."""
+    """Open the registry for changes. Raises StartError while an agent runs, RegistryError, OSError."""
     try:
         return Store.open(directory, files)
     except RegistryLocked as error:

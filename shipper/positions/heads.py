@@ -1,4 +1,4 @@
-"""Files as Filebeat's fingerprints and inodes know them: what is looked through to find the file of a position."""
+"""Files by Filebeat's fingerprints and by inode, to find the file of a position."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PositionRefused(ShipperError):
 
 @contextmanager
 def opened(path: str) -> Iterator[int]:
-    """A regular file, open. Raises PositionRefused for all that can be wrong with it, OSError from within too."""
+    """Open a regular file. Raises PositionRefused for all errors, also for an OSError from within the block."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as error:
@@ -54,7 +54,7 @@ def opened(path: str) -> Iterator[int]:
 
 
 class Directory:
-    """The regular files in a directory, listed once: a registry can have thousands of positions in it."""
+    """The regular files in a directory, listed once: a registry may have thousands of positions in one."""
 
     def __init__(self, path: str, heads: Heads) -> None:
         self._heads = heads
@@ -81,25 +81,25 @@ class Directory:
 
     @property
     def problem(self) -> str:
-        """What could not be looked at of what was asked for so far, in words; empty where all could."""
+        """Return the reason why a file could not be read so far, in words; empty if all could."""
         problems = map(self._heads.problems.get, self._paths())
         return self._problem or next(filter(None, problems), "")
 
     @cached_property
     def by_hash(self) -> dict[str, list[str]]:
-        """Paths by Filebeat's fingerprint."""
-        found: dict[str, list[str]] = {}
+        """Return the paths by Filebeat's fingerprint."""
+        paths: dict[str, list[str]] = {}
         for path in self._paths():
             for part in self._heads.of(path):
                 if len(part) == self._heads.length:
-                    found.setdefault(hashlib.sha256(part).hexdigest(), []).append(path)
-        return found
+                    paths.setdefault(hashlib.sha256(part).hexdigest(), []).append(path)
+        return paths
 
     def with_head(self, value: str) -> set[str]:
-        """Paths of the files that `value` is the fingerprint of."""
-        found = set(self.by_hash.get(value, ()))
-        if found or len(value) == SHA256_HEX:
-            return found
+        """Return the paths of the files with the fingerprint `value`."""
+        paths = set(self.by_hash.get(value, ()))
+        if paths or len(value) == SHA256_HEX:
+            return paths
         return {path for path in self._paths() if self._heads.match(path, value)}
 
     def _paths(self) -> Iterator[str]:
@@ -107,8 +107,8 @@ class Directory:
 
 
 class Heads:
-    """The part of a file that Filebeat takes the fingerprint of: the hash of it, or, of a file that is shorter, the
-    bytes in hexadecimal, as many as there were."""
+    """The part of each file that Filebeat's fingerprint covers. The fingerprint is its hash or, if the file was
+    shorter, its bytes in hexadecimal."""
 
     def __init__(self, fingerprinting: Fingerprinting) -> None:
         self.length = fingerprinting.length
@@ -116,7 +116,8 @@ class Heads:
         self.problems: dict[str, str] = {}  # by path: what could not be read
 
     def of(self, path: str) -> list[bytes]:
-        """Of the bytes, and of a .gz also of what they hold. Empty where the file cannot be read."""
+        """Return this part of the file's bytes, and of a .gz also of the decompressed bytes; empty if the file cannot
+        be read."""
         try:
             with opened(path) as fd:
                 return [self.part(fd, zipped=False), *([self.part(fd, zipped=True)] if is_gzip(fd) else [])]

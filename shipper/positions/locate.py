@@ -1,5 +1,4 @@
-"""The file of a foreign position, and the entry that it becomes: only where the file as it is now bears the position
-out."""
+"""Finds the file of a foreign position, and makes its registry entry if the file as it is now confirms the position."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.content import content_of
 from shipper.source.identity.fingerprint import fingerprint, tail_hash
 
-# How the last byte of a line can look: LF and CR, also in UTF-16 (0), and the last of NEL, LS and PS in UTF-8.
+# The last byte of a line end: LF and CR, also in UTF-16 (0), and the last bytes of NEL, LS and PS in UTF-8.
 LINE_ENDS = b"\n\r\0\x85\xa8\xa9"
 
 
@@ -28,7 +27,7 @@ class Locator:
         self._directories: dict[str, Directory] = {}
 
     def entry(self, position: Position) -> FileState:
-        """A new entry for the position. Raises PositionRefused."""
+        """Return a new entry for the position. Raises PositionRefused."""
         path = self._path(position)
         with opened(path) as fd:
             zipped = position.identity == "fingerprint" and is_gzip(fd)
@@ -37,7 +36,7 @@ class Locator:
             return _plain_entry(fd, path, position)
 
     def _beside(self, path: str) -> Iterator[Directory]:
-        """The directory of `path`, and that of the file it links to: rotated files stay there."""
+        """Yield the directory of `path`, and that of the file that it links to: rotated files stay there."""
         for place in dict.fromkeys((os.path.dirname(path), os.path.dirname(os.path.realpath(path)))):
             if place not in self._directories:
                 self._directories[place] = Directory(place, self._heads)
@@ -52,28 +51,28 @@ class Locator:
         return self._by_inode(position)
 
     def _by_inode(self, position: Position) -> str:
-        here = _status(position.source)
-        if here is not None and _is(position, here.st_dev, here.st_ino):
+        status = _status(position.source)
+        if status is not None and _is(position, status.st_dev, status.st_ino):
             return position.source
         assert position.inode is not None
         for directory in self._beside(position.source):
             for path, device in directory.by_inode.get(position.inode, ()):
                 if _is(position, device, position.inode):
                     return path
-        if here is not None and here.st_ino == position.inode:
-            words = f"its device was {position.device} and is {here.st_dev}: after a reboot, or another disk"
+        if status is not None and status.st_ino == position.inode:
+            words = f"its device was {position.device} and is {status.st_dev}: after a reboot, or another disk"
             raise PositionRefused("another device", words)
         self._refuse_unknown(position)
-        if here is not None:
-            words = f"inode {here.st_ino} is at the path now, it was {position.inode}, which is not in the directory"
+        if status is not None:
+            words = f"inode {status.st_ino} is at the path now, it was {position.inode}, which is not in the directory"
             raise PositionRefused("another file", words, harmless=True)
         raise PositionRefused("file missing", harmless=True)
 
     def _by_fingerprint(self, position: Position) -> str:
         if self._heads.match(position.source, position.value):
             return position.source
-        found = {path for each in self._beside(position.source) for path in each.with_head(position.value)}
-        files = {_key(path): path for path in sorted(found)}  # links to one file are one
+        paths = {path for directory in self._beside(position.source) for path in directory.with_head(position.value)}
+        files = {_key(path): path for path in sorted(paths)}  # links to one file are one
         if len(files) > 1:
             raise PositionRefused("ambiguous", f"several files have this fingerprint: {', '.join(files.values())}")
         if files:
@@ -85,10 +84,10 @@ class Locator:
         raise PositionRefused("file missing", harmless=True)
 
     def _refuse_unknown(self, position: Position) -> None:
-        """The file was not found, and may be what could not be looked at."""
+        """Raise PositionRefused if something could not be read that may be the file."""
         problems = (
             self._heads.problems.get(position.source),
-            *(each.problem for each in self._beside(position.source)),
+            *(directory.problem for directory in self._beside(position.source)),
         )
         if words := next(filter(None, problems), None):
             raise PositionRefused("unreadable", words)
@@ -105,7 +104,7 @@ def _is(position: Position, device: int, inode: int) -> bool:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """None where there is no file. Raises PositionRefused."""
+    """Return the status, None if there is no file. Raises PositionRefused."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -128,7 +127,7 @@ def _plain_entry(fd: int, path: str, position: Position) -> FileState:
 
 
 def _zipped_entry(fd: int, path: str, position: Position) -> FileState:
-    """Filebeat counts decompressed bytes, as we do."""
+    """Return the entry of a gzip file; Filebeat counts decompressed bytes, as the shipper does."""
     reader = GzipFile(fd, 0)
     try:
         while reader.next() or reader.busy:

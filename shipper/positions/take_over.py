@@ -1,4 +1,4 @@
-"""`shipper registry import filebeat`: so that a move from Filebeat sends nothing twice and misses nothing."""
+"""`shipper registry import filebeat`: takes over Filebeat's positions, so that no line is sent twice or missed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shipper.source.identity.fingerprint import name_of_file
 
 ALL_TAKEN = 0
 NOTHING_READ = 1
-SOME_LEFT = 3  # as of `run --once`: done, but for what was reported
+SOME_LEFT = 3  # as `run --once`: done, except for what was reported
 
 AT_ONCE = 10_000  # entries in one write
 
@@ -38,7 +38,7 @@ AT_ONCE = 10_000  # entries in one write
 class Report:
     taken: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    left: int = 0  # skipped although the file is there
+    left: int = 0  # skipped although the file exists
 
     def skip(self, name: str, refusal: PositionRefused) -> None:
         print(visible(f"skipped {name}: {refusal}"))  # noqa: T201
@@ -59,8 +59,8 @@ def take_over(
     *,
     overwrite: bool,
 ) -> int:
-    """The exit code: 0 when the position of every file that is still there was taken, or is here already; 3 when some
-    were not; 1 when there are none. Raises StartError, RegistryError, OSError: then nothing was changed."""
+    """Import positions and return the exit code: 0 if those of all existing files were taken, or are known already; 3
+    if some were not; 1 if there are none. Raises StartError, RegistryError, OSError; nothing is changed then."""
     place = find(source)
     with _filebeat_stopped(place):
         registry = read_registry(place)
@@ -77,11 +77,11 @@ def _take(
     registry: FilebeatRegistry, store: Store, inputs: Sequence[InputConfig], locator: Locator, *, overwrite: bool
 ) -> int:
     report = Report()
-    found = list(_located(registry, locator, report))
+    located = list(_located(registry, locator, report))
     if not registry.entries:
         print(visible(f"{registry.place}: Filebeat's registry has no entries"))  # noqa: T201
         return NOTHING_READ
-    states = _with_keys(_without_known(_one_a_file(found, report), store, report, overwrite=overwrite), inputs)
+    states = _with_keys(_without_known(_one_a_file(located, report), store, report, overwrite=overwrite), inputs)
     for start in range(0, len(states), AT_ONCE):
         store.append(states[start : start + AT_ONCE])
     for state in states:
@@ -102,16 +102,16 @@ def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> It
             report.skip(name, refusal)
 
 
-def _one_a_file(found: Iterable[tuple[Position, FileState]], report: Report) -> list[FileState]:
-    """Filebeat reads a file once for each input and stream, this shipper once. Of several positions the smallest is
-    taken: it sends some lines again, and the others would miss some."""
+def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -> list[FileState]:
+    """Return one entry for each file. Filebeat reads a file once for each input and stream, this shipper once. Of
+    several positions the smallest is taken: some lines are sent again, while with another some would be missed."""
     by_file: dict[FileKey, list[tuple[Position, FileState]]] = {}
-    for position, state in found:
+    for position, state in located:
         by_file.setdefault((state.device, state.inode), []).append((position, state))
     states = []
     for several in by_file.values():
-        # A state that no input asked for is what the log input left behind when filestream took the file over.
-        several.sort(key=lambda each: (each[0].unused, each[1].position))
+        # An unused state is one that the log input left when filestream took over the file.
+        several.sort(key=lambda entry: (entry[0].unused, entry[1].position))
         states.append(several[0][1])
         for position, state in several[1:]:
             words = f"{state.position}, taken was {several[0][1].position}"
@@ -123,44 +123,44 @@ def _one_a_file(found: Iterable[tuple[Position, FileState]], report: Report) -> 
 
 
 def _without_known(states: list[FileState], store: Store, report: Report, *, overwrite: bool) -> list[FileState]:
-    known = {(each.device, each.inode): each for each in store.states.values() if each.ended is None}
+    known = {(state.device, state.inode): state for state in store.states.values() if state.ended is None}
     taken = []
     for state in states:
         ours = known.get((state.device, state.inode))
         if ours is None:
             taken.append(state)
         elif overwrite:
-            taken.append(replace(state, id=ours.id))  # what is sent again is then recognised as a repeat
+            taken.append(replace(state, id=ours.id))  # with the same id, what is sent again is recognised as a repeat
         else:
             words = f"at {ours.position} (file id {ours.id}); --overwrite takes {state.position} instead"
-            report.skip(readable_path(state.path), PositionRefused("here already", words, harmless=True))
+            report.skip(readable_path(state.path), PositionRefused("known already", words, harmless=True))
     return taken
 
 
 def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[FileState]:
-    """What the inputs' `file_identity` knows the files by, where that is not device and inode."""
+    """Return the entries with the keys of the inputs' `file_identity`, if that is not device and inode."""
     keys: dict[FileKey, str] = {}
     for config in inputs:
         if not config.enabled or config.file_identity.name in ("default", "native"):
             continue
-        for found in Scanner(config.paths, ScanOptions(symlinks=True)).scan(full=True).files.values():
+        for file in Scanner(config.paths, ScanOptions(symlinks=True)).scan(full=True).files.values():
             try:
-                with opened(found.path) as fd:
+                with opened(file.path) as fd:
                     unit = padding_unit(config.encoding, config.line_terminator)
-                    content = content_of(fd, config.compression, found.path, unit)
-                    name = name_of_file(config, found, partial(part_of, content), content.ends_before)
+                    content = content_of(fd, config.compression, file.path, unit)
+                    name = name_of_file(config, file, partial(part_of, content), content.ends_before)
             except PositionRefused:
                 continue
             if isinstance(name, str):
-                keys[found.key] = name
+                keys[file.key] = name
     return [replace(state, key=keys.get((state.device, state.inode), "")) for state in states]
 
 
 @contextmanager
 def _filebeat_stopped(place: Path) -> Iterator[None]:
-    """Holds Filebeat's own lock meanwhile, where it has one. Raises StartError when Filebeat runs."""
-    locks = [each / "filebeat.lock" for each in (place.parent.parent, place.parent, place)]
-    lock = next((each for each in locks if each.is_file()), None)
+    """Hold Filebeat's own lock meanwhile, if it has one. Raises StartError if Filebeat runs."""
+    locks = [path / "filebeat.lock" for path in (place.parent.parent, place.parent, place)]
+    lock = next((path for path in locks if path.is_file()), None)
     if lock is None:
         yield
         return

@@ -1,5 +1,5 @@
-"""`shipper registry list` and `show`: what the registry holds, for people and for programs. Reads only, also beside a
-daemon."""
+"""`shipper registry list` and `show`: the content of the registry, for people and for programs. They only read, also
+while an agent runs."""
 
 import os
 import time
@@ -21,7 +21,7 @@ UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 def list_registry(directory: Path, *, as_json: bool) -> None:
-    """Raises RegistryError, OSError."""
+    """Print one line for each entry. Raises RegistryError, OSError."""
     states = in_order(read(directory).values())
     if as_json:
         print_json(states)
@@ -35,7 +35,7 @@ def list_registry(directory: Path, *, as_json: bool) -> None:
 
 
 def show_entry(directory: Path, name: str, *, as_json: bool) -> None:
-    """The entry with this file id, or all those of this path. Raises StartError, RegistryError, OSError."""
+    """Print the entry with this file id, or all entries of this path. Raises StartError, RegistryError, OSError."""
     states = entries_of(read(directory), name)
     if as_json:
         print_json(states)
@@ -48,18 +48,18 @@ def in_order(states: Iterable[FileState]) -> list[FileState]:
 
 
 def entries_of(states: dict[str, FileState], name: str) -> list[FileState]:
-    """The entry with this file id, or all those of this path, as it is written or as it is found from here. Raises
-    StartError when there is none."""
+    """Return the entry with this file id, or all entries of this path, which may be relative or a link. Raises
+    StartError if there is none."""
     if name in states:
         return [states[name]]
     paths = {name, os.path.abspath(name), os.path.realpath(name)}
-    found = in_order(state for state in states.values() if state.path in paths)
-    if not found:
+    matching = in_order(state for state in states.values() if state.path in paths)
+    if not matching:
         raise StartError(
             f"{visible(readable_path(name))}: the registry has no entry with this path or file id;"
-            " `shipper registry list` shows all that it has"
+            " `shipper registry list` shows all entries"
         )
-    return found
+    return matching
 
 
 def print_json(states: Sequence[FileState]) -> None:
@@ -79,8 +79,8 @@ def _row(state: FileState) -> tuple[str, ...]:
 
 
 def size_now(state: FileState) -> int:
-    """Its size now where the path is still this file, else the size that was seen last; of a .gz, the decompressed
-    bytes that were seen, because the file's own size reveals little of them."""
+    """Return the file's size now if the path is still this file, else the size that was seen last; of a .gz, the
+    decompressed bytes that were seen, which cannot be derived from the file's own size."""
     try:
         status = os.stat(state.path)
     except OSError:
@@ -89,7 +89,7 @@ def size_now(state: FileState) -> int:
         return state.size_seen
     if status.st_size <= state.position:
         return status.st_size
-    with opened_plain(state.path) as file:  # NULs at its end are not content: nothing is behind there
+    with opened_plain(state.path) as file:  # NULs at the end are not content, so they are not counted as behind
         return status.st_size if file is None else max(file.size, state.position)
 
 
@@ -106,7 +106,7 @@ def age(state: FileState) -> str:
 
 
 def duration(seconds: float) -> str:
-    """The two largest units: 3d4h, 5m, 0s."""
+    """Return a duration in its two largest units: 3d4h, 5m, 0s."""
     left = max(int(seconds), 0)
     words = []
     for size, unit in UNITS:
@@ -119,7 +119,7 @@ def duration(seconds: float) -> str:
 
 
 def describe(state: FileState) -> str:
-    """One entry in words."""
+    """Return an entry in words."""
     lines = [
         ("file id", state.id),
         ("position", f"{state.position:,} of {size_now(state):,} bytes: {_progress(state)}"),
@@ -131,7 +131,7 @@ def describe(state: FileState) -> str:
         ("kept", _keeping(state)),
         ("cuts", _cuts(state)),
         ("continues in", f"file id {state.continues_in}: the last message ends there" if state.continues_in else ""),
-        ("compressed", f"{state.compressed:,} bytes, read to the end of what they hold" if state.compressed else ""),
+        ("compressed", f"{state.compressed:,} bytes, read to the end of their content" if state.compressed else ""),
         ("confirmed by", _confirmation(state)),
     ]
     return "\n".join([visible(readable_path(state.path)), *(f"  {name:<14}{words}" for name, words in lines if words)])
@@ -139,7 +139,7 @@ def describe(state: FileState) -> str:
 
 def _progress(state: FileState) -> str:
     if state.ended:
-        return "nothing more is read of it"
+        return "no more is read of it"
     left = behind(state)
     return f"{left:,} are not acknowledged yet" if left else "all acknowledged"
 
@@ -150,7 +150,7 @@ def _place(state: FileState) -> str:
     except FileNotFoundError:
         return "there is no file at this path now"
     except OSError as error:
-        return f"the path cannot be looked at: {error.strerror}"
+        return f"the path cannot be read: {error.strerror}"
     if (status.st_dev, status.st_ino) == (state.device, state.inode):
         return "the file at this path now"
     return f"another file is at this path now (device {status.st_dev}, inode {status.st_ino})"
@@ -168,7 +168,7 @@ def _ending(state: FileState) -> str:
 
 def _keeping(state: FileState) -> str:
     if state.ttl < 0:
-        return "as long as the file is there"
+        return "as long as the file exists"
     left = state.updated + state.ttl - time.time()
     when = f"in {duration(left)}" if left > 0 else "at the next clean-up"
     return f"until {_moment(state.updated + state.ttl)} (ttl {duration(state.ttl)}): may be forgotten {when}"

@@ -687,7 +687,7 @@ def test_an_entry_of_ours_wins_and_is_told(filebeat: Filebeat, capsys: pytest.Ca
     filebeat.set(native(path), filestream(path, AT))
     assert filebeat.run() == 0
     assert filebeat.taken() == {"app.log": state}
-    assert "here already: at 66 (file id ours)" in capsys.readouterr().out
+    assert "known already: at 66 (file id ours)" in capsys.readouterr().out
 
 
 def test_an_entry_of_ours_is_replaced_if_asked_for_and_keeps_its_id(filebeat: Filebeat) -> None:
@@ -711,7 +711,7 @@ def test_a_second_import_takes_nothing_again(filebeat: Filebeat, capsys: pytest.
     filebeat.set(native(path), filestream(path, AT))
     assert filebeat.run() == filebeat.run() == 0
     assert len(read(filebeat.ours / "registry")) == 1
-    assert capsys.readouterr().out.endswith("0 positions taken, 1 skipped (here already 1)\n")
+    assert capsys.readouterr().out.endswith("0 positions taken, 1 skipped (known already 1)\n")
 
 
 def test_entries_are_known_by_what_the_inputs_file_identity_says(filebeat: Filebeat) -> None:

@@ -146,7 +146,7 @@ def test_an_entry_is_shown_in_words(place: Place, capsys: pytest.CaptureFixture[
     assert lines[6].startswith("updated 20")
     assert lines[6].endswith(" UTC, 1m5s ago")
     assert lines[7:] == [
-        "kept as long as the file is there",
+        "kept as long as the file exists",
         "cuts 700, 1,400: a message was ended there by its timeout or by --once,"
         " and every later reading ends one there too",
         "continues in file id f2: the last message ends there",
@@ -164,7 +164,7 @@ def test_it_is_told_what_became_of_the_file(place: Place, capsys: pytest.Capture
     out = capsys.readouterr().out
     assert f"another file is at this path now (device {there.device}, inode {there.inode})" in out
     assert "ended truncated: what is at its path or inode now is another file" in " ".join(out.split())
-    assert "nothing more is read of it" in out
+    assert "no more is read of it" in out
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_at_a_terminal_the_user_is_asked(
     with standard_input(Terminal(answer)):
         assert place.run("forget", "id-of-a.log") == code
     assert place.known() == left
-    assert "Forget 1 entry? Their files, where they are still there, are shipped again" in capsys.readouterr().out
+    assert "Forget 1 entry? Their files, if they still exist, are shipped again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("stream", [io.StringIO("y\n"), None])

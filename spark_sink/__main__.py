@@ -1,7 +1,7 @@
 """The command `spark-sink`, also `python -m spark_sink`.
 
-Exit codes: 0 what was asked for is done, or a signal stopped it; 1 the configuration is wrong, or the job could not go
-on (the last line on stderr says why); 2 the command line is wrong; 130 interrupted from the keyboard.
+Exit codes: 0 the command is done, or a signal stopped it; 1 the configuration is wrong, or the job could not continue
+(the last line on stderr has the reason); 2 the command line is wrong; 130 interrupted from the keyboard.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from config.yaml.errors import ConfigError
 from spark_sink import commands
 
-INTERRUPTED = 130  # as a shell says it
+INTERRUPTED = 130  # as a shell reports it
 Command = Callable[[argparse.Namespace], int]
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -24,13 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code = int(options.command(options))
-        sys.stdout.flush()  # here, where a reader that has gone away is no news
+        sys.stdout.flush()  # here, where a reader that has closed the pipe is not an error
         return code
     except ConfigError as error:
-        print(error, file=sys.stderr)  # noqa: T201 - before there is a configuration, nothing says how to log
+        print(error, file=sys.stderr)  # noqa: T201 - without a configuration it is not known how to log
         return 1
     except BrokenPipeError:
-        # Whoever read the output has seen enough. Standard output is flushed once more at the end: not there.
+        # The reader of the output has seen enough. Python flushes standard output once more at its exit: into nothing.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--available-now", action="store_true", help="land what is in the topics now, then end, whatever `stop` says"
     )
-    maintain = _add(parsers, "maintain", commands.maintain, "join small files, delete what is old; beside `run` too")
+    maintain = _add(parsers, "maintain", commands.maintain, "compact small files, delete what is old; beside `run` too")
     _add_dry_run(maintain)
     status = _add(parsers, "status", commands.status, "how far each partition is landed, and how large the tables are")
     status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
@@ -68,7 +68,7 @@ def _add_repair(parsers: Parsers) -> None:
         "--reason",
         type=_reason,
         metavar="TEXT",
-        help="bad records whose reason holds this text are parsed again; the good ones move to the table",
+        help="bad records whose reason contains this text are parsed again; the good ones move to the table",
     )
     what.add_argument(
         "--from-kafka", action="store_true", help="land what a table lacks and Kafka still has, as after a RESTORE"
@@ -76,8 +76,8 @@ def _add_repair(parsers: Parsers) -> None:
     _add_dry_run(repair)
 
 
-def _add(parsers: Parsers, name: str, command: Command, words: str) -> argparse.ArgumentParser:
-    parser = parsers.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+def _add(parsers: Parsers, name: str, command: Command, summary: str) -> argparse.ArgumentParser:
+    parser = parsers.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
     parser.add_argument(
         "-c",
         "--config",
@@ -96,12 +96,12 @@ def _add(parsers: Parsers, name: str, command: Command, words: str) -> argparse.
 
 
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
 
 
 def _reason(text: str) -> str:
     if not text.strip():
-        raise argparse.ArgumentTypeError("is empty; `spark-sink status` shows the reasons that there are")
+        raise argparse.ArgumentTypeError("is empty; `spark-sink status` shows the existing reasons")
     return text
 
 

@@ -1,7 +1,7 @@
-"""What each command does, up to the module that does it.
+"""The commands of `spark-sink`: each loads the configuration and calls the module that does the work.
 
-Whatever needs pyspark is imported late: a mistake in the configuration shows at once, and where pyspark is missing it
-shows too.
+Modules that need pyspark are imported late: a mistake in the configuration is reported at once, and also where pyspark
+is not installed.
 """
 
 import argparse
@@ -64,16 +64,16 @@ def check_config(options: argparse.Namespace) -> int:
 
 
 def export_config(options: argparse.Namespace) -> int:
-    # It knows the shipper's options too, and with them compiled libraries: a cluster's driver has none (archive.py).
+    # It imports the shipper's options too, and with them compiled libraries: a cluster's driver has none (archive.py).
     from config.export import export
 
-    config_of(options)  # what is printed is right, or not printed
+    config_of(options)  # raises before anything is printed
     sys.stdout.write(export(options.files, options.overrides, model=SinkConfig))
     return 0
 
 
 def config_of(options: argparse.Namespace) -> SinkConfig:
-    """Raises ConfigError."""
+    """Return the configuration of the command line. Raises ConfigError."""
     config = load(options.files, SinkConfig, options.overrides)
     if getattr(options, "available_now", False):
         return replace(config, stop="available-now", stop_timestamp=None, stop_offsets={})

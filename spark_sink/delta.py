@@ -1,7 +1,7 @@
 """Delta's own Java classes behind typed methods; no other module calls them.
 
-Delta's public interface writes and commits in one step, and reports neither the version of a table nor the batches that
-are in it without a query. So the sink uses what Delta itself uses. None of it is public, and a release of Delta may
+Delta's public interface writes and commits in one step, and it needs a query to report the version of a table or the
+batches in it. So the sink uses what Delta itself uses. None of it is public, and a release of Delta may
 change any of it: `check_version` refuses every release but the one this module was tested with, and a class or method
 that is missing all the same is reported by name. Used, all of delta-spark 4.0.1:
 
@@ -15,7 +15,7 @@ that is missing all the same is reported by name. Used, all of delta-spark 4.0.1
     DeltaHistoryManager   getActiveCommitAtTime
     LastVacuumInfo        persistLastVacuumInfo
 
-Of Spark's errors those that come from Delta pass through; the caller knows what it was doing and translates them.
+Errors that Delta raises pass through; the caller knows what it was doing and translates them.
 """
 
 import re
@@ -40,15 +40,15 @@ NO_BATCH = -1  # below every batch number
 NEEDED = versions.DELTA.rpartition(":")[2]
 PACKAGE = "org.apache.spark.sql.delta"
 
-# How Py4J reports a method or class that is not there, and how Java does where one class of Delta's misses another.
+# How Py4J reports a method or class that is missing, and how Java does where one class of Delta's misses another.
 _NO_METHOD = re.compile(r"Method .* does not exist|does not exist in the JVM")
 _NO_CLASS = re.compile(r"NoSuchMethodError|NoSuchFieldError|AbstractMethodError|NoClassDefFoundError")
 
 
 @dataclass(frozen=True, slots=True)
 class TxnId:
-    """The name of a batch's commit in a table's log: Delta's txnAppId, which is the query's id, and its txnVersion,
-    which is the number of the batch. Numbers rise."""
+    """The name of a batch's commit in a table's log: Delta's txnAppId is the query's id, and its txnVersion is the
+    number of the batch, which rises."""
 
     query_id: str
     batch: int
@@ -65,7 +65,7 @@ def installed_version(spark: SparkSession) -> str | None:
 def check_version(spark: SparkSession, needed: str = NEEDED) -> None:
     """Raise SinkError where Spark has another release of Delta than `needed`, or none.
 
-    With another one the first commit might fail, or succeed and not do what this module relies on.
+    With another one the first commit could fail, or succeed without doing what this module relies on.
     """
     installed = installed_version(spark)
     if installed != needed:
@@ -76,14 +76,14 @@ def check_version(spark: SparkSession, needed: str = NEEDED) -> None:
 def _advice(needed: str) -> str:
     package = f"{versions.DELTA.rpartition(':')[0]}:{needed}"
     return (
-        f"Under spark-submit say --packages {package} and remove every other Delta jar from the cluster's class path "
+        f"Under spark-submit use --packages {package} and remove every other Delta jar from the cluster's class path "
         "(docs/cluster.md). Elsewhere run python -m spark_sink.platform.jars, and take other Delta jars out of "
         "spark.jars, spark.jars.packages and spark.driver.extraClassPath"
     )
 
 
 def _translated(method: Callable[P, T]) -> Callable[P, T]:
-    """Raise SinkError where Delta lacks a class or method that is called: which one, and what to install."""
+    """Let the method raise SinkError where Delta lacks a class or method: which one, and what to install."""
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -103,13 +103,14 @@ def _lacking(error: Exception) -> str | None:
     """Return which class or method the error says is missing; None for every other error."""
     if isinstance(error, TypeError):  # to Py4J an unknown class is a package, which cannot be called
         return str(error) if "JavaPackage" in str(error) else None
-    found = (_NO_CLASS if isinstance(error, Py4JJavaError) else _NO_METHOD).search(str(error))
-    return found.group() if found else None
+    missing = (_NO_CLASS if isinstance(error, Py4JJavaError) else _NO_METHOD).search(str(error))
+    return missing.group() if missing else None
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version of a table, as Delta read it. Every property is answered from memory unless it says otherwise."""
+    """One version of a table, as Delta read it. Every property is answered from memory unless its docstring names a
+    cost."""
 
     spark: SparkSession
     java: Any
@@ -142,21 +143,23 @@ class Snapshot:
     @property
     @_translated
     def file_count(self) -> int | None:
-        """None where only a replay of Delta's log could tell: a version that another program wrote without checksum."""
+        """The number of data files; None for a version that another program wrote without a checksum: only a replay of
+        the log could count them."""
         checksum = self.java.checksumOpt()
         return int(checksum.get().numFiles()) if checksum.isDefined() else None
 
     @_translated
     def files(self) -> DataFrame:
-        """The actions that added the data files (path, size, partitionValues, stats ...), as rows that Spark reads."""
+        """Return the actions that added the data files (path, size, partitionValues, stats ...), as rows that Spark
+        reads."""
         return DataFrame(self.java.allFiles().toDF(), self.spark)
 
     @_translated
     def last_batch(self, query_id: str) -> int:
         """Return the highest batch of this query that the table has, NO_BATCH without one.
 
-        The checksum file of a version names all queries. Without it, Spark has to replay the log, which costs more than
-        a small batch; `OptimisticTransaction.txnVersion` always does.
+        The checksum file of a version has the last batch of every query. Without it, Spark has to replay the log, which
+        costs more than a small batch; `OptimisticTransaction.txnVersion` always does.
         """
         if not self.exists:
             return NO_BATCH
@@ -176,18 +179,18 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class DeltaLog:
-    """The log of the table at a path. Delta keeps one in memory for each path, as it was when it was last read."""
+    """The log of the table at a path. Delta keeps the logs in memory as they were when they were last read."""
 
     spark: SparkSession
     path: str
 
     @_translated
     def snapshot(self) -> Snapshot:
-        """Return the newest version of the table. Lists the log's directory, each time it is called."""
+        """Return the newest version of the table. Each call lists the directory of the log."""
         return Snapshot(self.spark, self._updated().unsafeVolatileSnapshot())
 
     @_translated
-    def begin(self) -> "Transaction":
+    def start_transaction(self) -> "Transaction":
         """Return a transaction that reads the newest version."""
         none = scala_none(self.spark)
         return Transaction(self.spark, self._java.startTransaction(none, none))
@@ -218,7 +221,7 @@ class DeltaLog:
 
     @_translated
     def note_vacuumed(self, version: int) -> None:
-        """Write down that a VACUUM has deleted what was removed up to this version: the next LITE one begins there."""
+        """Record that a VACUUM has deleted the files removed up to this version: the next LITE one begins there."""
         info, some = _delta(self.spark, "commands.LastVacuumInfo"), java_class(self.spark, "scala.Option").apply
         info.persistLastVacuumInfo(info(some(version)), self._updated())
 
@@ -238,13 +241,13 @@ class DeltaLog:
 
 
 def forget_logs(spark: SparkSession) -> None:
-    """Let Delta read every log again, as a new process does. It remembers each for an hour, at some 10 MB."""
+    """Make Delta read every log again, as a new process does. It keeps each in memory for an hour, some 10 MB."""
     _delta(spark, "DeltaLog").clearCache()
 
 
 @dataclass(frozen=True, slots=True)
 class DataFiles:
-    """Data files of a table: those that a version names, or those that were written and await their commit."""
+    """Data files of a table: those of a version, or those that were written and await their commit."""
 
     spark: SparkSession
     java: Any  # a Scala Seq of AddFile
@@ -256,14 +259,15 @@ class DataFiles:
     @property
     @_translated
     def rows(self) -> int:
-        """How many rows the files hold, by their own statistics. Raises where one has none."""
+        """The number of rows in the files, by their own statistics. Raises Spark's error for a file without
+        statistics."""
         return sum(int(file.numLogicalRecords().get()) for file in scala_list(self.java))
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """Delta's optimistic transaction: what is written is invisible until a commit, which fails where another process
-    has committed something in between that this one would have had to read."""
+    """Delta's optimistic transaction. What is written is invisible until the commit, which fails where another process
+    has changed in between what this transaction has read."""
 
     spark: SparkSession
     java: Any
@@ -276,17 +280,17 @@ class Transaction:
 
     @_translated
     def write(self, rows: DataFrame) -> DataFiles:
-        """Write the rows, which must have the table's columns in its order, to files that no version names yet."""
+        """Write the rows, which must have the table's columns in its order, to files that await their commit."""
         return DataFiles(self.spark, self.java.writeFiles(rows._jdf))
 
     @_translated
     def read_all(self) -> DataFiles:
-        """Return the files of the snapshot. The commit will fail where another has removed one of them."""
+        """Return the files of the snapshot. The commit will fail where another process has removed one of them."""
         return DataFiles(self.spark, self.java.filterFiles())
 
     @_translated
     def rows(self, files: DataFiles) -> DataFrame:
-        """Return what is in the files, with the table's columns."""
+        """Return the rows in the files, with the table's columns."""
         log, none = self.java.deltaLog(), scala_none(self.spark)
         return DataFrame(log.createDataFrame(self.java.snapshot(), files.java, False, none), self.spark)
 
@@ -309,7 +313,7 @@ class Transaction:
     @_translated
     def replace(self, old: DataFiles, new: DataFiles) -> None:
         """Commit `new` in place of `old`, as an operation that changes no data (as OPTIMIZE is): Delta then lets
-        appends pass that came meanwhile. Raises Spark's error for a conflict where another process has removed one of
+        concurrent appends pass. Raises Spark's error for a conflict where another process has removed one of
         the old files."""
         actions, now = old.java.toBuffer().clone(), round(time.time() * 1000)
         actions.clear()

@@ -1,7 +1,7 @@
-"""What can end the sink, in words for the person who reads the last line.
+"""The errors that end the sink, with messages for the person who reads the last line.
 
-    SinkError           the job cannot go on; str() says what happened and what to do
-    └── Refused         it could, but would lose rows or land them twice
+    SinkError           the job cannot continue; the message has what happened and what to do
+    └── Refused         it could continue, but would lose rows or land them twice
 
 Spark reports everything as one kind of exception with a long text. It is translated once, here, by a table.
 """
@@ -11,19 +11,20 @@ import re
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.errors import PySparkException
 
-# What a call into the JVM raises: the first what Spark's Python side knows, the second everything else.
+# A call into the JVM raises the first for errors that PySpark knows, the second for all others.
 SPARK_ERRORS = (PySparkException, Py4JError)
 
 
 class SinkError(Exception):
-    """The job cannot go on."""
+    """The job cannot continue."""
 
 
 class Refused(SinkError):
-    """Going on would lose rows or land them twice."""
+    """To continue would lose rows or land them twice."""
 
 
-# What a batch refuses comes back as Spark's text, with Python's trace in it: our message is on the line of its class.
+# An error of ours in a batch comes back as Spark's text, with Python's trace in it: the message is on the line of its
+# class.
 OURS = re.compile(r"^spark_sink\.errors\.(?:SinkError|Refused): (.+)$", re.MULTILINE)
 
 # What Spark's text contains -> what it means. The first match counts, so the specific ones come first.
@@ -93,7 +94,10 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         r"GroupNotEmpty|UnknownMemberId|RebalanceInProgress",
         "another program consumes as this group: name one of the sink's own as kafka.group_id",
     ),
-    (r"UnknownTopicOrPartition", "Kafka does not have the topic (any more): make it, or name it no more"),
+    (
+        r"UnknownTopicOrPartition",
+        "Kafka does not have the topic (any more): create it, or remove it from the configuration",
+    ),
     (
         r"ConfigException|No resolvable bootstrap|Failed to construct kafka|Failed to create new KafkaAdminClient",
         "Kafka's client does not take these settings",
@@ -125,21 +129,21 @@ MEANINGS: tuple[tuple[str, str], ...] = (
 
 
 def translate(text: str, doing: str) -> SinkError:
-    """`doing` ("writing to /data/logs") what failed, Spark's text in plain words, and its first telling line; only the
-    message where the text is about an error of ours."""
+    """Return an error with `doing` ("writing to /data/logs"), the meaning of Spark's text and its root cause; where the
+    text has an error of ours, with that one's message alone."""
     if ours := OURS.findall(text):
         parts = [ours[-1]]
     else:
         parts = [
-            next((words for pattern, words in MEANINGS if re.search(pattern, text, re.IGNORECASE)), ""),
+            next((meaning for pattern, meaning in MEANINGS if re.search(pattern, text, re.IGNORECASE)), ""),
             root_cause(text),
         ]
     return SinkError(": ".join(part for part in (doing, *parts) if part))
 
 
 def root_cause(text: str) -> str:
-    """Return the innermost cause that a Java stack trace names, else the reason that Spark's Kafka source gives at the
-    end of what it says of every loss, else the first line."""
+    """Return the innermost cause in a Java stack trace; without one, the reason at the end of what Spark's Kafka source
+    reports of every loss; else the first line."""
     causes = re.findall(r"^\s*Caused by: (?:[\w.$]+\.)?(\w+(?:: .*)?)$", text, re.MULTILINE)
     causes = causes or re.findall(r"^Reason: (.+)$", text, re.MULTILINE)
     lines = [line.strip() for line in text.splitlines() if line.strip()]

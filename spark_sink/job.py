@@ -4,7 +4,7 @@
                                                               ├► the dead-letter table
                                                               └► the marks: the batch has landed
 
-Runs as a plain process (`spark-sink run -c sink.yml`), or on whatever `spark-submit` is told (docs/cluster.md).
+Runs as a plain process (`spark-sink run -c sink.yml`), or on the cluster that `spark-submit` names (docs/cluster.md).
 """
 
 import logging
@@ -23,7 +23,7 @@ from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.kafka import bounds, source, start, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.bounds import Bounds
-from spark_sink.kafka.group import Group
+from spark_sink.kafka.group import MonitoringGroup
 from spark_sink.kafka.offsets import Partition
 from spark_sink.kafka.start import Start
 from spark_sink.landing import guard
@@ -31,7 +31,7 @@ from spark_sink.landing.batch_handler import BatchHandler, BatchRange
 from spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.monitor.http import MonitorServer
-from spark_sink.monitor.progress import QUERY, Progress
+from spark_sink.monitor.progress import QUERY, BatchProgress
 from spark_sink.platform.stop_signals import StopSignals
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.checkpoint import Checkpoint
@@ -39,15 +39,16 @@ from spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.2  # between two looks at the stop signal
+POLL_SECONDS = 0.2  # between two looks at the stop signal
 TOPIC_SECONDS = 2.0
-# After the batch's last append Spark still writes its commit. It may be cut short (the batch is then run again at the
-# next start, and found landed), so this is only a courtesy. The same for the last report.
+# After the batch's last append Spark still writes its commit. That may be interrupted (the batch is then run again at
+# the next start, and recognised as landed), so waiting is only a courtesy. The same goes for the last progress event.
 COMMIT_SECONDS = 5.0
 
 
 def run(config: SinkConfig) -> int:
-    """Blocks until a signal, or until what `stop` names is landed. The exit code: 1 where a view has failed.
+    """Run the sink until a signal, or until the end that `stop` names. Returns the exit code: 1 where a view has
+    failed.
 
     Raises SinkError.
     """
@@ -59,7 +60,7 @@ def run(config: SinkConfig) -> int:
             return Job(spark, config, stopping).run()
     except (Py4JNetworkError, ConnectionError) as error:
         if stopping.is_set():  # a signal to the whole process group, or the end of a container
-            logger.info("stopped: the JVM had the signal too; a batch that was running is run again at the next start")
+            logger.info("stopped: the JVM got the signal too; a batch that was running is run again at the next start")
             return 0
         raise SinkError(
             f"{doing}: Spark's JVM has ended, killed perhaps (out of memory?); start the sink again"
@@ -76,7 +77,7 @@ class Job:
         self._config = config
         self._stopping = stopping
         self._checkpoint = Checkpoint(spark, config.checkpoint.path)
-        self._progress = Progress()
+        self._progress = BatchProgress()
         self._views = Views(spark, config)
 
     def run(self) -> int:
@@ -115,35 +116,35 @@ class Job:
         partitions = topics.present(self._config.kafka, admin)
         kafka = KafkaTopics(admin.ids({topic for topic, _ in partitions}), admin.earliest(partitions))
         writer = Startup(self._spark, self._config, self._checkpoint, kafka, time.time, logger.info).run()
-        begin = self._begin(admin, partitions, writer)
+        start_at = self._start_offsets(admin, partitions, writer)
         limits = bounds.resolve(self._config, admin, partitions)
-        for note in (*begin.notes, *(limits.notes if limits else ())):
+        for note in (*start_at.notes, *(limits.notes if limits else ())):
             logger.info(note)
         failures = self._progress.metrics.group_commit_failures.inc
-        group = Group(admin, self._config.kafka.group_id, logger.warning, failures)
+        group = MonitoringGroup(admin, self._config.kafka.group_id, logger.warning, failures)
 
         def on_landed(batch: BatchResult) -> None:
             self._progress.landed(batch)
             group.commit(batch.ends)
 
-        batch_range = BatchRange(begin.offsets, limits, may_lose=self._config.lost_offsets == "continue")
+        batch_range = BatchRange(start_at.offsets, limits, may_lose=self._config.lost_offsets == "continue")
         batches = BatchHandler(self._checkpoint, writer, self._stopping, on_landed, admin, batch_range)
         self._views.check()
         self._catch_up(admin, writer, batches, limits)
-        if limits and limits.reached(writer.marks.ends, begin.offsets, admin.earliest(partitions)):
-            batches.ended.set()  # nothing will come, so no batch would find it
+        if limits and limits.reached(writer.marks.ends, start_at.offsets, admin.earliest(partitions)):
+            batches.ended.set()  # no record will come, so no batch would notice that the end is reached
         writer.garbage.keep()
-        self._stream(batches, begin.text)
+        self._stream(batches, start_at.text)
         group.close()
 
-    def _begin(self, admin: Admin, partitions: set[Partition], writer: BatchWriter) -> Start:
-        """Return where a new checkpoint begins; Spark does not use it when the checkpoint is not new."""
+    def _start_offsets(self, admin: Admin, partitions: set[Partition], writer: BatchWriter) -> Start:
+        """Return where a new checkpoint begins. Spark ignores it when the checkpoint is not new."""
         if self._checkpoint.last_planned() != NO_BATCH:
             return Start("earliest")
         return start.resolve(self._config, admin, partitions, writer.marks.ends)
 
     def _catch_up(self, admin: Admin, writer: BatchWriter, batches: BatchHandler, limits: Bounds | None) -> None:
-        """Land what an earlier run read and did not land, because it lay beyond that run's bounds."""
+        """Land the records that an earlier run read and did not land, because they lay beyond that run's bounds."""
         read = self._checkpoint.resume_offsets()
         if limits is not None:
             read = limits.cut(read, writer.marks.ends)
@@ -153,17 +154,17 @@ class Job:
             logger.info("landing what the last run had read beyond its stop")
             batches.land_between(source.between(self._spark, self._config, starts, ends), ends)
 
-    def _stream(self, batches: BatchHandler, begin: str) -> None:
+    def _stream(self, batches: BatchHandler, starting_offsets: str) -> None:
         self._spark.streams.addListener(self._progress)
         try:
             with self._running_views():
                 if not batches.ended.is_set():
-                    self._query(batches, begin)
+                    self._query(batches, starting_offsets)
         finally:
             self._spark.streams.removeListener(self._progress)
 
-    def _query(self, batches: BatchHandler, begin: str) -> None:
-        query = self._start(batches, begin)
+    def _query(self, batches: BatchHandler, starting_offsets: str) -> None:
+        query = self._start(batches, starting_offsets)
         logger.info(f"landing {topics.named(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
             self._views.failed()  # reports those that have failed since
@@ -183,8 +184,8 @@ class Job:
         if self._config.stop != "never" and not self._stopping.is_set():
             self._views.catch_up(self._stopping.is_set)
 
-    def _start(self, batches: BatchHandler, begin: str) -> StreamingQuery:
-        records = source.stream(self._spark, self._config, begin, waits=self._config.stop == "never")
+    def _start(self, batches: BatchHandler, starting_offsets: str) -> StreamingQuery:
+        records = source.stream(self._spark, self._config, starting_offsets, waits=self._config.stop == "never")
         writer = records.writeStream.queryName(QUERY).foreachBatch(batches)
         writer = writer.option("checkpointLocation", self._config.checkpoint.path)
         if self._config.stop == "available-now":
@@ -193,10 +194,11 @@ class Job:
 
 
 def ended(query: StreamingQuery, batches: BatchHandler) -> bool:
-    """Return True if the query ended within a moment. Raises what it failed with, unless it is to end."""
+    """Return True if the query ended within POLL_SECONDS. Raises the error of the query, unless it was to end
+    anyway."""
     try:
         # Its type says whole seconds, but it is made for parts of one.
-        return bool(query.awaitTermination(LOOK_SECONDS))  # type: ignore[arg-type]
+        return bool(query.awaitTermination(POLL_SECONDS))  # type: ignore[arg-type]
     except SPARK_ERRORS:
         if batches.closing:
             return True

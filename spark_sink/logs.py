@@ -1,7 +1,7 @@
-"""Where the sink's own log goes: to stderr, as text at a terminal and as one JSON object a line elsewhere.
+"""The sink's own log on stderr: text at a terminal, one JSON object a line elsewhere.
 
-What belongs to a message beside its text is given as `extra`, and becomes fields of the JSON line. At a terminal the
-lines of batches replace each other (`status`).
+The `extra` of a message becomes fields of the JSON line. At a terminal the lines of batches replace each other
+(`status`).
 """
 
 import logging
@@ -12,13 +12,13 @@ from logs.formatters import STATUS_LINE, JsonFormatter
 from logs.terminal import TerminalHandler
 from logs.visible import visible
 
-# Of this package alone: py4j and others log to the root.
+# The logger of this package alone: py4j and others log to the root.
 _logger = logging.getLogger("spark_sink")
 
 
-class TextFormatter(logging.Formatter):
+class SinkTextFormatter(logging.Formatter):
     def __init__(self, *, traces: bool) -> None:
-        """`traces`: Spark's own long text below a failure."""
+        """`traces`: print Spark's own long text below a failure."""
         super().__init__("spark-sink: %(message)s")
         self._traces = traces
 
@@ -31,13 +31,13 @@ class TextFormatter(logging.Formatter):
 
 
 def set_up(text: bool, level: str = "info", out: TextIO | None = None) -> None:
-    """`level` as the configuration has it. Replaces what was set up before."""
+    """Set up the log, in place of any earlier set-up. `level` as the configuration has it."""
     out = out or sys.stderr
     handler = TerminalHandler(out) if text and out.isatty() else logging.StreamHandler(out)
-    handler.setFormatter(TextFormatter(traces=level == "debug") if text else JsonFormatter())
-    for former in _logger.handlers[:]:
-        _logger.removeHandler(former)
-        former.close()
+    handler.setFormatter(SinkTextFormatter(traces=level == "debug") if text else JsonFormatter())
+    for previous in _logger.handlers[:]:
+        _logger.removeHandler(previous)
+        previous.close()
     _logger.addHandler(handler)
     _logger.setLevel(level.upper())
     _logger.propagate = False

@@ -13,7 +13,7 @@ from spark_sink.platform.session import open_session
 
 @contextmanager
 def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
-    """A session in which the sink can work; it is stopped at the end. Blocks some seconds while the JVM starts.
+    """Start a session for the sink, and stop it at the end. Blocks some seconds while the JVM starts.
 
     Raises NoJava, JarsMissing, and SinkError where Spark does not start or has another Delta than the sink needs.
     """

@@ -1,8 +1,8 @@
-"""Kafka's admin client, the one that Spark brings: its answers are those that Spark's source gets.
+"""Kafka's admin client, from the jar that Spark brings: its answers are those that Spark's source gets.
 
-Java by py4j, all of it here: org.apache.kafka.clients.admin (Admin, OffsetSpec, ListOffsetsOptions), TopicPartition and
-OffsetAndMetadata of Kafka, java.util. Each object costs a call of some tenths of a millisecond: meant for what is asked
-at a start, by a command, or in the seconds between batches.
+Java by Py4J, all of it here: org.apache.kafka.clients.admin (Admin, OffsetSpec, ListOffsetsOptions), TopicPartition and
+OffsetAndMetadata of Kafka, java.util. Each object costs a call of some tenths of a millisecond: meant for questions
+at a start, by a command, or between batches.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -19,7 +19,8 @@ Answer = TypeVar("Answer")
 
 
 class Admin:
-    """A context manager. A question blocks `patience` seconds at most, then raises SinkError. Any thread may ask."""
+    """The client, as a context manager. Each method blocks `patience` seconds at most, then raises SinkError.
+    Thread-safe."""
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str], patience: float = ANSWER_SECONDS) -> None:
         self._spark = spark
@@ -43,11 +44,11 @@ class Admin:
         self._client.close(self._java("java.time.Duration").ofSeconds(1))
 
     def names(self) -> set[str]:
-        """All topics that these credentials may see, Kafka's own left out."""
+        """Return all topics that these credentials may see, Kafka's own left out."""
         return {str(name) for name in self._ask(lambda: self._client.listTopics().names().get())}
 
     def matching(self, pattern: str) -> set[str]:
-        """Return those of them whose whole name the regular expression matches, as Java reads it. Raises SinkError."""
+        """Return those topics whose whole name the regular expression (Java's) matches. Raises SinkError."""
 
         def choose() -> set[str]:
             names = self._java("java.util.HashSet")(self._client.listTopics().names().get())
@@ -58,11 +59,15 @@ class Admin:
         return self._ask(choose, f"cannot look for topics like {pattern!r}")
 
     def partitions(self, topics: Collection[str]) -> set[Partition]:
-        """All partitions of the topics; one that is not there raises SinkError."""
+        """Return all partitions of the topics. Raises SinkError for a topic that does not exist."""
 
         def describe() -> set[Partition]:
-            found = self._client.describeTopics(list(topics)).allTopicNames().get()
-            return {(str(name), int(each.partition())) for name in found for each in found[name].partitions()}
+            descriptions = self._client.describeTopics(list(topics)).allTopicNames().get()
+            return {
+                (str(name), int(partition.partition()))
+                for name in descriptions
+                for partition in descriptions[name].partitions()
+            }
 
         return self._ask(describe) if topics else set()
 
@@ -71,8 +76,8 @@ class Admin:
 
         def describe() -> dict[str, str]:
             none = str(self._kafka("common.Uuid").ZERO_UUID.toString())
-            found = self._client.describeTopics(list(topics)).allTopicNames().get()
-            return {str(name): str(found[name].topicId().toString()).replace(none, "") for name in found}
+            descriptions = self._client.describeTopics(list(topics)).allTopicNames().get()
+            return {str(name): str(descriptions[name].topicId().toString()).replace(none, "") for name in descriptions}
 
         return self._ask(describe) if topics else {}
 
@@ -80,36 +85,41 @@ class Admin:
         return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").earliest())
 
     def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        """Return the end of what can be read: as a rule before the first record of a transaction that is still open."""
+        """Return the end of each partition for readers: before the first record of a transaction that is still open,
+        where they read committed records only."""
         return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").latest())
 
-    def at(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
-        """Return the first record of this time or later; a partition without one is left out."""
-        found = self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").forTimestamp(milliseconds))
-        return {partition: offset for partition, offset in found.items() if offset >= 0}
+    def at_timestamp(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
+        """Return the first offset of this time (ms of the epoch) or later; a partition without one is left out."""
+        offsets = self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").forTimestamp(milliseconds))
+        return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
     def committed(self, group: str) -> dict[Partition, int]:
-        """Return what the group has committed, in whatever topics; empty for a group that Kafka does not know."""
+        """Return the offsets that the group has committed, of whatever topics; empty for an unknown group."""
 
         def read() -> dict[Partition, int]:
-            found = self._client.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
+            committed = self._client.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
             # Kafka names a partition without an offset, too.
-            return {_partition(at): int(found[at].offset()) for at in found if found[at] is not None}
+            return {
+                _partition(partition): int(committed[partition].offset())
+                for partition in committed
+                if committed[partition] is not None
+            }
 
         return self._ask(read)
 
     def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]:
-        """Begin to commit, and do not wait. The returned function returns True when that is done; called with True it
-        waits for it, at most `patience`. It raises SinkError when Kafka refused."""
+        """Start a commit and return at once. The function that is returned returns True when the commit is done; called
+        with True it waits for that, `patience` at most. It raises SinkError when Kafka refused."""
 
-        def begin() -> Any:
+        def start() -> Any:
             given = self._java("java.util.HashMap")()
-            for at, offset in offsets.items():
-                given.put(self._topic_partition(at), self._kafka("clients.consumer.OffsetAndMetadata")(offset))
+            for partition, offset in offsets.items():
+                given.put(self._topic_partition(partition), self._kafka("clients.consumer.OffsetAndMetadata")(offset))
             return self._client.alterConsumerGroupOffsets(group, given).all()
 
         doing = f"cannot commit offsets of the group {group}"
-        future = self._ask(begin, doing)
+        future = self._ask(start, doing)
 
         def done(wait: bool) -> bool:
             if not wait and not future.isDone():
@@ -122,10 +132,10 @@ class Admin:
     def _offsets(self, partitions: Collection[Partition], spec: Callable[[], Any]) -> dict[Partition, int]:
         def read() -> dict[Partition, int]:
             asked, what = self._java("java.util.HashMap")(), spec()
-            for at in partitions:
-                asked.put(self._topic_partition(at), what)
-            found = self._client.listOffsets(asked, self._readable()).all().get()
-            return {_partition(at): int(found[at].offset()) for at in found}
+            for partition in partitions:
+                asked.put(self._topic_partition(partition), what)
+            offsets = self._client.listOffsets(asked, self._readable()).all().get()
+            return {_partition(partition): int(offsets[partition].offset()) for partition in offsets}
 
         return self._ask(read) if partitions else {}
 
@@ -140,8 +150,8 @@ class Admin:
         level = self._options.get("isolation.level", "read_uncommitted").upper()
         return self._kafka("clients.admin.ListOffsetsOptions")(self._kafka("common.IsolationLevel").valueOf(level))
 
-    def _topic_partition(self, at: Partition) -> Any:
-        return self._kafka("common.TopicPartition")(*at)
+    def _topic_partition(self, partition: Partition) -> Any:
+        return self._kafka("common.TopicPartition")(*partition)
 
     def _ask(self, question: Callable[[], Answer], doing: str = "cannot read from Kafka") -> Answer:
         try:
@@ -150,5 +160,5 @@ class Admin:
             raise translate(str(error), f"{doing} at {self._servers}") from error
 
 
-def _partition(at: Any) -> Partition:
-    return str(at.topic()), int(at.partition())
+def _partition(partition: Any) -> Partition:
+    return str(partition.topic()), int(partition.partition())

@@ -1,12 +1,11 @@
 """Where a run ends: `stop: offsets` and `stop: timestamp`.
 
-Spark's stream has no end, and its batches do not fit one: each takes so much of every partition that some partitions
-pass their bound in an earlier batch than others. So a batch is landed up to the bounds (`below`) and its marks say so
-(`cut`), while the checkpoint says that all of it was read. What lies between the two belongs to the next run without
-these bounds, which finds it (`between`) and reads it once before its stream begins. The query ends as soon as a batch
-has passed all bounds (`reached`).
+Spark's stream has no end, and its batches do not stop at one: some partitions pass their bound in an earlier batch than
+others. So a batch is landed up to the bounds (`below`) and its marks say so (`cut`), while the checkpoint says that all
+of it was read. The records in between belong to the next run without these bounds, which finds them (`between`) and
+reads them once before its stream begins. The query ends as soon as a batch has passed all bounds (`reached`).
 
-The bounds are found once, at the start. A partition that appears later has none, and nothing of it lands.
+The bounds are resolved once, at the start. A partition that appears later has none, and nothing of it lands.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,8 +13,7 @@ from dataclasses import dataclass
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
-from spark_sink.kafka.offsets import NO_OFFSETS, Offsets, Partition, describe_partitions, flat
-from spark_sink.kafka.start import Broker
+from spark_sink.kafka.offsets import NO_OFFSETS, BrokerOffsets, Offsets, Partition, describe_partitions, flat
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +24,9 @@ class Bounds:
     notes: tuple[str, ...] = ()
 
     def reached(self, *read: Offsets) -> bool:
-        """True if nothing is left below the bounds. Of several offsets the furthest counts: how far each partition was
-        read, where it begins, what the broker has first. Asked before the first batch, too: without records to read
-        there is none."""
+        """True if nothing is left below the bounds. Of several offsets the highest counts: how far each partition was
+        read, where it begins, what the broker has first. To be called before the first batch, too: without records to
+        read there is no batch."""
         return all(
             max((offsets.get(partition, 0) for offsets in read), default=0) >= end
             for partition, end in self.ends.items()
@@ -39,8 +37,8 @@ class Bounds:
         return any(end > self.ends.get(partition, 0) for partition, end in read.items())
 
     def cut(self, read: Offsets, landed: Offsets = NO_OFFSETS) -> dict[Partition, int]:
-        """Return how far is landed when so far is read. `landed`: as it was before, or where the first batch begins:
-        what lies before that was never wanted, so it counts as landed even beyond the bound."""
+        """Return where the rows of a batch end that was read up to `read`. `landed`: the ends before it, or where the
+        first batch begins: what lies before that was never wanted, so it counts as landed even beyond the bound."""
         return {
             partition: min(end, max(self.ends.get(partition, 0), landed.get(partition, 0)))
             for partition, end in read.items()
@@ -70,13 +68,13 @@ def between(landed: Offsets, read: Offsets) -> tuple[dict[Partition, int], dict[
     return {partition: landed[partition] for partition in behind}, {partition: read[partition] for partition in behind}
 
 
-def resolve(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Bounds | None:
+def resolve(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Bounds | None:
     """Return None without bounds (never, available-now). Raises Refused."""
     match config.stop:
         case "offsets":
             return _named(config, partitions)
         case "timestamp":
-            return _at(config, broker, partitions)
+            return _from_timestamp(config, broker, partitions)
         case _:
             return None
 
@@ -96,12 +94,12 @@ def _named(config: SinkConfig, partitions: Collection[Partition]) -> Bounds:
     return Bounds(ends)
 
 
-def _at(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Bounds:
+def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Bounds:
     """Return the first record of that time or later, even if older ones follow it: the end must be the same in every
     batch."""
     assert config.stop_timestamp is not None  # the configuration's own check
     latest = broker.latest(partitions)
-    by_time = broker.at(partitions, round(config.stop_timestamp.timestamp() * 1000))
+    by_time = broker.at_timestamp(partitions, round(config.stop_timestamp.timestamp() * 1000))
     open_ended = set(partitions) - set(by_time)
     note = f"{describe_partitions(open_ended)} has no record of stop_timestamp or later: ends where it ends now"
     return Bounds({**latest, **by_time}, (note,) if open_ended else ())

@@ -1,7 +1,7 @@
-"""Offsets for people: the group of which Kafka's ordinary tools show the lag.
+"""The monitoring group: offsets that are committed so that Kafka's ordinary tools show the sink's lag.
 
 The sink never reads them (its checkpoint and its marks are the truth), so a commit may fail, and must not delay a
-batch: it is begun after one batch and checked after the next.
+batch: it is started after one batch and checked after the next.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,17 @@ Answer = TypeVar("Answer")
 
 
 class Committer(Protocol):
-    """`Admin` is one. Begins a commit, and returns a function that returns True when it is done (and raises
-    SinkError)."""
+    """Commits offsets of a consumer group. `Admin` is the implementation."""
 
-    def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]: ...
+    def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]:
+        """Start a commit and return at once. The function that is returned returns True when the commit is done; called
+        with True it waits for that. Both raise SinkError."""
+        ...
 
 
-class Group:
-    """Used by one thread at a time. No failure of Kafka raises here; the first one in a row is logged."""
+class MonitoringGroup:
+    """Commits the ends of the last batch. Used by one thread at a time. Raises nothing when Kafka fails; the first
+    failure in a row is logged."""
 
     def __init__(
         self, committer: Committer, name: str, warn: Callable[[str], None], failed: Callable[[], None] = lambda: None
@@ -34,22 +37,22 @@ class Group:
         self._failed = False
         self._pending: Callable[[bool], bool] | None = None
         self._wanted: Offsets = {}
-        self._given: dict[Partition, int] = {}  # what was committed, and Kafka has not refused
+        self._given: dict[Partition, int] = {}  # was committed, and Kafka has not refused it
 
     def commit(self, ends: Offsets) -> None:
-        """Commit the `ends` of all partitions; while the commit before is pending, only note them. Without a name of
+        """Commit the `ends` of all partitions; while the previous commit is pending, only note them. Without a name of
         the group, do nothing."""
         self._wanted = ends
         if self._name and self._settled(wait=False):
-            self._begin()
+            self._begin_commit()
 
     def close(self) -> None:
-        """Commit what is left, and wait for it as long as the committer waits for an answer."""
+        """Commit the last ends, and wait for that as long as the committer waits for an answer."""
         if self._name and self._settled(wait=True):
-            self._begin()
+            self._begin_commit()
             self._settled(wait=True)
 
-    def _begin(self) -> None:
+    def _begin_commit(self) -> None:
         changed = {partition: end for partition, end in self._wanted.items() if self._given.get(partition) != end}
         if changed:
             self._pending = self._try(lambda: self._committer.commit(self._name, changed))

@@ -1,12 +1,10 @@
 """Records that Kafka deleted before they were read: retention, or a `kafka-delete-records`.
 
-A batch that begins below what the broker has first lacks them. That offsets are missing is no sign: the markers
-of transactions, and records of aborted ones, leave gaps in every topic that has them. So a gap counts only below the
-broker's first offset. Of what is deleted while the batch is being read, only the part before the first record that came
-is seen.
+A batch that begins below the broker's first offset lacks them. A gap alone proves nothing: the markers of transactions,
+and records of aborted ones, leave gaps in every topic that has them. So a gap counts only below the broker's first
+offset. Of what is deleted while the batch is being read, only the part before the first record that came is recognised.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from spark_sink.kafka.offsets import Offsets, Partition
@@ -14,7 +12,7 @@ from spark_sink.kafka.offsets import Offsets, Partition
 
 @dataclass(frozen=True, slots=True, order=True)
 class Lost:
-    """`first` and `last` are missing, and all between them."""
+    """A range of offsets that are missing: `first`, `last`, and all between them."""
 
     topic: str
     partition: int
@@ -30,7 +28,7 @@ class Lost:
 
 
 def suspects(starts: Offsets, ends: Offsets, earliest: Offsets) -> set[Partition]:
-    """Return the partitions whose first record in the batch has to be looked up; none in any ordinary batch."""
+    """Return the partitions whose first record in the batch has to be looked up; none in an ordinary batch."""
     return {
         partition
         for partition, end in ends.items()
@@ -39,27 +37,18 @@ def suspects(starts: Offsets, ends: Offsets, earliest: Offsets) -> set[Partition
 
 
 def ranges(starts: Offsets, ends: Offsets, came: Offsets, earliest: Offsets) -> list[Lost]:
-    """Return what a batch from `starts` up to `ends` lacks. `came`: the first offset that came of each partition;
-    `earliest`: what the broker has first, asked after the batch was read.
+    """Return the ranges that a batch from `starts` up to `ends` lacks. `came`: the first offset in the batch of each
+    partition; `earliest`: the broker's first offsets, asked for after the batch was read.
 
-    A partition without a start appeared with this batch: it should have begun at 0. One that ends, or came, before its
-    start was re-created: its numbers began again, and Spark resumes at its end.
+    A partition without a start appeared with this batch: it should have begun at 0. One that ends, or whose first
+    record lies, before its start was re-created: its offsets began again, and Spark resumes at its end.
     """
     missing = []
     for (topic, number), end in ends.items():
         partition = (topic, number)
         start, first, kept = starts.get(partition, 0), came.get(partition, end), earliest.get(partition, 0)
         recreated = first < start
-        begin, stop = (kept, first) if recreated else (start, min(first, kept))
-        if begin < min(stop, end):
-            missing.append(Lost(topic, number, begin, min(stop, end) - 1))
+        lost_from, lost_until = (kept, first) if recreated else (start, min(first, kept))
+        if lost_from < min(lost_until, end):
+            missing.append(Lost(topic, number, lost_from, min(lost_until, end) - 1))
     return sorted(missing)
-
-
-def describe(lost: Collection[Lost]) -> str:
-    """For a warning."""
-    total = sum(each.count for each in lost)
-    shown = "; ".join(str(each) for each in sorted(lost)[:5])
-    return f"{total:,} offsets were deleted in Kafka before they were read: {shown}" + (
-        f" and {len(lost) - 5} more ranges" if len(lost) > 5 else ""
-    )

@@ -1,22 +1,45 @@
-"""Positions in partitions, as the sink has them and as Spark writes them: {"logs": {"0": 123, "1": 45}}.
+"""Offsets by partition, as the sink has them and as Spark writes them: {"logs": {"0": 123, "1": 45}}.
 
-An end is exclusive everywhere: the first offset that is not meant.
+An end is exclusive everywhere: the first offset that does not belong.
 """
 
 import json
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import Protocol
 
 Partition = tuple[str, int]  # topic, number
 Offsets = Mapping[Partition, int]
 NO_OFFSETS: Offsets = MappingProxyType({})
 
-# Spark's word for "what the broker has first, when you look". One that we looked up could be deleted until then.
+# Spark's number for the broker's first offset at the time of reading. One that we looked up could be deleted until
+# then.
 EARLIEST = -2
-LATEST = -1  # its word for the end
+LATEST = -1  # Spark's number for the end
+
+
+class BrokerOffsets(Protocol):
+    """The offsets that Kafka has. `Admin` is the implementation. Each method may block, and raises SinkError."""
+
+    def earliest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+        """Return the first offset of each partition."""
+        ...
+
+    def latest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+        """Return the end of each partition."""
+        ...
+
+    def at_timestamp(self, partitions: Collection[Partition], milliseconds: int) -> Mapping[Partition, int]:
+        """Return the first offset of that time (ms of the epoch) or later; a partition without one is left out."""
+        ...
+
+    def committed(self, group: str) -> Mapping[Partition, int]:
+        """Return the offsets that the group has committed, of whatever topics."""
+        ...
 
 
 def to_json(offsets: Offsets) -> str:
+    """Return the offsets as Spark's options take them."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, number), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(number)] = offset
@@ -24,7 +47,8 @@ def to_json(offsets: Offsets) -> str:
 
 
 def from_json(text: str | None) -> dict[Partition, int]:
-    """Empty for None and for `null`, which Spark reports before it knows; PySpark's listener makes "None" of it."""
+    """Return the offsets of Spark's JSON. Empty for None and for `null`, which Spark reports before it knows the
+    offsets and PySpark's listener turns into "None"."""
     topics = {} if text in (None, "", "None") else json.loads(text or "") or {}
     return flat(
         {topic: {int(number): int(offset) for number, offset in numbers.items()} for topic, numbers in topics.items()}
@@ -32,12 +56,12 @@ def from_json(text: str | None) -> dict[Partition, int]:
 
 
 def flat(topics: Mapping[str, Mapping[int, int]]) -> dict[Partition, int]:
-    """From the shape that a configuration has."""
+    """Return the offsets of a configuration, which has them by topic and number."""
     return {(topic, number): offset for topic, numbers in topics.items() for number, offset in numbers.items()}
 
 
 def assigned(partitions: Collection[Partition]) -> str:
-    """Return them as Spark's option `assign` has them: {"logs": [0, 1]}."""
+    """Return the partitions as Spark's option `assign` takes them: {"logs": [0, 1]}."""
     topics: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         topics.setdefault(topic, []).append(number)
@@ -45,15 +69,18 @@ def assigned(partitions: Collection[Partition]) -> str:
 
 
 def lag(landed: Offsets, latest: Offsets, earliest: Offsets | None = None) -> dict[Partition, int]:
-    """Return what is not landed yet, by partition. One that was never landed from begins at its earliest record.
+    """Return how many offsets have not landed yet, by partition. One of which nothing has landed begins at its earliest
+    record.
 
     Offsets, not records: the markers of transactions count too, as they do for Kafka's own tools.
     """
-    begin = earliest or {}
-    return {at: max(0, end - landed.get(at, begin.get(at, 0))) for at, end in latest.items()}
+    starts = earliest or {}
+    return {
+        partition: max(0, end - landed.get(partition, starts.get(partition, 0))) for partition, end in latest.items()
+    }
 
 
 def describe_partitions(partitions: Collection[Partition], most: int = 5) -> str:
-    """ "logs/0, logs/1 and 7 more": for a message."""
+    """Return the partitions for a message: "logs/0, logs/1 and 7 more"."""
     shown = [f"{topic}/{number}" for topic, number in sorted(partitions)]
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")

@@ -1,4 +1,4 @@
-"""How the brokers are spoken to, in the words of Kafka's Java client: from the same options as the shipper's.
+"""The TLS and SASL properties of Kafka's Java client, from the same options as the shipper's.
 
 PEM files are read here and handed over as text: the executors of a cluster do not have the driver's files. Kafka's
 client keeps passwords and PEM texts out of what it logs, and Spark what looks like them; no message here has them.
@@ -22,7 +22,7 @@ OLD_KEY = re.compile("-----BEGIN [A-Z]+ PRIVATE KEY-----")
 
 
 def client_security(kafka: KafkaSource) -> dict[str, str]:
-    """Properties of a Java client. Raises SinkError for what a file lacks, or Java cannot do."""
+    """Return the properties. Raises SinkError for a file that lacks what is needed, or that Java cannot read."""
     tls = bool(kafka.ssl.enabled)
     made = {"security.protocol": ("SASL_" if kafka.username else "") + ("SSL" if tls else "PLAINTEXT")}
     if kafka.username:
@@ -39,7 +39,7 @@ def _login(module: str, username: str, password: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the value as java.io.StreamTokenizer, with which Kafka parses it, reads it: a line's end would end the
+    """Return the value quoted for java.io.StreamTokenizer, with which Kafka parses it: a line break would end the
     string."""
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(plain, escaped)
@@ -47,7 +47,7 @@ def _quoted(text: str) -> str:
 
 
 def _tls(ssl: SslConfig) -> dict[str, str]:
-    # "" is Kafka's word for not looking at the host name. That nothing is verified is refused by the configuration.
+    # "" makes Kafka skip the check of the host name. The configuration refuses to verify nothing at all.
     made = {"ssl.endpoint.identification.algorithm": "" if ssl.verification_mode == "certificate" else "https"}
     if ssl.certificate_authorities:
         made["ssl.truststore.type"] = "PEM"
@@ -64,24 +64,24 @@ def _tls(ssl: SslConfig) -> dict[str, str]:
 
 
 def _certificates(value: str, option: str) -> str:
-    found = CERTIFICATE.findall(_text(value, option))
-    if not found:
-        raise SinkError(f"kafka.ssl.{option}: {_name(value)} holds no certificate in PEM")
-    return "\n".join(found)
+    certificates = CERTIFICATE.findall(_text(value, option))
+    if not certificates:
+        raise SinkError(f"kafka.ssl.{option}: {_name(value)} contains no certificate in PEM")
+    return "\n".join(certificates)
 
 
 def _key(value: str, passphrase: str | None) -> str:
     text = _text(value, "key")
-    found = KEY.search(text)
-    if found is None:
-        why = "is a key in OpenSSL's older form" if OLD_KEY.search(text) else "holds no private key in PEM"
+    match = KEY.search(text)
+    if match is None:
+        why = "is a key in OpenSSL's older form" if OLD_KEY.search(text) else "contains no private key in PEM"
         raise SinkError(
             f"kafka.ssl.key: {_name(value)} {why}; Java reads PKCS #8 only: "
             "openssl pkcs8 -topk8 -nocrypt -in OLD.key -out NEW.key"
         )
-    if found[1] and not passphrase:
+    if match[1] and not passphrase:
         raise SinkError(f"kafka.ssl.key: {_name(value)} is encrypted: kafka.ssl.key_passphrase is missing")
-    return found[0]
+    return match[0]
 
 
 def _text(value: str, option: str) -> str:
@@ -99,5 +99,5 @@ def _is_pem(value: str) -> bool:
 
 
 def _name(value: str) -> str:
-    """Never the text itself: it may be a key."""
+    """Return the path for a message; never a text that was given in its place, which may be a key."""
     return "the text given" if _is_pem(value) else value

@@ -1,4 +1,4 @@
-"""Spark's Kafka source, as the configuration has it."""
+"""Spark's Kafka source: its options from the configuration, and the two ways to read."""
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,16 +13,16 @@ OF_STREAMS = {"subscribe", "subscribepattern", "assign", "startingoffsets", "sta
 OF_STREAMS |= {"maxoffsetspertrigger", "minoffsetspertrigger", "maxtriggerdelay"}
 
 
-def options(config: SinkConfig, begin: str = "earliest", waits: bool = True) -> dict[str, str]:
+def options(config: SinkConfig, starting_offsets: str = "earliest", waits: bool = True) -> dict[str, str]:
     """`begin` is where a new checkpoint begins (`start.Start.text`); one that is not new resumes where it is.
 
     Without `waits`, batches are as large as they come: the end of a bounded run need not have min_offsets_per_trigger.
-    Spark would take the rest that is smaller for nothing at all, and end an available-now run before it.
+    Spark would leave out a smaller remainder, and end an available-now run before it.
     The raw options of the configuration win. Raises SinkError.
     """
     ours = {
         **_topics(config),
-        "startingOffsets": begin,
+        "startingOffsets": starting_offsets,
         # Without a bound, the first batch after a long pause would be all that has piled up.
         "maxOffsetsPerTrigger": str(config.max_offsets_per_trigger),
         "failOnDataLoss": "true" if config.lost_offsets == "fail" else "false",
@@ -39,15 +39,17 @@ def client_options(config: SinkConfig) -> dict[str, str]:
     return {key.removeprefix("kafka."): value for key, value in options(config).items() if key.startswith("kafka.")}
 
 
-def stream(spark: SparkSession, config: SinkConfig, begin: str = "earliest", waits: bool = True) -> DataFrame:
-    """key, value, topic, partition, offset, timestamp of each record."""
-    return spark.readStream.format("kafka").options(**options(config, begin, waits)).load()
+def stream(
+    spark: SparkSession, config: SinkConfig, starting_offsets: str = "earliest", waits: bool = True
+) -> DataFrame:
+    """Return the stream of records: key, value, topic, partition, offset, timestamp."""
+    return spark.readStream.format("kafka").options(**options(config, starting_offsets, waits)).load()
 
 
 def between(spark: SparkSession, config: SinkConfig, starts: Offsets, ends: Offsets) -> DataFrame:
-    """Return the same columns of the records from `starts` up to `ends`, read once: no stream, no checkpoint.
+    """Return the records from `starts` up to `ends` with the same columns, read once: no stream, no checkpoint.
 
-    Both name the same partitions. An end must be there already: Spark would wait minutes for a record, then fail.
+    Both name the same partitions. Kafka must have the ends already: Spark would wait minutes for a record, then fail.
     """
     bounded = {key: value for key, value in options(config).items() if key.lower() not in OF_STREAMS}
     bounded |= {"assign": assigned(ends), "startingOffsets": to_json(starts), "endingOffsets": to_json(ends)}
@@ -55,7 +57,8 @@ def between(spark: SparkSession, config: SinkConfig, starts: Offsets, ends: Offs
 
 
 def whole_name(pattern: str) -> str:
-    """Spark takes a topic whose name has the pattern anywhere in it; Kafka's consumers, and we, mean the whole name."""
+    """Return a pattern of the whole name, as Kafka's consumers and the configuration mean it: Spark would also take a
+    topic whose name has the pattern anywhere in it."""
     return rf"\A(?:{pattern})\z"
 
 
@@ -72,7 +75,7 @@ def _topics(config: SinkConfig) -> dict[str, str]:
 def _client(config: SinkConfig) -> dict[str, str]:
     return {
         "bootstrap.servers": config.kafka.bootstrap_servers,
-        # Records of a transaction that was aborted were never sent, as far as its writer is concerned.
+        # As far as its writer is concerned, the records of an aborted transaction were never sent.
         "isolation.level": "read_committed",
         "metadata.max.age.ms": str(round(config.kafka.metadata_max_age * 1000)),
         **client_security(config.kafka),
@@ -80,9 +83,10 @@ def _client(config: SinkConfig) -> dict[str, str]:
 
 
 def _over(ours: dict[str, str], raw: Raw) -> dict[str, str]:
-    """Spark's options are case-insensitive (those that begin with `kafka.` are not, but no one has two of a kind)."""
+    """Return our options with the raw ones over them. Names are compared without case, as Spark does; those that begin
+    with `kafka.` are case-sensitive, but no one sets two that differ in case only."""
     given = {key.lower() for key in raw}
-    if given & {"subscribe", "subscribepattern", "assign"}:  # one of the three, so theirs takes the place of ours
+    if given & {"subscribe", "subscribepattern", "assign"}:  # one of the three: the user's replaces ours
         given |= {"subscribe", "subscribepattern", "assign"}
     kept = {key: value for key, value in ours.items() if key.lower() not in given}
     return kept | texts(raw)

@@ -1,14 +1,13 @@
 """Where a new checkpoint begins. One that is not new resumes where it is, and nothing here is used.
 
-Given offsets (`offsets`, a group's, a table's) are compared with what the broker has. Below that, records that are
-wanted have been deleted; above it, the topic is not the one that the offsets were taken from. Neither may pass in
-silence. With `lost_offsets: continue` the first may: Spark's source skips the missing records, and the landing records
-which offsets they had (`lost`).
+Given offsets (`offsets`, a group's, a table's) are compared with those of the broker. Below its first one, records that
+are wanted have been deleted; above its last one, the topic is not the one that the offsets were taken from. Both are
+refused. With `lost_offsets: continue` the first is not: Spark's source skips the missing records, and the landing
+records which offsets they had (`lost`).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import Refused
@@ -16,6 +15,7 @@ from spark_sink.kafka.offsets import (
     EARLIEST,
     LATEST,
     NO_OFFSETS,
+    BrokerOffsets,
     Offsets,
     Partition,
     describe_partitions,
@@ -24,21 +24,9 @@ from spark_sink.kafka.offsets import (
 )
 
 
-class Broker(Protocol):
-    """What Kafka has. `Admin` is one. Each method may block, and raises SinkError."""
-
-    def earliest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
-
-    def latest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
-
-    def at(self, partitions: Collection[Partition], milliseconds: int) -> Mapping[Partition, int]: ...
-
-    def committed(self, group: str) -> Mapping[Partition, int]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Start:
-    """`text` is Spark's `startingOffsets`; `notes` are for the person who started it.
+    """Where the query begins. `text`: Spark's option `startingOffsets`; `notes`: for the log.
 
     `offsets`: where partitions certainly begin; a first batch that begins later lacks records (`lost`).
     """
@@ -48,14 +36,17 @@ class Start:
     offsets: Offsets = field(default_factory=dict)
 
 
-def resolve(config: SinkConfig, broker: Broker, partitions: Collection[Partition], ends: Offsets = NO_OFFSETS) -> Start:
-    """`partitions`: those that will be read (`topics.present`). `ends`: how far the table has them, for `start: table`.
+def resolve(
+    config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition], ends: Offsets = NO_OFFSETS
+) -> Start:
+    """Return where a new checkpoint begins, by the option `start`. Raises Refused.
 
-    Raises Refused.
+    `partitions`: those that will be read (`topics.present`). `ends`: the next offset to land of each, for `start:
+    table`.
     """
     match config.start:
         case "timestamp":
-            return _at(config, broker, partitions)
+            return _from_timestamp(config, broker, partitions)
         case "offsets":
             given = flat(config.start_offsets)
             return _named(config, broker, partitions, given, "start_offsets")
@@ -70,18 +61,18 @@ def resolve(config: SinkConfig, broker: Broker, partitions: Collection[Partition
             return Start(config.start)
 
 
-def _at(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Start:
+def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Start:
     assert config.start_timestamp is not None  # the configuration's own check
     # The ends first: a record that arrives between the two questions is then found by the second.
     latest = broker.latest(partitions)
-    by_time = broker.at(partitions, round(config.start_timestamp.timestamp() * 1000))
+    by_time = broker.at_timestamp(partitions, round(config.start_timestamp.timestamp() * 1000))
     later = set(partitions) - set(by_time)
     note = f"{describe_partitions(later)} has no record of start_timestamp or later: begins at its end" if later else ""
     starts = {**latest, **by_time}
     return Start(to_json(starts), (note,) if note else (), starts)
 
 
-def _committed(config: SinkConfig, broker: Broker, partitions: Collection[Partition]) -> Start:
+def _committed(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Start:
     group = config.start_group or config.kafka.group_id
     offsets = broker.committed(group)
     if not set(offsets) & set(partitions):
@@ -92,7 +83,9 @@ def _committed(config: SinkConfig, broker: Broker, partitions: Collection[Partit
     return _named(config, broker, partitions, offsets, f"the group {group}")
 
 
-def _named(config: SinkConfig, broker: Broker, partitions: Collection[Partition], given: Offsets, by: str) -> Start:
+def _named(
+    config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition], given: Offsets, by: str
+) -> Start:
     wanted = {partition: offset for partition, offset in given.items() if partition in partitions}
     _check_unknown(config, partitions, given, by)
     _check_range(config, broker, wanted, by)
@@ -101,21 +94,21 @@ def _named(config: SinkConfig, broker: Broker, partitions: Collection[Partition]
     latest = broker.latest([partition for partition, offset in wanted.items() if offset == LATEST])
     text = to_json({**dict.fromkeys(unnamed, EARLIEST), **wanted, **latest})
     starts = {**_known(wanted), **latest}
-    if config.start != "table":  # what a table does not name it should have from 0 on
+    if config.start != "table":  # a partition that the table does not name is landed from 0 on
         starts = {**broker.earliest([partition for partition in partitions if partition not in starts]), **starts}
     return Start(text, (note,) if note else (), starts)
 
 
 def _check_unknown(config: SinkConfig, partitions: Collection[Partition], given: Offsets, by: str) -> None:
-    """Raises Refused where a list in the configuration does not fit. A group or a table may name topics that are not
-    read here."""
+    """Raise Refused where the configuration lists a partition that is not read. A group or a table may name topics that
+    are not read here."""
     if config.start == "offsets" and (unknown := set(given) - set(partitions)):
         raise Refused(
             f"{by} names {describe_partitions(unknown)}, which is not among what is read, or which Kafka does not have"
         )
 
 
-def _check_range(config: SinkConfig, broker: Broker, wanted: Offsets, by: str) -> None:
+def _check_range(config: SinkConfig, broker: BrokerOffsets, wanted: Offsets, by: str) -> None:
     wanted = _known(wanted)
     earliest, latest = broker.earliest(wanted), broker.latest(wanted)
     deleted = [partition for partition, offset in wanted.items() if offset < earliest[partition]]
@@ -138,7 +131,7 @@ def _check_range(config: SinkConfig, broker: Broker, wanted: Offsets, by: str) -
 
 
 def _known(offsets: Offsets) -> Offsets:
-    """Without Spark's words for earliest (-2) and latest (-1)."""
+    """Return the offsets without Spark's numbers for earliest (-2) and latest (-1)."""
     return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
 

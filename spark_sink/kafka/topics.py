@@ -1,4 +1,4 @@
-"""Which of the topics that the configuration names exist: a list, a pattern, or partitions.
+"""The topics that the configuration names, by a list, a pattern or partitions, and those of them that exist.
 
 Spark's source fails at once on a topic that does not exist. But a topic is often created by the first record, and the
 order in which the parts of a pipeline are started should not matter: so the job waits for it, and logs that.
@@ -11,8 +11,8 @@ from config.sink.kafka import KafkaSource
 from spark_sink.kafka.offsets import Partition, describe_partitions
 
 
-class Directory(Protocol):
-    """What Kafka has. `Admin` is one. Each method may block, and raises SinkError."""
+class TopicDirectory(Protocol):
+    """The topics that Kafka has. `Admin` is the implementation. Each method may block, and raises SinkError."""
 
     def names(self) -> set[str]: ...
 
@@ -22,30 +22,30 @@ class Directory(Protocol):
 
 
 def named(kafka: KafkaSource) -> str:
-    """Return what is read, in words for a message."""
+    """Return the topics or partitions that are read, for a message."""
     return f"partitions {describe_partitions(_listed(kafka))}" if kafka.partitions else kafka.described
 
 
-def topics(kafka: KafkaSource, directory: Directory) -> set[str]:
+def topics(kafka: KafkaSource, directory: TopicDirectory) -> set[str]:
     """Return the topics that exist now."""
     if kafka.topics_pattern:
         return directory.matching(kafka.topics_pattern)
     return set(kafka.topic_names) & directory.names()
 
 
-def present(kafka: KafkaSource, directory: Directory) -> set[Partition]:
+def present(kafka: KafkaSource, directory: TopicDirectory) -> set[Partition]:
     """Return the partitions that exist now, of those that are wanted."""
     existing = directory.partitions(topics(kafka, directory))
     return existing & _listed(kafka) if kafka.partitions else existing
 
 
-def missing(kafka: KafkaSource, directory: Directory) -> list[str]:
-    """Return what the job has to wait for, in words; nothing when it can start."""
+def missing(kafka: KafkaSource, directory: TopicDirectory) -> list[str]:
+    """Return the topics and partitions that the job has to wait for, for a message; empty when it can start."""
     if kafka.topics_pattern:
         return [] if topics(kafka, directory) else [f"a topic like {kafka.topics_pattern!r}"]
     if kafka.partitions:
         lacking = _listed(kafka) - present(kafka, directory)
-        return [f"partition {describe_partitions([at])}" for at in sorted(lacking)]
+        return [f"partition {describe_partitions([partition])}" for partition in sorted(lacking)]
     return [f"topic {name}" for name in sorted(set(kafka.topic_names) - directory.names())]
 
 

@@ -1,4 +1,4 @@
-"""What Spark calls for each batch: how much of it is to land, and who is informed afterwards."""
+"""The callback that Spark calls for each batch. It decides how much of the batch is to land, and reports the result."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -23,11 +23,11 @@ class Stopped(Exception):
     """Raised to end the query before a batch that is no longer wanted; one that returned undone would be committed."""
 
 
-class Broker(Protocol):
-    """What a batch asks Kafka. `kafka.admin.Admin` is one. May block, and raises SinkError."""
+class BatchBroker(Protocol):
+    """The questions of a batch to Kafka. `Admin` is the implementation. Each method may block, and raises SinkError."""
 
     def earliest(self, partitions: list[Partition]) -> Mapping[Partition, int]:
-        """Return the first offset that Kafka has now."""
+        """Return the first offset that Kafka has now of each partition."""
         ...
 
     def ids(self, topics: set[str]) -> Mapping[str, str]:
@@ -37,7 +37,7 @@ class Broker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BatchRange:
-    """Which offsets of the batches are to land. `starts`: where a new checkpoint begins, as far as that is known;
+    """The offsets that are to land. `starts`: where a new checkpoint begins, as far as that is known;
     `bounds`: where the run is to end; `may_lose`: what Kafka deleted before it was read is recorded, and the query
     continues without it."""
 
@@ -48,20 +48,20 @@ class BatchRange:
 
 @dataclass
 class BatchHandler:
-    """Called on a thread of Spark's; everything else is for the job's thread."""
+    """Spark calls it on a thread of its own; the methods and events are for the job's thread."""
 
     checkpoint: Checkpoint
     writer: BatchWriter
     stopping: threading.Event
     on_landed: Callable[[BatchResult], None]  # called after each batch
-    broker: Broker
+    broker: BatchBroker
     range: BatchRange = BatchRange()
     idle: threading.Event = field(default_factory=threading.Event, init=False)
     ended: threading.Event = field(default_factory=threading.Event, init=False)  # the bounds are reached
 
     def __post_init__(self) -> None:
         self.idle.set()
-        self._query_id = self.checkpoint.query_id()  # None of a new query until its first batch
+        self._query_id = self.checkpoint.query_id()  # None until the first batch of a new query
         self._topics_without_id: set[str] = set()
         planned = self.checkpoint.last_planned()
         # The one batch that an earlier run may have begun.
@@ -90,9 +90,9 @@ class BatchHandler:
         txn = self._txn(batch)
         name: CommitName = txn
         if batch == self._resumed and self.writer.has_landed(txn):
-            # Only then the marks' ends are this batch's. Others may be ahead of it and say nothing of its rows.
+            # Only then the ends in the marks are those of this batch.
             records = records.where(f"NOT ({Bounds(self.writer.marks.ends).below()})")
-            name = Unnamed.NAME_IS_USED  # what the batch was cut short of may follow without one
+            name = Unnamed.NAME_IS_USED  # the remainder of the batch is committed without a name
         self._land(batch, records, ends, name)
 
     def _land(self, batch: int, records: DataFrame, ends: Offsets, name: CommitName) -> None:
@@ -113,7 +113,7 @@ class BatchHandler:
             return
         try:
             self.writer.marks.note_topics(self.broker.ids(unknown))
-        except SinkError:  # one of them has been deleted already: asked again with the next batch
+        except SinkError:  # one of them has been deleted already: retried with the next batch
             return
         self._topics_without_id |= unknown - self.writer.marks.topics.keys()
 
@@ -124,10 +124,10 @@ class BatchHandler:
         return TxnId(self._query_id, batch)
 
     def _lost(self, records: DataFrame, starts: Offsets, ends: Offsets) -> list[Lost]:
-        """Return what Kafka deleted before this batch could read it; asked when its rows are written."""
+        """Return what Kafka deleted before this batch could read it. To be called when the rows are written."""
         if not self.range.may_lose or not starts:
             return []
-        # Nothing was read of the others; and a topic that has been deleted since would make the question fail.
+        # Nothing was read of the others; and one whose topic has been deleted since would make the call fail.
         read = [partition for partition, end in ends.items() if end != starts.get(partition, 0)]
         earliest = self.broker.earliest(read)
         if not lost.suspects(starts, ends, earliest):

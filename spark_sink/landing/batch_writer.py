@@ -5,9 +5,10 @@ Spark runs a batch again when the process ended before the batch's commit was wr
     offsets/N │ rows of each table │ bad records │ marks │ commits/N
               1                    2             3       4
 
-1: nothing. 2, 3: rows that no mark knows; `orphaned_rows` finds them, and they are not written again. 4: the marks name
-the end of the batch; what is below it is not read again. In each table a batch has at most one commit, named by the
-query's id and the batch's number, so that a second job with the same checkpoint fails instead of writing the same rows.
+1: nothing. 2, 3: rows that are not in the marks; `orphaned_rows` finds them, and they are not written again. 4: the
+marks have the end of the batch; what is below it is not read again. In each table a batch has at most one commit, named
+by the query's id and the batch's number, so that a second job with the same checkpoint fails instead of writing the
+same rows.
 
 The first batch of a run is the only one that may have been begun before: what lies below the marks' ends is left out of
 that one alone. A topic that was deleted and re-created begins at 0 again, and its rows must not be taken for old ones.
@@ -31,8 +32,8 @@ from spark_sink.landing.repeats import PLACE, FileSummary, Search, summarize, su
 from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.landing.staged import CommitName, Staged, Unnamed, stage
 from spark_sink.platform.jvm import Garbage
-from spark_sink.records import unparsed
 from spark_sink.records.local_rows import Value, local_rows
+from spark_sink.records.reasons import without_rows
 from spark_sink.records.schema import BAD_RECORDS
 from spark_sink.records.transform import REASON, Transform
 from spark_sink.storage.tables import Table
@@ -40,7 +41,7 @@ from spark_sink.storage.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a batch brought. Rows that an earlier run of the same batch landed are not counted again."""
+    """The result of a batch. Rows that an earlier run of the same batch landed are not counted again."""
 
     batch: int = NO_BATCH  # the query's number for it
     rows: int = 0
@@ -48,15 +49,15 @@ class BatchResult:
     repeats: int = 0  # rows left out because they had landed
     suspects: int = 0  # files that were looked up
     lost: int = 0  # offsets that Kafka deleted before they were read
-    files: int = 0  # that are remembered
-    tables: int = 0  # that rows went to
+    files: int = 0  # files in the marks
+    tables: int = 0  # tables that got rows
     ends: Mapping[Partition, int] = field(default_factory=dict)
     repeated: bool = False  # all of it had landed before the process was killed
 
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """What a batch brought to one table of lines. `good` and `version`: what was committed, None without a commit."""
+    """The result of a batch for one table of lines. `good` and `version`: what was committed, None without a commit."""
 
     path: str
     rows: int = 0
@@ -69,7 +70,7 @@ class TableResult:
 
 @dataclass(slots=True)
 class BatchWriter:
-    """`land` may be called again with the same batch: it lands once. One thread only."""
+    """Lands batches. `land` may be called again with the same batch: its rows land once. Used by one thread only."""
 
     tables: SinkTables
     transform: Transform
@@ -85,14 +86,17 @@ class BatchWriter:
         name: CommitName,
         lost: Callable[[], list[Lost]] = list,
     ) -> BatchResult:
-        """`records` as Spark's Kafka source gives them; `ends`: where they end in each partition; `name`: of the
-        batch's commits; `lost`: what Kafka had deleted, asked when the records have been read."""
+        """Write the batch to its tables, and return what landed.
+
+        `records` as Spark's Kafka source gives them; `ends`: where they end in each partition; `name`: of the batch's
+        commits; `lost`: returns what Kafka had deleted, called when the records have been read.
+        """
         parsed = self.transform.parse(records)
         landed, bad = self._routed(parsed, ends, name) if self._has_template else self._unrouted(parsed, name)
         missing = lost()
         if bad or missing:
             good = [result.good for result in landed if result.good is not None]
-            bad = self._bad(self.transform.bad(self.transform.parse(unparsed.without(records, good))), missing, name)
+            bad = self._bad(self.transform.bad(self.transform.parse(without_rows(records, good))), missing, name)
         self._save_landed(landed, ends, name)
         self.orphaned.forget_passed(ends)
         self.marks.forget(self.clock() - self.tables.config.dedupe.forget_after)
@@ -117,12 +121,12 @@ class BatchWriter:
         self._save([], versions, self.marks.ends, Unnamed.NOT_A_BATCH)
 
     def begin_repair(self) -> None:
-        """From now on `run` is refused, whatever else is landed; until `settle`."""
+        """Record that a repair has begun: `run` is refused until `settle`, whatever lands meanwhile."""
         versions = {table.path: REPAIRING for table in self.tables.known(self.marks)}
         self._save([], versions, {}, Unnamed.NOT_A_BATCH)
 
     def settle(self, ends: Mapping[Partition, int]) -> None:
-        """Save the versions of all tables as they are, and these ends: what the tables contain is what has landed."""
+        """Save the versions of all tables as they are now, and these ends: the repair has ended."""
         versions = {table.path: self.tables.lines(table.path).version() for table in self.tables.known(self.marks)}
         self.marks.versions.clear()
         self._save([], versions, ends, Unnamed.NOT_A_BATCH)
@@ -134,7 +138,7 @@ class BatchWriter:
     def _unrouted(self, parsed: DataFrame, name: CommitName) -> tuple[list[TableResult], int]:
         """Land the rows of the one table. Returns what it got, and how many records are bad."""
         seen = Observation("batch")
-        # Observing also keeps the filter behind it from being pushed below the parsing, which would then be done twice.
+        # The observation is also a fence: a filter that Spark pushed below the parsing would do it twice.
         counted = parsed.observe(seen, F.count(REASON).alias("bad"))
         result = self._table(self.tables.config.table.path, self.transform.good(counted), name)
         return [result] if result else [], int(seen.get["bad"])
@@ -154,9 +158,9 @@ class BatchWriter:
             parsed.unpersist()
 
     def _announce(self, paths: list[str], topics: list[str]) -> None:
-        """Let the marks name each new table before its first row: a batch that is killed here may be looked for where
-        no configuration says that there is a table. So a table that has rows of these topics, and no mark, tells that
-        the marks were lost. Raises Refused."""
+        """Save the path of each new table in the marks before its first row, because the configuration does not name
+        it: the orphaned rows of a batch that is killed here could not be found otherwise. So a table that has rows of
+        these topics, and is not in the marks, proves that marks were lost. Raises Refused."""
         new = [path for path in paths if path not in self.marks.versions]
         check_unknown([Table(self.tables.spark, path) for path in new], topics, self.tables.marks)
         if new:
@@ -179,22 +183,22 @@ class BatchWriter:
             rows=count - repeats,
             repeats=repeats,
             suspects=len(asked),
-            # With dedupe off, too: marks that stayed behind would not know these rows when it is on again.
+            # With dedupe off, too: else the marks would lack these rows when it is on again.
             files=tuple((path, file.file, file.mark(now)) for file in files),
             version=staged.commit(self._unused(staged.table, name)) if committed else None,
             good=staged.rows() if committed else None,
         )
 
     def _check_unchanged(self, staged: Staged) -> None:
-        """Raises Refused where another program has restored the table, or created it again, since our last commit: this
-        commit would become the version from which on a RESTORE is looked for. One that comes later makes it fail."""
+        """Raise Refused where another program has restored or re-created the table since our last commit: later checks
+        look for a RESTORE only behind this commit. A RESTORE after this check makes the commit fail."""
         known = self.marks.versions.get(staged.table.path)
         if known is not None and known not in (staged.version, REPAIRING):
             check_version(staged.table.snapshot(), known)
 
     def _unused(self, table: Table, name: CommitName) -> CommitName:
-        """Return the name, or that it is used: a killed run of the same batch landed a part in the table, with other
-        bounds, or another configuration, than this one."""
+        """Return the name; NAME_IS_USED where a killed run of the same batch has landed a part of it in the table, with
+        other bounds or another configuration."""
         if (
             isinstance(name, TxnId)
             and table.path in self.orphaned.rows
@@ -204,7 +208,7 @@ class BatchWriter:
         return name
 
     def _without_repeats(self, staged: Staged, asked: list[FileSummary], now: float) -> tuple[Staged, int]:
-        """Return the rows that are new, and how many are not."""
+        """Return the rows that are new, and the number of repeats."""
         day = datetime.fromtimestamp(now - self.tables.config.dedupe.forget_after, UTC) + timedelta(days=1)
         rows = staged.rows()
         search = Search(asked, self.marks.of(staged.table.path), day.date())
@@ -238,7 +242,7 @@ class BatchWriter:
         ends: Mapping[Partition, int],
         name: CommitName,
     ) -> None:
-        """Write the marks. The batch's last write: from now on it has landed."""
+        """Append the marks, which is the last write of a batch: from now on it has landed."""
         changed = list(self.orphaned.files)
         for path, file, mark in files:
             self.marks.note_file(path, file, mark)
@@ -250,7 +254,7 @@ class BatchWriter:
         stage(self.tables.marks, local_rows(self.tables.spark, MARKS, rows)).commit(name)
         self.orphaned.files.clear()
         self.marks.new_topics.clear()
-        self.marks.landing += 1
+        self.marks.appends += 1
 
 
 def _lost_rows(spark: SparkSession, missing: list[Lost]) -> DataFrame:

@@ -1,9 +1,9 @@
 """Checks that checkpoint, tables and marks belong together, before the query starts. They change nothing.
 
-The checkpoint says where to resume reading. Three faults would do harm in silence: with a new checkpoint, everything is
-landed a second time; with one that was set back, the names of its batches have been used; and a table that was restored
-to an earlier version lacks what the marks say has landed. And a topic that was re-created has the offsets of the old
-one again.
+The checkpoint says where to resume reading. Four faults would do harm without an error: with a new checkpoint,
+everything lands a second time; with one that was set back, the names of its batches have been used; a table that was
+restored to an earlier version lacks rows that count as landed; and a topic that was re-created has the offsets of the
+old one again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ RESUME = "set start: table, which resumes where the table ends"
 
 
 def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
-    """Raises Refused for a topic that was re-created: its offsets began at 0 again, and look like those that landed.
+    """Raise Refused for a topic that was re-created: its offsets began at 0 again, and look like those that landed.
 
     `topics`: the ids that Kafka has now, "" where the broker gives none.
     """
@@ -35,7 +35,7 @@ def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
 def check_checkpoint(
     checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str], start: str
 ) -> None:
-    """Raises Refused, with the ways out."""
+    """Raise Refused, with the ways out, where rows would land twice or under used names."""
     query_id = checkpoint.query_id()
     if query_id is None or checkpoint.last_planned() < 0:
         if start != "table":
@@ -67,8 +67,7 @@ def _check_known(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], query_
 
 
 def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) -> None:
-    """`tables`: those that rows of the topics are about to land in for the first time, as far as the marks know. Raises
-    Refused for one that has some."""
+    """Raise Refused for a table that has rows of the topics and is not in the marks. `tables`: those that are not."""
     for table in tables:
         if topics and table.snapshot().has_rows_of(topics):
             raise Refused(
@@ -79,9 +78,10 @@ def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) 
 
 
 def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> None:
-    """`ends`: how far has landed. Raises Refused for a checkpoint that another one has overtaken.
+    """Raise Refused for a checkpoint that another one has overtaken. `ends`: the next offset to land.
 
-    Not in its first batch: what it begins before may be wanted, when the tables were emptied.
+    A checkpoint without a completed batch passes: after the tables were emptied, it may be meant to begin before the
+    ends.
     """
     committed, planned = checkpoint.last_committed(), checkpoint.last_planned()
     if committed == NO_BATCH:

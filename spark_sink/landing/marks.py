@@ -1,18 +1,18 @@
-"""What has landed, a row a file, a partition, a topic and a table, so that the next batch can tell new rows from
-repeats.
+"""The marks: what has landed, as one row for each file, partition, topic and table. By them the next batch tells new
+rows from repeats.
 
-Every batch appends to the marks table, as its last write: the highest offset landed of each of its files, the end of
-what it read of each partition, and the version of each table. Nothing is ever merged there: the highest counts, and
-`maintain` folds. A process reads them once, when it starts; from then on it knows what it writes.
+Every batch appends to the marks table, as its last write: the highest landed offset of each of its files, its end in
+each partition, and the version of each table. Rows are never merged: the highest counts, and `maintain` folds. A
+process reads the marks once, when it starts; from then on it has them in memory.
 
 Four kinds of row:
 
     file       table, host, file_id      offset: the highest landed; first_date, last_date: where its rows are
     partition  topic, partition          end_offset: the next one to land
-    topic      topic                     topic_id: Kafka's, of the topic that these offsets are of
+    topic      topic                     topic_id: Kafka's id of the topic that these offsets belong to
     table      table                     version: Delta's, after our last commit
 
-A mark may be higher than what is in the table, never lower: rows up to it are looked for before they are left out.
+A mark may be higher than the rows in the table, never lower: rows up to it are looked up before they are left out.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,10 +42,10 @@ MARKS = (
     Column("partition", "INT", "partition: Kafka partition"),
     Column("end_offset", "BIGINT", "partition: the next Kafka offset to land"),
     Column("version", "BIGINT", "table: its Delta version after our last commit"),
-    Column("topic_id", "STRING", "topic: Kafka's id of it; one that was made anew has another"),
+    Column("topic_id", "STRING", "topic: Kafka's id of it; one that was re-created has another"),
 )
 COLUMNS = [column.name for column in MARKS]
-# As the version of a table: `repair --from-kafka` has begun, and until it has ended it is unknown what is missing.
+# In place of a table's version while `repair --from-kafka` runs: until it has ended, it is unknown what is missing.
 REPAIRING = 2**63 - 1
 THING = ("kind", "table", "host", "file_id", "topic", "partition")
 
@@ -53,24 +53,24 @@ File = tuple[str | None, str]  # host, file id
 
 
 class Mark(NamedTuple):
-    """The highest offset of a file that has landed, the dates its rows are under, and when the last of them came."""
+    """The highest landed offset of a file, the dates of its rows, and when the last of them landed."""
 
     offset: int
     first: date
     last: date
-    at: float  # seconds since the epoch
+    landed_at: float  # seconds of the epoch
 
 
 @dataclass(slots=True)
 class Marks:
-    """All marks of a sink, in memory: some 0.35 kB a file."""
+    """All marks of a sink, in memory: some 0.35 kB for each file."""
 
     files: dict[str, dict[File, Mark]] = field(default_factory=dict)  # by path of the table
     ends: dict[Partition, int] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)  # by path of the table
-    topics: dict[str, str] = field(default_factory=dict)  # their ids
-    new_topics: dict[str, str] = field(default_factory=dict)  # those to be saved
-    landing: int = 0
+    topics: dict[str, str] = field(default_factory=dict)  # Kafka's ids
+    new_topics: dict[str, str] = field(default_factory=dict)  # ids that are not saved yet
+    appends: int = 0  # the highest number of an append to the marks table
 
     def of(self, table: str) -> Mapping[File, Mark]:
         return self.files.get(table, {})
@@ -86,12 +86,17 @@ class Marks:
         self.topics |= self.new_topics
 
     def recreated_topics(self, ids: Mapping[str, str]) -> set[str]:
-        """Return the topics that have another id now: they were deleted and re-created since."""
+        """Return the topics that have another id now: they were deleted and re-created."""
         return {topic for topic, now in ids.items() if now and self.topics.get(topic, now) != now}
 
     def forget(self, before: float) -> int:
-        """Drop the files of which nothing came since `before` (seconds of the epoch). Returns how many."""
-        old = [(table, file) for table, files in self.files.items() for file, mark in files.items() if mark.at < before]
+        """Drop the files of which nothing has landed since `before` (seconds of the epoch). Returns how many."""
+        old = [
+            (table, file)
+            for table, files in self.files.items()
+            for file, mark in files.items()
+            if mark.landed_at < before
+        ]
         for table, file in old:
             del self.files[table][file]
         return len(old)
@@ -103,35 +108,38 @@ class Marks:
 
 def _later(one: Mark, other: Mark) -> Mark:
     return Mark(
-        max(one.offset, other.offset), min(one.first, other.first), max(one.last, other.last), max(one.at, other.at)
+        max(one.offset, other.offset),
+        min(one.first, other.first),
+        max(one.last, other.last),
+        max(one.landed_at, other.landed_at),
     )
 
 
 def load(snapshot: TableSnapshot, since: float) -> Marks:
-    """Return the marks of the table, without those of files that are quiet since before `since` (seconds of the
+    """Return the marks of the table, without the files of which nothing has landed since `since` (seconds of the
     epoch)."""
     marks = Marks()
     if not snapshot.exists:
         return marks
     for row in fold(snapshot.table.read()).select("*", F.unix_micros("at").alias("micros")).toLocalIterator():
-        _take_in(marks, row, since)
+        _add_row(marks, row, since)
     return marks
 
 
-def _take_in(marks: Marks, row: Row, since: float) -> None:
-    marks.landing = max(marks.landing, row.landing)
+def _add_row(marks: Marks, row: Row, since: float) -> None:
+    marks.appends = max(marks.appends, row.landing)
     if row.kind == "partition":
         marks.ends[row.topic, row.partition] = row.end_offset
     elif row.kind == "topic":
         marks.topics[row.topic] = row.topic_id
     elif row.kind == "table":
         marks.versions[row.table] = row.version
-    elif (at := row.micros / 1e6) >= since:
-        marks.note_file(row.table, (row.host, row.file_id), Mark(row.offset, row.first_date, row.last_date, at))
+    elif (landed_at := row.micros / 1e6) >= since:
+        marks.note_file(row.table, (row.host, row.file_id), Mark(row.offset, row.first_date, row.last_date, landed_at))
 
 
 def fold(marks: DataFrame) -> DataFrame:
-    """Return one row a file, partition, topic and table. Columns as in the table."""
+    """Return one row for each file, partition, topic and table. Columns as in the table."""
     files = (
         marks.where("kind = 'file'")
         .groupBy(*THING)
@@ -155,7 +163,7 @@ def rows_of(
     versions: Mapping[str, int],
     seconds: float,
 ) -> list[tuple[Value, ...]]:
-    """Return rows of the marks table, all of the marks' next landing, at `seconds` of the epoch."""
+    """Return the rows that the next append writes to the marks table, as of `seconds` of the epoch."""
     rows: list[dict[str, Value]] = []
     for table, (host, file_id) in files:
         mark = marks.files[table][host, file_id]
@@ -174,5 +182,5 @@ def rows_of(
         rows.append({"kind": "partition", "topic": topic, "partition": partition, "end_offset": end})
     rows += ({"kind": "topic", "topic": topic, "topic_id": topic_id} for topic, topic_id in marks.new_topics.items())
     rows += ({"kind": "table", "table": table, "version": version} for table, version in versions.items())
-    number, when = marks.landing + 1, datetime.fromtimestamp(seconds, UTC).isoformat()
+    number, when = marks.appends + 1, datetime.fromtimestamp(seconds, UTC).isoformat()
     return [tuple({**row, "landing": number, "at": when}.get(name) for name in COLUMNS) for row in rows]

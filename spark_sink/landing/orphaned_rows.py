@@ -1,8 +1,8 @@
-"""Rows of a batch that was begun and never completed: they are in their tables, and no mark knows them.
+"""Orphaned rows: those of a batch that was begun and never completed. They are in their tables, and not in the marks.
 
 A process that is killed between the rows of a batch and its marks orphans them. The next process finds them by their
-place in Kafka, at or behind the ends that the marks name, and does not write them again: whether the checkpoint still
-knows that batch, or a new one resumes from the marks. The same goes for the rows of a partition that is read again.
+place in Kafka, at or behind the ends in the marks, and does not write them again: with a checkpoint that still has that
+batch, and with a new one that resumes from the marks. The same holds for the rows of a partition that is read again.
 
 Kafka's time is a part of the place: a topic that was re-created has the same offsets again, and those of the old one
 may lie behind its end.
@@ -30,17 +30,17 @@ class OrphanedRows:
     files: list[tuple[str, File]] = field(default_factory=list)
 
     def remove_from(self, rows: DataFrame) -> DataFrame:
-        """Return the rows that are in no table yet: the configuration may say by now that they belong in another
-        one."""
+        """Return the rows without those that are in any table: the configuration may have changed, and name another
+        table for them now."""
         for places in self.rows.values():
-            # Under other names: both sides may come from one table. A lost range has no time.
+            # Under other names, because both sides may come from one table. A lost range has no time.
             others = places.toDF(*(f"orphaned_{name}" for name in places.columns))
             same = [rows[name].eqNullSafe(others[f"orphaned_{name}"]) for name in places.columns]
             rows = rows.join(others, same, "leftanti")
         return rows
 
     def forget_passed(self, ends: Mapping[Partition, int]) -> None:
-        """Forget all of them when every partition has been read beyond the last one."""
+        """Forget all orphaned rows when every partition has been read beyond the last one."""
         if self.rows and all(ends.get(partition, 0) > last for partition, last in self.last.items()):
             for rows in self.rows.values():
                 rows.unpersist()

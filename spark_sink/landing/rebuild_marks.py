@@ -1,9 +1,9 @@
 """Marks for tables that have none: a sink of version 0.1 wrote them, or the marks were lost.
 
-The checkpoint says how far was read; a run that stopped at given offsets landed less than that. So the tables are
-complete up to the highest Kafka offset in them, or up to the checkpoint's where that is lower: what lies between is
-read once more, and its rows are recognised as repeats. Without a checkpoint the tables' own offsets have to do: a bad
-record of a batch that was killed could be missing below them.
+The checkpoint has the offsets up to which was read; a run that stopped at given offsets landed less than that. So the
+tables count as complete up to the highest Kafka offset in them, or up to the checkpoint's where that is lower: the
+records in between are read again, and their rows recognised as repeats. Without a checkpoint the tables' own offsets
+have to do: a bad record of a batch that was killed could be missing below them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,8 @@ def ends_of(tables: Sequence[TableSnapshot]) -> dict[Partition, int]:
 
 
 def complete_until(read: Mapping[Partition, int], landed: Mapping[Partition, int]) -> dict[Partition, int]:
-    """`read`: the checkpoint's ends, empty without one; `landed`: `ends_of` the tables."""
+    """Return the ends up to which the tables are complete. `read`: the checkpoint's ends, empty without one; `landed`:
+    the ends of the tables (`ends_of`)."""
     if not read:
         return dict(landed)
     return {partition: min(end, landed.get(partition, end)) for partition, end in read.items()}

@@ -1,14 +1,15 @@
-"""Which rows of a batch are in the table already: the shipper sends again what was not acknowledged when it was killed.
+"""Finds the rows of a batch that are in the table already: a shipper that was killed sends again what was not
+acknowledged.
 
-A line is known by (host, file id, offset). The mark of a file, the highest offset that landed, is the fast path: a file
-whose lowest row is above its mark, and that has no offset twice, brings new rows only, and one aggregate a file shows
-it.
+A line is identified by (host, file id, offset). The mark of a file, the highest offset that landed, is the fast path: a
+file whose lowest row is above its mark, and that has no offset twice, brings new rows only, and one aggregate for each
+file shows it.
 
 Suspects are the files of which that is not true: rows at or below the mark (a resend; a dead letter that is sent later;
 two partitions or topics that one file went through), an offset twice in the batch, or a file without a mark whose first
 row is not at 0 (its mark may have been forgotten; or its first lines were filtered). Their rows are looked up in the
 table, under the dates that the mark names, and left out if they are there with at least the same length. Of equal rows
-in one batch the longest stays. Where a record came from (topic, partition, order) does not matter. A row without file
+in one batch the longest stays. The topic, partition and order of the records do not matter. A row without file
 id or offset is not a line of a file: it always lands.
 """
 
@@ -23,10 +24,10 @@ from spark_sink.landing.marks import File, Mark, Marks
 from spark_sink.records.local_rows import local_rows
 from spark_sink.records.schema import Column as Field
 
-# Of a record: a topic that was re-created has the same offsets again.
+# The place of a record in Kafka. With the time, because a topic that was re-created has the same offsets again.
 PLACE = ("topic", "partition", "kafka_offset", "kafka_ts")
 LINE_NAME = ("host", "file_id", "offset")
-# As many ids as a condition on the table's files names; with more, the join alone finds the rows.
+# The most ids that a condition on the table's files names; with more, the join alone finds the rows.
 FEW = 200
 
 
@@ -35,7 +36,7 @@ _WATCHED = (Field("host", "STRING", ""), Field("file_id", "STRING", ""), Field("
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """What a batch brings of one file. `rows` counts those without an offset too."""
+    """The rows of one file in a batch. `rows` counts those without an offset too."""
 
     file: File
     rows: int
@@ -81,7 +82,7 @@ def note_rows(marks: Marks, table: str, rows: DataFrame, seconds: float) -> list
 
 
 def suspects(files: Iterable[FileSummary], marks: Mapping[File, Mark]) -> list[FileSummary]:
-    """Return the files that may bring something that has landed, or that comes twice."""
+    """Return the files that may have rows that have landed, or that are twice in the batch."""
     return [summary for summary in files if _suspicious(summary, marks.get(summary.file))]
 
 
@@ -93,15 +94,18 @@ def _suspicious(summary: FileSummary, mark: Mark | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Where repeats of some suspects are looked for."""
+    """The search for repeats among the rows of some suspects."""
 
     suspects: Sequence[FileSummary]
     marks: Mapping[File, Mark]
-    forgotten: date  # marks of rows that landed before this day may have been forgotten
+    forgotten: date  # marks of rows that landed before this day may have been dropped
 
     def repeats(self, rows: DataFrame, table: DataFrame) -> DataFrame:
-        """Return the PLACE of the rows that have to be left out. `table` is what has landed."""
-        values = [(*each.file, mark.offset if (mark := self.marks.get(each.file)) else None) for each in self.suspects]
+        """Return the PLACE of the rows that have to be left out. `table`: the rows that have landed."""
+        values = [
+            (*suspect.file, mark.offset if (mark := self.marks.get(suspect.file)) else None)
+            for suspect in self.suspects
+        ]
         watched = F.broadcast(local_rows(rows.sparkSession, _WATCHED, values))
         keys = rows.select(*LINE_NAME, "length", *PLACE).where("offset IS NOT NULL")
         joined = keys.join(watched, _same_file(keys, watched)).select(*(keys[name] for name in keys.columns), "mark")
@@ -111,7 +115,7 @@ class Search:
         return doubles.unionByName(self._in_table(asked, table))
 
     def _in_table(self, asked: DataFrame, table: DataFrame) -> DataFrame:
-        """Return those that are in the table with at least their length."""
+        """Return the rows that are in the table with at least their length."""
         existing = table.where(self._where()).select(*LINE_NAME, "length")
         longest = existing.groupBy(*LINE_NAME).agg(F.max("length").alias("length"))
         same = _same_file(asked, longest) & (asked["offset"] == longest["offset"])
@@ -120,14 +124,14 @@ class Search:
 
     def _where(self) -> Column:
         """Return a condition on columns that the table's files have statistics or directories for."""
-        marked = [mark for each in self.suspects if (mark := self.marks.get(each.file))]
+        marked = [mark for suspect in self.suspects if (mark := self.marks.get(suspect.file))]
         dates = F.lit(False)
         if marked:
             dates |= F.col("date").between(min(mark.first for mark in marked), max(mark.last for mark in marked))
         if len(marked) < len(self.suspects):
-            # Of a file without a mark something has landed long ago, or with a time that lay ahead, or never.
+            # Rows of a file without a mark have landed long ago, or with a date in the future, or never.
             dates |= (F.col("date") <= F.lit(self.forgotten)) | (F.col("date") > F.current_date())
-        ids = sorted({each.file[1] for each in self.suspects})
+        ids = sorted({suspect.file[1] for suspect in self.suspects})
         return dates & F.col("file_id").isin(ids) if len(ids) <= FEW else dates
 
 

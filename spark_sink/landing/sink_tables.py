@@ -1,4 +1,4 @@
-"""The tables of one sink: those of lines, which a template may name as rows come, the dead letter, and the marks."""
+"""The tables of one sink: those of lines, which a template may add as rows come, the dead letter, and the marks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 
 @dataclass(frozen=True, slots=True)
 class SinkTables:
-    """Creates each table before its first row comes, and adds the columns that it lacks."""
+    """Creates each table before its first row lands, and adds the columns that it lacks."""
 
     spark: SparkSession
     config: SinkConfig
@@ -44,7 +44,7 @@ class SinkTables:
         """
         existing, retain = snapshots or {}, self.config.maintenance.vacuum.retain
         self._prepare(self.marks, Layout(MARKS, "What has landed: the sink's own memory", retain=retain), existing)
-        comment = "Kafka records that are no lines, as they came"
+        comment = "Kafka records that are not lines, as they came"
         bad = Layout(BAD_RECORDS, comment, statistics=DEAD_LETTER_STATISTICS, retain=retain)
         self._prepare(self.dead_letter, bad, existing)
         sources = [view.source for view in self.config.views if view.source is not None]

@@ -1,6 +1,6 @@
-"""Rows that are in a table's directory already, and in the table only when they are committed.
+"""Staged rows: their files are in the table's directory, and they are in the table only when they are committed.
 
-Writing a batch is what costs; whether it has repeats is known only when its rows are parsed. So the rows are written
+Parsing and writing are what a batch costs, and repeats are known only when the rows are parsed. So the rows are written
 first, as a Delta write does it, and examined while they are columns in parquet files, where that is cheap. Then they
 are committed as they are, or written once more without the repeats. A process that is killed in between leaves files
 that no version of the table names: no one reads them, and a full VACUUM deletes them.
@@ -18,13 +18,13 @@ from spark_sink.storage.tables import Table
 
 
 class Unnamed(Enum):
-    """Why a commit has no batch's name."""
+    """The reason why a commit does not have the name of a batch."""
 
     NOT_A_BATCH = "the rows are not a batch of the query: a repair, or what an earlier run had read beyond its bounds"
     NAME_IS_USED = "a killed run of the same batch has committed a part of it under the name, and this is the remainder"
 
 
-# What a commit is called in Delta's log. Of two commits with the same TxnId the second one fails.
+# The name of a commit in Delta's log. Of two commits with the same TxnId the second one fails.
 CommitName: TypeAlias = TxnId | Unnamed
 
 
@@ -55,10 +55,10 @@ class Staged:
         return self.transaction.rows(self.files)
 
     def commit(self, name: CommitName) -> int:
-        """Return the table's new version: the rows are in the table now.
+        """Commit the rows, and return the table's new version.
 
-        Raises Refused where the table has the named batch already, or a later one: Delta itself would skip such a write
-        in silence. Of two jobs that commit the same batch at the same time, one fails.
+        Raises Refused where the table has the named batch already, or a later one: Delta itself would silently skip
+        such a write. Of two jobs that commit the same batch at the same time, one fails.
         """
         if isinstance(name, Unnamed):
             return self.transaction.append(self.files, None)
@@ -79,5 +79,5 @@ class Staged:
 
 def stage(table: Table, rows: DataFrame) -> Staged:
     """Write the rows, which must have the table's columns in its order. No reader sees them yet."""
-    transaction = table.log.begin()
+    transaction = table.log.start_transaction()
     return Staged(table, transaction, transaction.write(rows))

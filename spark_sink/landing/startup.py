@@ -1,7 +1,7 @@
 """The start of a run: what has landed is read, checked and completed, before the first batch.
 
-The order of the steps is the argument for their correctness: a check is worth something only before what could
-overwrite what it looks at. The log of each table is read once for all of them, in step 2, and again only where step 8
+The order of the steps is the argument for their correctness: a check has to come before any step that could overwrite
+what it looks at. The log of each table is read once for all of them, in step 2, and again only where step 8
 changes the table.
 
     1   read_marks        What has landed. Without it, everything would be new.
@@ -46,8 +46,8 @@ from spark_sink.storage.tables import TableSnapshot
 
 @dataclass(frozen=True, slots=True)
 class KafkaTopics:
-    """What Kafka has now. `ids`: of all topics that are read, "" where the broker gives none; `earliest`: the first
-    offset of each partition that is read."""
+    """The topics and partitions that are read, as Kafka has them now. `ids`: of each topic, "" where the broker gives
+    none; `earliest`: the first offset of each partition."""
 
     ids: Mapping[str, str]
     earliest: Offsets
@@ -59,7 +59,7 @@ class KafkaTopics:
 
 @dataclass(frozen=True, slots=True)
 class StartupState:
-    """What the steps know. `snapshots`: of the tables of lines, by path."""
+    """The state that one step hands to the next. `snapshots`: of the tables of lines, by path."""
 
     marks: Marks
     snapshots: Mapping[str, TableSnapshot]
@@ -76,7 +76,7 @@ class StartupState:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """Leads from a configuration to the writer of its batches."""
+    """The steps from a configuration to the writer of its batches."""
 
     spark: SparkSession
     config: SinkConfig
@@ -86,26 +86,27 @@ class Startup:
     log: Callable[[str], None]
 
     def run(self) -> BatchWriter:
-        """Raises Refused where going on would lose rows or land them twice, SinkError where a table will not do."""
+        """Return the writer. Raises Refused where a run would lose rows or land them twice, SinkError where a table
+        cannot be used."""
         transform = Transform(self.config)
         tables = SinkTables(self.spark, self.config, transform.columns, self.log)
-        memory = tables.marks.snapshot()
-        state = self.read_tables(tables, self.read_marks(memory))
+        marks_table = tables.marks.snapshot()
+        state = self.read_tables(tables, self.read_marks(marks_table))
         self.check_topics(state)
         state = self.lower_ends(state)
         self.check_checkpoint(state)
         self.check_ends(state)
         self.check_versions(state)
         state.marks.note_topics(self.kafka.ids)
-        state = self.create_tables(tables, memory, state)
+        state = self.create_tables(tables, marks_table, state)
         rebuilt = self.rebuild_marks(tables, state)
         orphaned = self.find_orphans(state, rebuilt)
         writer = BatchWriter(tables, transform, state.marks, orphaned, clock=self.clock)
         self.save_first(writer, state)
         return writer
 
-    def read_marks(self, memory: TableSnapshot) -> Marks:
-        return marks.load(memory, self.clock() - self.config.dedupe.forget_after)
+    def read_marks(self, marks_table: TableSnapshot) -> Marks:
+        return marks.load(marks_table, self.clock() - self.config.dedupe.forget_after)
 
     def read_tables(self, tables: SinkTables, known: Marks) -> StartupState:
         snapshots = {table.path: table.snapshot() for table in tables.known(known)}
@@ -115,8 +116,8 @@ class Startup:
         guard.check_topics(state.marks, self.kafka.ids)
 
     def lower_ends(self, state: StartupState) -> StartupState:
-        """Of such a partition the checkpoint says nothing: Spark takes it for a new one. So its end goes back to where
-        Kafka begins, and `find_orphans` finds the rows that it has in the tables."""
+        """Set the end of a partition that has come back to Kafka's first offset: the checkpoint does not have it, so
+        Spark takes it for a new one. `find_orphans` then finds its rows in the tables."""
         lowered = self._lowered(state.marks.ends)
         if lowered:
             self.log(
@@ -135,16 +136,17 @@ class Startup:
     def check_versions(self, state: StartupState) -> None:
         guard.check_versions({snapshot.table.path: snapshot for snapshot in state.tables}, state.marks.versions)
 
-    def create_tables(self, tables: SinkTables, memory: TableSnapshot, state: StartupState) -> StartupState:
+    def create_tables(self, tables: SinkTables, marks_table: TableSnapshot, state: StartupState) -> StartupState:
         """Create the tables that are missing, and add the columns that others lack."""
-        snapshots = {snapshot.table.path: snapshot for snapshot in (memory, *state.tables)}
+        snapshots = {snapshot.table.path: snapshot for snapshot in (marks_table, *state.tables)}
         now = tables.prepare(snapshots)
         lines = {path: now.get(path, snapshot) for path, snapshot in state.snapshots.items()}
         return replace(state, snapshots=lines, dead_letter=now[state.dead_letter.table.path])
 
     def rebuild_marks(self, tables: SinkTables, state: StartupState) -> list[tuple[str, File]]:
-        """Return the files whose marks are new. Raises Refused where the tables are not known without the marks."""
-        if state.marks.landing:
+        """Fill marks that are empty from the tables, and return their files. Raises Refused where only the marks could
+        name the tables."""
+        if state.marks.appends:
             return []
         committed = self.checkpoint.last_committed()
         if self.config.has_template and (committed != NO_BATCH or self._has_bad_records(state)):
@@ -171,7 +173,7 @@ class Startup:
         return orphaned
 
     def save_first(self, writer: BatchWriter, state: StartupState) -> None:
-        if state.marks.landing == 0 and self.config.start == "table":
+        if state.marks.appends == 0 and self.config.start == "table":
             writer.save_first({snapshot.table.path: snapshot.version for snapshot in state.lines if snapshot.exists})
 
     def _lowered(self, ends: Mapping[Partition, int]) -> dict[Partition, int]:

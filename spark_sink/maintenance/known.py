@@ -1,4 +1,4 @@
-"""All tables of a sink, by what they are for."""
+"""All tables of a sink, each with its role."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,8 +12,9 @@ Role = Literal["lines", "dead letter", "view", "marks"]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """`name`: of a view, or of one table of a template; `rewritten`: by each batch of the view (mode: complete)."""
+class KnownTable:
+    """A table with its role and retention. `name`: of a view, or of one table of a template; `rewritten`: each batch of
+    the view replaces all rows (mode: complete)."""
 
     role: Role
     table: Table
@@ -26,30 +27,30 @@ class Known:
         return f"{self.role} {self.name}".rstrip()
 
 
-def known_tables(spark: SparkSession, config: SinkConfig) -> list[Known]:
-    """Lines first, marks last. A table need not be there yet."""
+def known_tables(spark: SparkSession, config: SinkConfig) -> list[KnownTable]:
+    """Return the tables of lines first, the marks last. A table need not exist yet."""
     keep = config.maintenance.retention
     return [
         *(
-            Known("lines", Table(spark, path), keep.lines, table_name(config, path))
+            KnownTable("lines", Table(spark, path), keep.lines, table_name(config, path))
             for path in lines_paths(spark, config)
         ),
-        Known("dead letter", Table(spark, config.dead_letter_path), keep.dead_letter),
+        KnownTable("dead letter", Table(spark, config.dead_letter_path), keep.dead_letter),
         *(
-            Known("view", Table(spark, config.view_path(view)), keep.views, view.name, view.mode == "complete")
+            KnownTable("view", Table(spark, config.view_path(view)), keep.views, view.name, view.mode == "complete")
             for view in config.views
         ),
-        Known("marks", Table(spark, config.state_path)),
+        KnownTable("marks", Table(spark, config.state_path)),
     ]
 
 
 def table_name(config: SinkConfig, path: str) -> str:
-    """Return what distinguishes the tables of a template."""
+    """Return the part of the path that distinguishes the tables of a template; empty without one."""
     return path.removeprefix(f"{config.table_base}/") if config.has_template else ""
 
 
 def lines_paths(spark: SparkSession, config: SinkConfig) -> list[str]:
-    """Return the one path; with a template, those that rows have landed in, as the marks have it."""
+    """Return the one path; with a template, the paths of the tables that the marks name."""
     if not config.has_template:
         return [config.table.path]
     marks = Table(spark, config.state_path)

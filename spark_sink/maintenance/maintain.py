@@ -3,9 +3,9 @@
     each table of lines, the dead letter, each view        retention ─► optimize ─► vacuum
     marks                                                            fold     ─► vacuum
 
-Every step is a commit of Delta's, or none: a kill in between leaves a table as it was. The stream only appends, which
-no step here stands in the way of; where two of these commits meet (a second `maintain`, a repair), the later one fails
-and is retried. What fails in one table is logged, and the next table follows.
+Every step is one commit of Delta's, or none: a kill leaves a table as it was. No step conflicts with the stream, which
+only appends; where two other commits conflict (a second `maintain`, a repair), the later one fails and is retried. A
+failure in one table is logged, and the next table follows.
 """
 
 import logging
@@ -22,16 +22,16 @@ from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.logs import trace
 from spark_sink.maintenance import optimize
-from spark_sink.maintenance.known import Known, known_tables
-from spark_sink.maintenance.sizes import readable_bytes, sizes
-from spark_sink.maintenance.steps import Steps
-from spark_sink.maintenance.streams import Stream, streams
+from spark_sink.maintenance.known import KnownTable, known_tables
+from spark_sink.maintenance.sizes import read_sizes, readable_bytes
+from spark_sink.maintenance.streams import StreamStatus, streams
+from spark_sink.maintenance.table_steps import TableSteps
 from spark_sink.spark_session import sink_session
 
 logger = logging.getLogger(__name__)
 
 OLD_COMMIT = 86400.0
-TRIES = 5  # who loses to another writer finds its work done by it: to lose five times in a row is not chance
+TRIES = 5  # the winner of a conflict has usually done the loser's work: five conflicts in a row are not chance
 CONFLICT = re.compile(
     r"DELTA_CONCURRENT_|Concurrent(Append|DeleteRead|DeleteDelete|Write|Modification)|DELTA_METADATA_CHANGED"
 )
@@ -58,7 +58,7 @@ class Maintenance:
         began = time.monotonic()
         optimize.set_target(self.spark, self.config.maintenance.optimize)
         self._guarded(f"the checkpoints beside {self.config.checkpoint.path}", self._log_ages)
-        tables: list[Known] = []
+        tables: list[KnownTable] = []
         self._guarded("the list of tables", lambda: tables.extend(known_tables(self.spark, self.config)))
         for known in tables:
             self._guarded(f"{known.title}, {known.table.path}", partial(self._table, known))
@@ -71,15 +71,15 @@ class Maintenance:
         )
         return 1 if self.failed else 0
 
-    def _table(self, known: Known) -> None:
+    def _table(self, known: KnownTable) -> None:
         if not known.table.exists():
-            return logger.info(f"{known.title}: {known.table.path} is not there yet")
-        before = sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
-        steps = Steps(known, self.config, self.dry_run, self.now)
+            return logger.info(f"{known.title}: {known.table.path} does not exist yet")
+        before = read_sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
+        steps = TableSteps(known, self.config, self.dry_run, self.now)
         self.done += 1
         for step in steps.all():
             self._guarded(f"{step.__name__} of {known.title}, {known.table.path}", partial(retried, step))
-        after = sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
+        after = read_sizes(known.table, optimize.small_size(self.config.maintenance.optimize))
         if before is not None and after is not None and not self.dry_run:
             logger.info(
                 f"{known.title}: {before.files:,} files, {readable_bytes(before.bytes)} before; "
@@ -99,15 +99,17 @@ class Maintenance:
         for stream in streams(self.spark, self.config):
             self._log_age(stream)
 
-    def _log_age(self, stream: Stream) -> None:
+    def _log_age(self, stream: StreamStatus) -> None:
         if stream.committed is None:
             return logger.info(f"{stream.name}: no batch has been committed in {stream.path}")
         age = (self.now - stream.committed).total_seconds()
-        words = f"{stream.name}: its last batch, {stream.batch}, was committed {stream.committed:%Y-%m-%d %H:%M:%S} UTC"
+        message = (
+            f"{stream.name}: its last batch, {stream.batch}, was committed {stream.committed:%Y-%m-%d %H:%M:%S} UTC"
+        )
         if age > OLD_COMMIT:
-            words += f", {age / 86400:.1f} days ago: is it running?"
+            message += f", {age / 86400:.1f} days ago: is it running?"
         level = logging.WARNING if age > OLD_COMMIT else logging.INFO
-        return logger.log(level, words, extra={"checkpoint": stream.path, "age_seconds": round(age)})
+        return logger.log(level, message, extra={"checkpoint": stream.path, "age_seconds": round(age)})
 
     def _guarded(self, what: str, action: Callable[[], None]) -> None:
         try:

@@ -1,8 +1,8 @@
-"""Joins the small files of dates that get no more rows (OPTIMIZE). Today's stay as they are: more will come to them.
+"""Compacts the small files of dates that get no more rows (OPTIMIZE). Today's stay as they are: more will come.
 
-A file is small below half the size that joined ones shall have: two of those always fit in one, so each run that finds
-any leaves fewer. OPTIMIZE changes no row, and Delta lets appends pass while it runs; of two that join the same files
-the later one fails, and finds nothing left to do when it tries again.
+A file is small below half the target size: two of those always fit in one, so each run that finds any leaves fewer.
+OPTIMIZE changes no row, and Delta lets appends pass while it runs; of two that compact the same files the later one
+fails, and finds nothing left to do when it is retried.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pyspark.sql import SparkSession
 
 from config.sink.maintenance import OptimizeConfig
-from spark_sink.maintenance.sizes import Part, Sizes
+from spark_sink.maintenance.sizes import DateFiles, Sizes
 from spark_sink.storage.tables import Table
 
 DELTA_TARGET = 1024**3  # spark.databricks.delta.optimize.maxFileSize as Delta has it
@@ -20,8 +20,8 @@ LIMITS = ("spark.databricks.delta.optimize.minFileSize", "spark.databricks.delta
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """Files and bytes that one OPTIMIZE took away and put in their place."""
+class OptimizeResult:
+    """The files and bytes that one OPTIMIZE removed, and those that it added in their place."""
 
     files_before: int
     files_after: int
@@ -39,13 +39,13 @@ def set_target(spark: SparkSession, config: OptimizeConfig) -> None:
             spark.conf.set(name, str(config.target_size))
 
 
-def plan(found: Sizes, config: OptimizeConfig, now: datetime) -> Iterator[Part]:
-    """Return the parts worth joining, oldest first. A table without dates is one part, and never closed: it goes as it
-    is."""
-    for part in sorted(found.parts, key=lambda part: part.date or date.min):
-        closed = not found.dated or (part.date is not None and is_closed(part.date, config.closed_after, now))
-        if closed and part.crowd >= config.min_files:
-            yield part
+def plan(sizes: Sizes, config: OptimizeConfig, now: datetime) -> Iterator[DateFiles]:
+    """Yield the dates whose files are worth compacting, oldest first. A table that is not partitioned by date counts as
+    one date, which is compacted at any time."""
+    for day in sorted(sizes.by_date, key=lambda day: day.date or date.min):
+        closed = not sizes.dated or (day.date is not None and is_closed(day.date, config.closed_after, now))
+        if closed and day.most_in_directory >= config.min_files:
+            yield day
 
 
 def is_closed(day: date, after: float, now: datetime) -> bool:
@@ -54,11 +54,11 @@ def is_closed(day: date, after: float, now: datetime) -> bool:
     return end + timedelta(seconds=after) <= now
 
 
-def join(table: Table, day: date | None) -> Joined:
-    """One commit; a date each, so that a kill between two of them loses the work of one."""
+def compact(table: Table, day: date | None) -> OptimizeResult:
+    """Run OPTIMIZE on one date, or on the whole table: one commit, so that a kill loses the work of one date."""
     only = f" WHERE date = DATE'{day.isoformat()}'" if day else ""
     metrics = table.spark.sql(f"OPTIMIZE {table.name}{only}").collect()[0]["metrics"]
-    return Joined(
+    return OptimizeResult(
         metrics["numFilesRemoved"],
         metrics["numFilesAdded"],
         metrics["filesRemoved"]["totalSize"] or 0,

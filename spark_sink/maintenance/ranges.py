@@ -1,30 +1,19 @@
-"""What Kafka still has of what has landed, and in which pieces it is read again."""
+"""The ranges of offsets that have landed and that Kafka still has, and the pieces in which they are read again."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from config.sink.model import SinkConfig
-from spark_sink.kafka.offsets import LATEST, Offsets, Partition, describe_partitions, flat
-
-
-class Broker(Protocol):
-    """What Kafka has. `Admin` is one. Each method may block, and raises SinkError."""
-
-    def earliest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
-
-    def latest(self, partitions: Collection[Partition]) -> Mapping[Partition, int]: ...
-
-    def at(self, partitions: Collection[Partition], milliseconds: int) -> Mapping[Partition, int]: ...
+from spark_sink.kafka.offsets import LATEST, BrokerOffsets, Offsets, Partition, describe_partitions, flat
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `starts` up to `ends`, of the same partitions. `shorter`: where Kafka ends, of partitions of which more has
-    landed: their topic was re-created. `notes` say what is left out, or comes unasked."""
+    """From `starts` up to `ends`, of the same partitions. `shorter`: Kafka's ends of partitions of which more has
+    landed: their topic was re-created. `notes`: what is left out, and what is read although it may not be wanted."""
 
     starts: dict[Partition, int]
     ends: dict[Partition, int]
@@ -38,7 +27,7 @@ class Range:
 
 def readable(
     config: SinkConfig,
-    broker: Broker,
+    broker: BrokerOffsets,
     partitions: Collection[Partition],
     landed: Offsets,
     recreated: Collection[str] = (),
@@ -51,21 +40,26 @@ def readable(
     wanted = set(landed) & set(partitions)
     same = {(topic, number) for topic, number in wanted if topic not in recreated}
     earliest, latest, begun = broker.earliest(wanted), broker.latest(wanted), _begun(config, broker, same)
-    starts = {at: max(earliest[at], begun.get(at, 0)) for at in wanted}
-    ends = {at: min(landed[at], latest[at]) for at in wanted}
-    left = sorted(at for at in wanted if starts[at] < ends[at])
+    starts = {partition: max(earliest[partition], begun.get(partition, 0)) for partition in wanted}
+    ends = {partition: min(landed[partition], latest[partition]) for partition in wanted}
+    left = sorted(partition for partition in wanted if starts[partition] < ends[partition])
     notes = (*_not_read(set(landed) - wanted), *_deleted(earliest, begun, landed), *_skipped(config))
-    shorter = {at: end for at, end in ends.items() if end < landed[at]}
-    return Range({at: starts[at] for at in left}, {at: ends[at] for at in left}, shorter, notes)
+    shorter = {partition: end for partition, end in ends.items() if end < landed[partition]}
+    return Range(
+        {partition: starts[partition] for partition in left},
+        {partition: ends[partition] for partition in left},
+        shorter,
+        notes,
+    )
 
 
-def _begun(config: SinkConfig, broker: Broker, same: Collection[Partition]) -> Offsets:
-    """Return where the sink was configured to begin: what lies before that is not missing."""
+def _begun(config: SinkConfig, broker: BrokerOffsets, same: Collection[Partition]) -> Offsets:
+    """Return where the sink was configured to begin: records before that are not missing."""
     if config.start == "timestamp" and config.start_timestamp is not None:
         latest = broker.latest(same)
-        return {**latest, **broker.at(same, round(config.start_timestamp.timestamp() * 1000))}
+        return {**latest, **broker.at_timestamp(same, round(config.start_timestamp.timestamp() * 1000))}
     if config.start == "offsets":
-        return {at: offset for at, offset in flat(config.start_offsets).items() if at in same}
+        return {partition: offset for partition, offset in flat(config.start_offsets).items() if partition in same}
     return {}
 
 
@@ -79,8 +73,11 @@ def _not_read(partitions: Collection[Partition]) -> list[str]:
 
 
 def _deleted(earliest: Offsets, begun: Offsets, landed: Offsets) -> list[str]:
-    cut = [at for at, first in sorted(earliest.items()) if first > begun.get(at, 0)]
-    shown = ", ".join(f"{describe_partitions([at])} before {min(earliest[at], landed[at]):,}" for at in cut[:5])
+    cut = [partition for partition, first in sorted(earliest.items()) if first > begun.get(partition, 0)]
+    shown = ", ".join(
+        f"{describe_partitions([partition])} before {min(earliest[partition], landed[partition]):,}"
+        for partition in cut[:5]
+    )
     more = f" and of {len(cut) - 5} more" if len(cut) > 5 else ""
     return [f"Kafka has deleted {shown}{more}: what the tables lack of that stays lost"] if cut else []
 
@@ -99,8 +96,8 @@ def _skipped(config: SinkConfig) -> list[str]:
 
 
 def pieces(starts: Offsets, ends: Offsets, most: int) -> Iterator[tuple[Offsets, Offsets]]:
-    """Yield consecutive ranges of all partitions, of at most so many offsets together; without partitions that are
-    complete."""
+    """Yield starts and ends of consecutive ranges, each of `most` offsets at most over all partitions. A partition that
+    is complete is left out."""
     done = dict(starts)
     while left := {partition: end - done[partition] for partition, end in ends.items() if done[partition] < end}:
         share = max(1, most // len(left))

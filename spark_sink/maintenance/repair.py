@@ -1,13 +1,13 @@
-"""`spark-sink repair`: lands what should be in the tables and is not. Run it while `run` is stopped.
+"""`spark-sink repair`: lands records that should be in the tables and are not. Run it while `run` is stopped.
 
-`--reason TEXT` parses again, by the configuration as it is now, the dead letter's records whose reason has the text.
-What has become a line lands, and then goes out of the dead letter. `--from-kafka` reads again whatever Kafka still has
-of what counts as landed, and lands what no table has: after a RESTORE, or when too much was deleted.
+`--reason TEXT` parses the records of the dead letter whose reason contains the text again, by the current
+configuration. Those that are lines now land, and are then deleted from the dead letter. `--from-kafka` reads again all
+offsets that count as landed and that Kafka still has, and lands the records that no table has: after a RESTORE, or when
+too much was deleted.
 
-Both use the landing of `run`, so a line that is there is not landed a second time: rows are known by their place in
-Kafka, and lines by host, file id and offset. Killed in between, the command is run again. A `--from-kafka` that was
-killed is noted in the marks, and `run` is refused: the tables' versions, which showed the loss, have been overwritten
-by then.
+Both use the landing of `run`, so no line lands a second time: rows are identified by their place in Kafka, and lines by
+host, file id and offset. A command that was killed is run again. A `--from-kafka` that was killed is recorded in the
+marks, and `run` is refused: the tables' versions, which showed the loss, have been overwritten by then.
 
 A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was re-created has the same offsets again.
 """
@@ -41,7 +41,7 @@ DRY = "; nothing is changed (dry run)"
 
 
 def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool) -> int:
-    """Return the exit code. Raises SinkError."""
+    """Run the command and return its exit code. Raises SinkError."""
     try:
         with sink_session(config) as spark:
             repair = Repair.opened(spark, config, dry_run)
@@ -71,8 +71,8 @@ class Repair:
         return cls(config, BatchWriter(tables, transform, known, OrphanedRows()), dry_run)
 
     def dead_letter(self, reason: str) -> None:
-        """Records whose reason has the text, whatever its case. Raises Refused where `run` would: what lands here
-        would hide that a table lacks rows."""
+        """Land the records whose reason contains the text, in any case. Raises Refused where `run` would: rows that
+        land here would hide that a table lacks others."""
         tables = self.writer.tables
         if not tables.dead_letter.exists():
             logger.info(f"there is no dead-letter table {tables.dead_letter.path} yet: nothing to repair")
@@ -104,7 +104,8 @@ class Repair:
         logger.info(text, extra={"good": count, "asked": all_of_them})
 
     def _move(self, asked: DataFrame, good: DataFrame, count: int) -> None:
-        """Those that an earlier run of the command landed are there already."""
+        """Land the good records, but for those that an earlier run of the command has landed, and delete them from the
+        dead letter."""
         self.writer.orphaned = self._landed_before(good)
         lines = _as_records(asked.join(good.select(*PLACE), list(PLACE), "leftsemi"))
         landed = self.writer.land(lines, {}, Unnamed.NOT_A_BATCH)
@@ -116,23 +117,24 @@ class Repair:
         )
 
     def _landed_before(self, good: DataFrame) -> OrphanedRows:
-        """Rows that are there; and their marks, which the command may have been killed before it wrote."""
+        """Return the rows that are in a table already, and note their marks: the command may have been killed before it
+        wrote them."""
         # As text: Python has no date after the year 9999.
         first, last = good.agg(F.min("date").cast("string"), F.max("date").cast("string")).collect()[0]
-        found = OrphanedRows()
+        orphaned = OrphanedRows()
         for table in self.writer.tables.known(self.writer.marks):
             if table.exists():
-                self._look(table, good.select(*PLACE), (first, last), found)
-        return found
+                self._note_landed(table, good.select(*PLACE), (first, last), orphaned)
+        return orphaned
 
-    def _look(self, table: Table, places: DataFrame, dates: tuple[str, str], found: OrphanedRows) -> None:
+    def _note_landed(self, table: Table, places: DataFrame, dates: tuple[str, str], orphaned: OrphanedRows) -> None:
         first, last = (F.lit(text).cast("date") for text in dates)
         rows = table.read().where(F.col("date").between(first, last)).join(places, list(PLACE), "leftsemi")
-        found.rows[table.path] = rows.select(*PLACE)
-        found.files += note_rows(self.writer.marks, table.path, rows, self.writer.clock())
+        orphaned.rows[table.path] = rows.select(*PLACE)
+        orphaned.files += note_rows(self.writer.marks, table.path, rows, self.writer.clock())
 
     def _forget(self, good: DataFrame) -> None:
-        """Out of the dead letter, now that they are lines."""
+        """Delete the records from the dead letter: they are lines now."""
         tables = self.writer.tables
         good.select(*PLACE).createOrReplaceTempView("repaired")
         same = " AND ".join(f"bad.{name} = repaired.{name}" for name in PLACE)
@@ -143,31 +145,33 @@ class Repair:
         tables.spark.catalog.dropTempView("repaired")
 
     def from_kafka(self, admin: Admin) -> None:
-        """Whatever lies between Kafka's first record and the marks' ends."""
+        """Land the records between Kafka's first offsets and the ends in the marks that no table has."""
         if not self.writer.marks.ends:
             logger.info(f"nothing has landed yet, as far as {self.writer.tables.marks.path} knows: nothing to repair")
             return
-        there = topics.present(self.config.kafka, admin)
-        ids = admin.ids({topic for topic, _ in there})
-        again = readable(self.config, admin, there, self.writer.marks.ends, self.writer.marks.recreated_topics(ids))
+        partitions = topics.present(self.config.kafka, admin)
+        ids = admin.ids({topic for topic, _ in partitions})
+        again = readable(
+            self.config, admin, partitions, self.writer.marks.ends, self.writer.marks.recreated_topics(ids)
+        )
         for note in again.notes:
             logger.warning(note)
         if not self.dry_run:
-            self._begin()
-        done = found = 0
+            self._begin_repair()
+        done = landed = 0
         for starts, ends in pieces(again.starts, again.ends, self.config.max_offsets_per_trigger):
-            found += self._piece(starts, ends)
+            landed += self._piece(starts, ends)
             done += sum(ends.values()) - sum(starts.values())
             logger.info(f"{done:,} of {again.offsets:,} offsets read again")
         if self.dry_run:
-            logger.info(f"{found:,} records are in no table; what the shipper sent twice counts too{DRY}")
+            logger.info(f"{landed:,} records are in no table; what the shipper sent twice counts too{DRY}")
             return
         self.writer.marks.note_topics(ids)
         self.writer.settle(again.shorter)
-        logger.info(f"repaired: {found:,} records were missing and have landed", extra={"landed": found})
+        logger.info(f"repaired: {landed:,} records were missing and have landed", extra={"landed": landed})
 
-    def _begin(self) -> None:
-        """Create again the tables that are missing."""
+    def _begin_repair(self) -> None:
+        """Record that the repair has begun, and create the tables that are missing."""
         tables = self.writer.tables
         self.writer.begin_repair()
         tables.prepare()
@@ -175,8 +179,8 @@ class Repair:
             tables.lines(table.path)
 
     def _piece(self, starts: Offsets, ends: Offsets) -> int:
-        """Land what no table has of this range; how many records that were."""
-        # What Kafka deletes while the command runs is lost either way, and must not end it.
+        """Land the records of this range that no table has. Returns how many they were."""
+        # Records that Kafka deletes while the command runs are lost either way, and must not end it.
         config, place = replace(self.config, lost_offsets="continue"), within(starts, ends)
         records = source.between(self.writer.tables.spark, config, starts, ends)
         missing = records.withColumnsRenamed({"offset": "kafka_offset", "timestamp": "kafka_ts"})
@@ -197,5 +201,5 @@ class Repair:
 
 
 def _as_records(rows: DataFrame) -> DataFrame:
-    """Rows of the dead letter, or with its names, as Spark's Kafka source gave them."""
+    """Return rows of the dead letter, or rows with its column names, as Spark's Kafka source gave them."""
     return rows.selectExpr("key", "value", "topic", "partition", "kafka_offset AS offset", "kafka_ts AS timestamp")

@@ -1,7 +1,7 @@
-"""What a table consists of, from Delta's log alone: no file of the table is opened.
+"""The files, bytes and rows of a table, from Delta's log alone: no data file is opened.
 
-The log names each file with its size and, where Delta kept statistics, its number of rows. Files are counted by Spark;
-to the driver comes a row a date.
+The log names each file with its size and, where Delta kept statistics, its number of rows. Spark counts the files; the
+driver gets one row for each date.
 """
 
 from dataclasses import dataclass
@@ -16,50 +16,50 @@ DATE = "date"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DateFiles:
     """The files of one date; of the whole table (`date` is None) where it is not partitioned by date."""
 
     date: date | None
     files: int
     small: int
-    crowd: int  # the most small files that share a directory: only those can be joined
+    most_in_directory: int  # the most small files in one directory: only those can be compacted together
     bytes: int
     rows: int | None  # None when a file has no statistics
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """One version of a table."""
+    """The sizes of one version of a table."""
 
     version: int
     committed: datetime
     dated: bool  # partitioned by date, perhaps by more
-    parts: tuple[Part, ...]
+    by_date: tuple[DateFiles, ...]
 
     @property
     def files(self) -> int:
-        return sum(part.files for part in self.parts)
+        return sum(day.files for day in self.by_date)
 
     @property
     def small(self) -> int:
-        return sum(part.small for part in self.parts)
+        return sum(day.small for day in self.by_date)
 
     @property
     def bytes(self) -> int:
-        return sum(part.bytes for part in self.parts)
+        return sum(day.bytes for day in self.by_date)
 
     @property
     def rows(self) -> int | None:
-        counts = [part.rows for part in self.parts]
+        counts = [day.rows for day in self.by_date]
         return None if None in counts else sum(count or 0 for count in counts)
 
     @property
     def dates(self) -> tuple[date, ...]:
-        return tuple(sorted(part.date for part in self.parts if part.date is not None))
+        return tuple(sorted(day.date for day in self.by_date if day.date is not None))
 
 
-def sizes(table: Table, small: int) -> Sizes | None:
-    """`small`: below how many bytes a file counts as small. None when there is no table."""
+def read_sizes(table: Table, small: int) -> Sizes | None:
+    """Return the sizes of the newest version; None without a table. `small`: below how many bytes a file is small."""
     snapshot = table.log.snapshot()
     if not snapshot.exists:
         return None
@@ -67,7 +67,7 @@ def sizes(table: Table, small: int) -> Sizes | None:
         version=snapshot.version,
         committed=snapshot.committed,
         dated=DATE in snapshot.partition_columns,
-        parts=tuple(map(_part, _by_date(snapshot.files(), small).collect())),
+        by_date=tuple(map(_date_files, _by_date(snapshot.files(), small).collect())),
     )
 
 
@@ -85,18 +85,18 @@ def _by_date(files: DataFrame, small: int) -> DataFrame:
     return directories.groupBy("date").agg(
         F.sum("files").alias("files"),
         F.sum("small").alias("small"),
-        F.max("small").alias("crowd"),
+        F.max("small").alias("most_in_directory"),
         F.sum("bytes").alias("bytes"),
         F.when(F.sum("uncounted") == 0, F.sum("rows")).alias("rows"),
     )
 
 
-def _part(row: Row) -> Part:
-    return Part(row["date"], row["files"], row["small"], row["crowd"], row["bytes"], row["rows"])
+def _date_files(row: Row) -> DateFiles:
+    return DateFiles(row["date"], row["files"], row["small"], row["most_in_directory"], row["bytes"], row["rows"])
 
 
 def readable_bytes(count: int) -> str:
-    """1536 is "1.5 KiB"."""
+    """Return the size with its unit: "1.5 KiB" for 1536."""
     size = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:

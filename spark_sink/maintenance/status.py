@@ -1,7 +1,7 @@
 """`spark-sink status`: how far the sink is, from its tables, its checkpoint and Kafka. It changes nothing.
 
-What is there is shown: before the first run there are no tables, and Kafka may be away. Lag counts offsets, as Kafka's
-own tools do. Exit code 1 when something that was asked did not answer.
+Whatever can be read is shown: before the first run there are no tables, and Kafka may be unreachable. Lag counts
+offsets, as Kafka's own tools do. The exit code is 1 when something could not be read.
 """
 
 import json
@@ -22,9 +22,9 @@ from spark_sink.kafka.offsets import Offsets, Partition
 from spark_sink.kafka.source import client_options
 from spark_sink.kafka.topics import present
 from spark_sink.landing import marks
-from spark_sink.maintenance import shown
-from spark_sink.maintenance.known import Known, known_tables
-from spark_sink.maintenance.sizes import sizes
+from spark_sink.maintenance import status_report
+from spark_sink.maintenance.known import KnownTable, known_tables
+from spark_sink.maintenance.sizes import read_sizes
 from spark_sink.maintenance.streams import streams
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.tables import Table
@@ -40,10 +40,10 @@ Ends = Callable[[], Offsets]  # raises SinkError
 def run(config: SinkConfig, as_json: bool, out: TextIO = sys.stdout) -> int:
     """Raises SinkError when Spark does not start."""
     with sink_session(config) as spark:
-        found = look(spark, config, lambda: ends(spark, config))
-    document = shown.document(found)
-    out.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n" if as_json else shown.text(document))
-    return 1 if found.errors else 0
+        status = read_status(spark, config, lambda: ends(spark, config))
+    document = status_report.document(status)
+    out.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n" if as_json else status_report.text(document))
+    return 1 if status.errors else 0
 
 
 def ends(spark: SparkSession, config: SinkConfig) -> Offsets:
@@ -52,35 +52,37 @@ def ends(spark: SparkSession, config: SinkConfig) -> Offsets:
         return admin.latest(present(config.kafka, admin))
 
 
-def look(spark: SparkSession, config: SinkConfig, ask: Ends) -> shown.Status:
-    return Looking(spark, config, []).at_all(ask)
+def read_status(spark: SparkSession, config: SinkConfig, ask_ends: Ends) -> status_report.Status:
+    return StatusReader(spark, config, []).read(ask_ends)
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    """Gathers, and notes what could not be had."""
+class StatusReader:
+    """Reads all parts of the status. What cannot be read is noted in `errors`."""
 
     spark: SparkSession
     config: SinkConfig
     errors: list[str]
 
-    def at_all(self, ask: Ends) -> shown.Status:
+    def read(self, ask_ends: Ends) -> status_report.Status:
         state, dead_letter = (
             Table(self.spark, path) for path in (self.config.state_path, self.config.dead_letter_path)
         )
-        landed = self._try(partial(landed_of, state)) or {}
-        known = self._try(partial(known_tables, self.spark, self.config)) or []
-        return shown.Status(
-            at=datetime.now(UTC),
-            streams=tuple(self._try(partial(streams, self.spark, self.config)) or ()),
-            partitions=tuple(partitions(landed, self._try(ask) or {})),
-            tables=tuple(self._try(partial(table_status, each)) or shown.TableStatus(each) for each in known),
-            reasons=tuple(self._try(partial(reasons, dead_letter)) or ()),
-            files=self._try(partial(files_of, state)) or 0,
+        landed = self._answer(partial(landed_of, state)) or {}
+        known = self._answer(partial(known_tables, self.spark, self.config)) or []
+        return status_report.Status(
+            taken=datetime.now(UTC),
+            streams=tuple(self._answer(partial(streams, self.spark, self.config)) or ()),
+            partitions=tuple(partitions(landed, self._answer(ask_ends) or {})),
+            tables=tuple(
+                self._answer(partial(table_status, table)) or status_report.TableStatus(table) for table in known
+            ),
+            reasons=tuple(self._answer(partial(reasons, dead_letter)) or ()),
+            files=self._answer(partial(files_of, state)) or 0,
             errors=tuple(self.errors),
         )
 
-    def _try(self, question: Callable[[], T]) -> T | None:
+    def _answer(self, question: Callable[[], T]) -> T | None:
         try:
             return question()
         except SinkError as error:
@@ -90,23 +92,23 @@ class Looking:
         return None
 
 
-def table_status(known: Known) -> shown.TableStatus:
-    return shown.TableStatus(known, sizes(known.table, SMALL))
+def table_status(known: KnownTable) -> status_report.TableStatus:
+    return status_report.TableStatus(known, read_sizes(known.table, SMALL))
 
 
-def landed_of(state: Table) -> dict[Partition, shown.LandedEnd]:
+def landed_of(state: Table) -> dict[Partition, status_report.LandedEnd]:
     """Return, for each partition, the next offset to land, and when a batch last recorded it."""
     if not state.exists():
         return {}
     rows = marks.fold(state.read().where("kind = 'partition'")).select("*", F.unix_micros("at").alias("micros"))
     return {
-        (row["topic"], row["partition"]): shown.LandedEnd(row["end_offset"], _utc(row["micros"]))
+        (row["topic"], row["partition"]): status_report.LandedEnd(row["end_offset"], _utc(row["micros"]))
         for row in rows.collect()
     }
 
 
 def files_of(state: Table) -> int:
-    """Return how many files have marks: the job has as many in memory."""
+    """Return how many files have marks: the running job has a mark of each in memory."""
     if not state.exists():
         return 0
     return state.read().where("kind = 'file'").select("table", "host", "file_id").distinct().count()
@@ -120,10 +122,10 @@ def reasons(dead_letter: Table) -> list[tuple[str, int]]:
     return [(row["reason"], row["count"]) for row in counted.collect()]
 
 
-def partitions(landed: dict[Partition, shown.LandedEnd], ends: Offsets) -> list[shown.PartitionStatus]:
-    """Return the partitions that rows have landed of and those that Kafka has: one may be deleted, or not begun."""
+def partitions(landed: dict[Partition, status_report.LandedEnd], ends: Offsets) -> list[status_report.PartitionStatus]:
+    """Return the partitions that rows have landed from, and those that Kafka has: some are in one of the two only."""
     return [
-        shown.PartitionStatus(*partition, landed.get(partition), ends.get(partition))
+        status_report.PartitionStatus(*partition, landed.get(partition), ends.get(partition))
         for partition in sorted({*landed, *ends})
     ]
 

@@ -1,4 +1,4 @@
-"""When the streams of a sink have last committed a batch: the newest file under `commits` of their checkpoints."""
+"""The last batch that each stream of a sink has committed: the newest file under `commits` in its checkpoint."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from spark_sink.platform.jvm import file_system, hadoop_path
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """`batch` and `committed` are None before the first commit."""
+class StreamStatus:
+    """The last commit of one stream. `batch` and `committed` are None before the first one."""
 
     name: str
     path: str
@@ -20,16 +20,16 @@ class Stream:
     committed: datetime | None
 
 
-def streams(spark: SparkSession, config: SinkConfig) -> list[Stream]:
-    """Return the sink's own first, then the views'. Spark keeps the last hundred commits, so these are short
-    listings."""
+def streams(spark: SparkSession, config: SinkConfig) -> list[StreamStatus]:
+    """Return the stream of the lines first, then those of the views. Spark keeps the last hundred commits, so the
+    directories that are listed are short."""
     views = [(f"view {view.name}", f"{config.view_checkpoints}/{view.name}") for view in config.views]
     return [_stream(spark, name, path) for name, path in [("stream", config.checkpoint.path), *views]]
 
 
-def _stream(spark: SparkSession, name: str, path: str) -> Stream:
+def _stream(spark: SparkSession, name: str, path: str) -> StreamStatus:
     batch, committed = max(_commits(spark, path), default=(None, None))
-    return Stream(name, path, batch, committed)
+    return StreamStatus(name, path, batch, committed)
 
 
 def _commits(spark: SparkSession, path: str) -> Iterator[tuple[int, datetime]]:

@@ -1,11 +1,12 @@
 """Deletes the files that no version of the last days needs (VACUUM).
 
-`lite` asks the log which files were taken out, and lists no directory. It needs the log back to the last VACUUM LITE:
-Delta deletes its own log after `delta.logRetentionDuration`, and then refuses with DELTA_CANNOT_VACUUM_LITE.
-`full` lists the directory, and so finds also what no version ever named: the files of a batch that was killed.
+`lite` finds the removed files in the log, and lists no directory. It needs the log back to the last VACUUM LITE: Delta
+deletes its own log after `delta.logRetentionDuration`, and then refuses with DELTA_CANNOT_VACUUM_LITE.
+`full` lists the directory, and so also finds the files that no version ever named, those of a batch that was killed.
 
-Delta notes in `_last_vacuum_info` how far a LITE has come, and a FULL empties that note, after which no LITE would ever
-work again in a table whose log was cleaned once. So after a FULL the note is written as that FULL has earned it.
+Delta records in `_last_vacuum_info` up to which version a LITE has deleted. A FULL empties that record, after which no
+LITE would ever work again in a table whose log was cleaned once. So after a FULL the version that it has reached is
+written there.
 """
 
 import re
@@ -19,7 +20,7 @@ from pyspark.sql import SparkSession
 from spark_sink.errors import SPARK_ERRORS, Refused
 from spark_sink.storage.tables import Table
 
-# Delta cuts the listing of a directory, however small, into as many tasks: Spark's default is 10,000, which is minutes.
+# Delta lists a directory, however small, in this many tasks: Spark's default is 10,000, which takes minutes.
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 TASKS_A_CORE = 4
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -28,25 +29,27 @@ LISTED = 1000  # a dry run of Delta lists no more files
 
 
 class LogTooShort(Exception):
-    """VACUUM LITE does not find in the log what was taken out since the last one."""
+    """Raised where the log does not go back to the last VACUUM LITE, so not all removed files are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """None: this file system's VACUUM is not noted in the log."""
+    """The files and bytes that a VACUUM deleted; None on a file system where Delta does not record that in the log."""
 
     files: int | None
     bytes: int | None
 
 
 def candidates(table: Table, lite: bool, retain: float) -> int:
-    """Return how many files and empty directories would be deleted; LISTED means that many or more. Raises
-    LogTooShort."""
+    """Return how many files and empty directories would be deleted; LISTED stands for that many or more.
+
+    Raises LogTooShort.
+    """
     return _vacuum(table, lite, retain, " DRY RUN")
 
 
 def vacuum(table: Table, lite: bool, retain: float) -> Deleted:
-    """Raises LogTooShort. `retain` is what the configuration allows: at least SHORTEST."""
+    """Delete the files. `retain` is at least SHORTEST, as the configuration demands. Raises LogTooShort."""
     before = table.version()
     reached = None if lite else table.log.version_at(time.time() - _whole_hours(retain) * 3600)
     _vacuum(table, lite, retain, "")
@@ -62,7 +65,7 @@ def _vacuum(table: Table, lite: bool, retain: float, suffix: str) -> int:
         )
     mode, cores = "LITE" if lite else "FULL", table.spark.sparkContext.defaultParallelism
     # Delta's check is for a mistyped number. The configuration has warned of less than seven days, and a `retain` that
-    # was made shorter is meant, though the table's property says more.
+    # is shorter than the table's property is intended.
     with _settings(table.spark, {CHECK: "false", LISTING: str(TASKS_A_CORE * cores)}):
         try:
             return table.spark.sql(f"VACUUM {table.name} {mode} RETAIN {_whole_hours(retain)} HOURS{suffix}").count()

@@ -1,10 +1,10 @@
-"""The metrics over HTTP, for Prometheus, and the sink's health, for what restarts it.
+"""The metrics over HTTP for Prometheus, and the sink's health for a supervisor that restarts it.
 
 `/metrics`  Prometheus' text format.
 `/health`   200 while the query is healthy, else 503; both with {"status":…,"silent_seconds":…,"limit_seconds":…}.
 
-Healthy is a query that ended a batch, or looked and found nothing new, within the limit: ten trigger intervals, and at
-least five minutes, because a batch that catches up, or the first look at a large table, takes its time. Spark tells
+A query is healthy if it ended a batch, or looked and found nothing new, within the limit: ten trigger intervals, and at
+least five minutes, because a batch that catches up, or the first reading of a large table, takes long. Spark reports
 every ten seconds that an idle query is idle.
 """
 
@@ -18,21 +18,21 @@ from typing import ClassVar, Self
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from spark_sink.errors import SinkError
-from spark_sink.monitor.metrics import Metrics
+from spark_sink.monitor.metrics import SinkMetrics
 
 LEAST_LIMIT = 300.0
 INTERVALS = 10
 
 
 def silence_limit(trigger_interval: float) -> float:
-    """Seconds after which a silent query counts as stalled."""
+    """Return the seconds after which a silent query counts as stalled."""
     return max(LEAST_LIMIT, INTERVALS * trigger_interval)
 
 
 class MonitorServer:
     """Serves while the `with` block runs, on threads of its own. Raises SinkError when it cannot listen."""
 
-    def __init__(self, metrics: Metrics, host: str, port: int, trigger_interval: float) -> None:
+    def __init__(self, metrics: SinkMetrics, host: str, port: int, trigger_interval: float) -> None:
         handler = type("Handler", (_Handler,), {"metrics": metrics, "limit": silence_limit(trigger_interval)})
         try:
             self._server = _Server((host, port), handler)
@@ -45,7 +45,7 @@ class MonitorServer:
 
     @property
     def port(self) -> int:
-        """The port it listens on, also where 0 asked for any."""
+        """The port that the server listens on, also where port 0 was configured."""
         return int(self._server.server_address[1])
 
     def __enter__(self) -> Self:
@@ -69,7 +69,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    metrics: ClassVar[Metrics]
+    metrics: ClassVar[SinkMetrics]
     limit: ClassVar[float]
     timeout = 10  # seconds for a client to send its request
 

@@ -1,6 +1,6 @@
-"""What the sink counts, for Prometheus: one attribute of `Metrics` a metric, its text the metric's help.
+"""The sink's metrics for Prometheus: each is an attribute of `SinkMetrics`, its text the metric's help.
 
-docs/metrics.md lists them; its table is what this prints:
+docs/metrics.md lists them; this prints its table:
 
     python -m spark_sink.monitor.metrics
 """
@@ -17,19 +17,19 @@ from spark_sink.views.progress import Figures
 
 # From an idle batch of a small local session to one that is in trouble.
 SECONDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
-PLACE = ("topic", "partition")
+PARTITION = ("topic", "partition")
 VIEW = ("view",)
 
 
-class Metrics:
-    """Made once a process, with a registry of its own. Any thread may call it."""
+class SinkMetrics:
+    """All metrics of a process, with a registry of their own. Thread-safe."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        # Else each counter has a second series, with the time it was made.
+        # Else each counter has a second series, with the time of its creation.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotation
         self._now = now
-        self.seen_alive = now()  # when the query last ended a batch or said that it had nothing to do
-        self._places: set[Partition] = set()  # partitions with a lag
+        self.seen_alive = now()  # when the query last ended a batch, or found nothing new
+        self._partitions: set[Partition] = set()  # partitions with a lag
         self._failed: set[str] = set()  # views
         self.registry = registry = CollectorRegistry()
 
@@ -62,9 +62,9 @@ class Metrics:
         self.last_batch = gauge("last_batch_timestamp_seconds", "When the last batch was landed, in Unix time.")
         self.silent = gauge("silent_seconds", "Time since the query ended a batch, or looked and found nothing new.")
         self.silent.set_function(self.silent_for)
-        self.landed_offset = gauge("landed_offset", "The next offset to land.", PLACE)
-        self.end_offset = gauge("end_offset", "The end of the partition when the last batch was planned.", PLACE)
-        self.lag = gauge("lag_offsets", "Offsets between the two.", PLACE)
+        self.landed_offset = gauge("landed_offset", "The next offset to land.", PARTITION)
+        self.end_offset = gauge("end_offset", "The end of the partition when the last batch was planned.", PARTITION)
+        self.lag = gauge("lag_offsets", "Offsets between the two.", PARTITION)
         self.files = gauge("files_remembered", "Files whose highest landed offset is remembered, to know repeats.")
         self.group_commit_failures = counter(
             "group_commit_failures", "Failed commits of offsets to the monitoring group; rows are landed all the same."
@@ -76,7 +76,7 @@ class Metrics:
         self.view_failures = counter("view_failures", "Failures of the view's query.", VIEW)
 
     def landed(self, landed: BatchResult) -> None:
-        """A batch is in the tables."""
+        """Record a batch that has landed."""
         self.rows_landed.inc(landed.rows)
         self.rows_bad.inc(landed.bad)
         self.rows_repeated.inc(landed.repeats)
@@ -91,29 +91,31 @@ class Metrics:
             self.landed_offset.labels(topic, partition).set(end)
         self.alive()
 
-    def batch(self, seconds: float, done: Offsets, there: Offsets) -> None:
+    def batch(self, seconds: float, landed: Offsets, latest: Offsets) -> None:
         """Record what Spark reports of a batch: how long it took, and where the topics ended."""
         self.batch_seconds.observe(seconds)
-        for place, offsets in lag(done, there).items():
-            self.end_offset.labels(*place).set(there[place])
-            self.lag.labels(*place).set(offsets)
-        for place in self._places - there.keys():  # of a topic that was deleted: its lag would stay there permanently
-            self.end_offset.remove(*place)
-            self.lag.remove(*place)
-        self._places = set(there)
+        for partition, offsets in lag(landed, latest).items():
+            self.end_offset.labels(*partition).set(latest[partition])
+            self.lag.labels(*partition).set(offsets)
+        for partition in (
+            self._partitions - latest.keys()
+        ):  # of a topic that was deleted: its lag would stay permanently
+            self.end_offset.remove(*partition)
+            self.lag.remove(*partition)
+        self._partitions = set(latest)
 
     def alive(self) -> None:
-        """The query has ended a batch, or looked and found nothing new."""
+        """Record that the query has ended a batch, or looked and found nothing new."""
         self.seen_alive = self._now()
 
     def silent_for(self) -> float:
-        """Seconds since the query was last seen alive."""
+        """Return the seconds since the query was last seen alive."""
         return self._now() - self.seen_alive
 
     def views(self, figures: Mapping[str, Figures]) -> None:
-        """What the views' queries have done; to be called again and again, with figures that rise."""
+        """Record the figures of the views. To be called repeatedly, with figures that rise."""
         for view, now in figures.items():
-            failures = self.view_failures.labels(view)  # there, at 0, before the first one
+            failures = self.view_failures.labels(view)  # so that the series is there, at 0, before the first failure
             if now.failed and view not in self._failed:
                 failures.inc()
                 self._failed.add(view)
@@ -125,12 +127,12 @@ class Metrics:
 
 def documentation() -> str:
     """Return the table of docs/metrics.md."""
-    rows = (f"| `{_exposed(each)}` | {each.type} | {each.documentation} |" for each in _families())
+    rows = (f"| `{_exposed(family)}` | {family.type} | {family.documentation} |" for family in _families())
     return "\n".join(("| metric | type | what it is |", "|---|---|---|", *rows)) + "\n"
 
 
 def _families() -> Iterator[Metric]:
-    yield from Metrics().registry.collect()
+    yield from SinkMetrics().registry.collect()
 
 
 def _exposed(family: Metric) -> str:

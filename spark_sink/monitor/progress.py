@@ -1,8 +1,8 @@
-"""Puts together what the sink and Spark say of a batch: for the log, and for the metrics.
+"""Combines what the sink and Spark report of a batch, for the log and for the metrics.
 
 The counts come from the sink, batch by batch; times and the topics' ends from Spark's progress events, which come
 later, on a thread of their own, and perhaps not at all for the last batch before a stop. So a batch is logged when its
-event comes, and the totals are kept apart from it. A JSON line of a batch (docs/metrics.md says what each field is):
+event comes, and the totals do not depend on events. The JSON line of a batch (docs/metrics.md explains the fields):
 
     {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"spark_sink.monitor.progress",
      "batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,"suspects":12,"lost":0,"seconds":0.8,
@@ -28,19 +28,19 @@ from pyspark.sql.streaming.listener import (
 from spark_sink.kafka.offsets import Offsets, from_json, lag
 from spark_sink.landing.batch_writer import BatchResult
 from spark_sink.logs import status
-from spark_sink.monitor.metrics import Metrics
+from spark_sink.monitor.metrics import SinkMetrics
 
 logger = logging.getLogger(__name__)
 
 QUERY = "lines"  # the name of the query that lands the lines
 
 
-class Progress(StreamingQueryListener):
-    """The listener of the query that lands the lines. Any thread may call it."""
+class BatchProgress(StreamingQueryListener):
+    """The listener of the query that lands the lines. Thread-safe."""
 
-    def __init__(self, metrics: Metrics | None = None) -> None:
+    def __init__(self, metrics: SinkMetrics | None = None) -> None:
         super().__init__()
-        self.metrics = metrics or Metrics()
+        self.metrics = metrics or SinkMetrics()
         self._lock = threading.Lock()
         self._waiting: dict[int, BatchResult] = {}
         self._query: UUID | None = None
@@ -71,11 +71,11 @@ class Progress(StreamingQueryListener):
             landed = self._waiting.pop(progress.batchId, None)
         if landed is not None:  # an idle trigger may report the last batch again
             seconds = progress.durationMs.get("triggerExecution", 0) / 1000
-            there = _merged(source.latestOffset for source in progress.sources)
-            # What was read beyond the bounds of a run is not landed: its batch knows where it ended.
+            latest = _merged(source.latestOffset for source in progress.sources)
+            # Records beyond the bounds of a run are read and not landed: the result of the batch has its real ends.
             done = {**_merged(source.endOffset for source in progress.sources), **landed.ends}
-            self.metrics.batch(seconds, done, there)
-            self._log(landed, seconds, done, there)
+            self.metrics.batch(seconds, done, latest)
+            self._log(landed, seconds, done, latest)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         if event.id == self._query:
@@ -88,10 +88,10 @@ class Progress(StreamingQueryListener):
     def summary(self) -> str:
         return f"{self.rows:,} rows landed, {self.repeats:,} repeats dropped, {self.bad:,} bad records"
 
-    def _log(self, landed: BatchResult, seconds: float, done: Offsets, there: Offsets) -> None:
+    def _log(self, landed: BatchResult, seconds: float, done: Offsets, latest: Offsets) -> None:
         rows_in = landed.rows + landed.repeats + landed.bad
         rate = landed.rows / seconds if seconds else 0.0
-        behind = sum(lag(done, there).values())
+        behind = sum(lag(done, latest).values())
         line = (
             f"batch {landed.batch}: {rows_in:,} rows in, {landed.rows:,} landed, {landed.repeats:,} repeats, "
             f"{landed.bad:,} bad, {seconds:.1f} s, {rate:,.0f} rows/s, lag {behind:,} | {self.summary()}"
@@ -117,4 +117,4 @@ class Progress(StreamingQueryListener):
 
 def _merged(texts: Iterable[str | None]) -> Offsets:
     """Return the offsets of all sources of the query."""
-    return {at: offset for text in texts for at, offset in from_json(text).items()}
+    return {partition: offset for text in texts for partition, offset in from_json(text).items()}

@@ -26,7 +26,7 @@ raise SystemExit(main())
 
 
 def write(directory: Path) -> tuple[Path, Path]:
-    """Returns the zip and the script. Writes over what is there; raises OSError where it cannot."""
+    """Write the zip and the script, over existing ones, and return their paths. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
     archive, script = directory / "sink.zip", directory / "spark-sink.py"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:

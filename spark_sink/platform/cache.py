@@ -1,4 +1,4 @@
-"""Where downloaded and generated things are kept between runs."""
+"""The directory in which downloads and generated files are kept between runs."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,8 @@ from pathlib import Path
 
 
 def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
-    """`$SHIPPER_CACHE`; in a checkout its `.cache`; else the user's cache directory. It need not exist yet."""
+    """Return `$SHIPPER_CACHE`; without it `.cache` in a checkout, elsewhere the user's cache directory. It need not
+    exist."""
     if chosen := env.get("SHIPPER_CACHE"):
         return Path(chosen).absolute()
     checkout = Path(__file__).resolve().parent.parent.parent

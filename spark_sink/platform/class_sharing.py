@@ -1,9 +1,10 @@
 """Class data sharing (CDS): Java maps Spark's classes from an archive instead of reading, parsing and verifying them.
 
 A start of Spark loads some 20,000 classes out of 300 jars, which is half of its time. The archive (200 MB, shared in
-memory by all JVMs that map it) is made once: a short run of the sink writes down which classes it loads, and
+memory by all JVMs that map it) is made once: a short run of the sink records which classes it loads, and
 `java -Xshare:dump` makes the archive of them. Java itself refuses one that was made by another Java, or for other jars,
-and loads the classes as ever: a stale archive costs time, never correctness. `key` only says when to make a new one.
+and then loads the classes as usual: a stale archive costs time, never correctness. `key` only says when to make a new
+one.
 
 Source: JEP 310, JEP 350; the options are HotSpot's, from Java 17 on.
 """
@@ -28,7 +29,7 @@ _QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 class SharingFailed(Exception):
-    """The archive could not be made; the text says at which step, and what Java or the run said last."""
+    """Raised where the archive could not be made; the text has the step, and the last output of Java or of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,16 @@ class ClassArchive:
         return self.path.is_file() and made_for.is_file() and made_for.read_text() == key(java, jars)
 
     def options(self, java: JavaRuntime, jars: Iterable[Path], given: str) -> str:
-        """Options for Java, empty without an archive that fits. `given`: the user's own, which come first."""
+        """Return the Java option that maps the archive; empty where none fits, or where the user's options (`given`)
+        name another one."""
         chosen = "-Xshare" in given or "SharedArchiveFile" in given
         return "" if chosen or not self.fits(java, jars) else f"-XX:SharedArchiveFile={self.path}"
 
     def make(self, java: JavaRuntime, jars: Iterable[Path], train: Sequence[str] = TRAIN) -> None:
-        """Blocks for up to a minute. Raises SharingFailed; what was there stays then. `train`: the command of the
-        training run, which gets a directory as its last argument."""
+        """Make the archive. Blocks for up to a minute. Raises SharingFailed, and keeps the existing archive then.
+
+        `train`: the command of the training run, which gets a directory as its last argument.
+        """
         self.directory.mkdir(parents=True, exist_ok=True)
         self._remove_left_behind()
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="training-") as scratch:
@@ -67,9 +71,9 @@ class ClassArchive:
             (self.directory / "key").write_text(key(java, jars))
 
     def _remove_left_behind(self) -> None:
-        """What a training run that was killed has left, up to 400 MB."""
+        """Remove what a killed training run has left, up to 400 MB."""
         for scratch in self.directory.glob("training-*"):
-            with suppress(FileNotFoundError):  # its own run has removed it just now
+            with suppress(FileNotFoundError):  # its run has just removed it
                 if scratch.stat().st_mtime < time.time() - LONGEST:
                     shutil.rmtree(scratch, ignore_errors=True)
 
@@ -91,23 +95,23 @@ def key(java: JavaRuntime, jars: Iterable[Path]) -> str:
 
 
 def _accepted(java: JavaRuntime, class_path: str, directory: Path) -> str:
-    """Return the class path, or all of it but its last entry: what Java takes an archive of. Raises SharingFailed.
+    """Return the class path, or all of it but its last entry: the one whose archive Java accepts. Raises SharingFailed.
 
     Java 21.0.8 refuses its own archive, with the very class path that it was made with, for one order of Spark's jars
-    and not for others. An archive is good for every class path that begins with its own.
+    and not for others. An archive fits every class path that begins with its own.
     """
     no_classes, archive = directory / "none.list", directory / "empty.jsa"
     no_classes.touch()
     entries = class_path.split(os.pathsep)
-    for begin in (entries, entries[:-1]):
-        _dump(java, os.pathsep.join(begin), no_classes, archive)
+    for entries_kept in (entries, entries[:-1]):
+        _dump(java, os.pathsep.join(entries_kept), no_classes, archive)
         check = [str(java.java), "-Xshare:on", f"-XX:SharedArchiveFile={archive}", "-cp", class_path, "-version"]
         try:
             _run("java -Xshare:on", check)
         except SharingFailed as error:
             refused = error
         else:
-            return os.pathsep.join(begin)
+            return os.pathsep.join(entries_kept)
     raise refused
 
 
@@ -128,7 +132,7 @@ def _run(step: str, command: list[str], environment: dict[str, str] | None = Non
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TRAINING_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SharingFailed(f"{step} did not come to its end: {error}") from error
+        raise SharingFailed(f"{step} did not finish: {error}") from error
     if done.returncode != 0:
         output = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         last = "\n".join(f"    {line[:300]}" for line in output if not line.startswith("\tat "))[-2000:]

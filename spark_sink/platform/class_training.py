@@ -1,10 +1,10 @@
-"""A short run of the sink that shows Java which classes it will need; `class_sharing` makes an archive of them.
+"""A short run of the sink that shows Java which classes the sink needs; `class_sharing` makes an archive of them.
 
     python -m spark_sink.platform.class_training DIRECTORY      leaves the class list and the class path there
 
 Two batches are landed in tables below the directory, with repeats and bad records, a stream runs for a batch, and
-Kafka's client is started without a broker. What it does beyond that makes the archive no better: a class that is not in
-it is loaded from its jar.
+Kafka's client is started without a broker. A longer run would not make the archive better: a class that is not in it is
+loaded from its jar.
 """
 
 import json

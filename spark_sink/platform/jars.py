@@ -1,10 +1,10 @@
 """The Java packages on disk: fetched once by Spark's own resolver, found again without the network.
 
 Each set has a directory of its own in the cache: an Ivy home, in which the resolver puts the jars under `jars/`. The
-file `complete` names the packages that were asked for; it is written last, so a fetch that was cut short counts as
-none, and a changed version in `versions.py` makes the set stale.
+file `complete` names the packages of the set; it is written last, so a fetch that was interrupted does not count, and a
+changed version in `versions.py` makes the set stale.
 
-    python -m spark_sink.platform.jars         fetches what is missing; says in words what failed, and exits 1
+    python -m spark_sink.platform.jars         fetches what is missing; prints what failed, and exits 1
 
 With the jars of Spark's set comes the class archive (`class_sharing`) that halves a start.
 """
@@ -29,12 +29,12 @@ DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 
 
 class JarsMissing(Exception):
-    """Jars that are needed are not in the cache; the text says how to get them."""
+    """Raised where jars that are needed are not in the cache; the text says how to get them."""
 
 
 @dataclass(frozen=True, slots=True)
 class JarSet:
-    """Packages that one program has on its class path, and the directory they are kept in."""
+    """The packages that one program has on its class path, and the directory that they are kept in."""
 
     title: str
     directory: Path
@@ -63,11 +63,11 @@ def spark_set(cache: Path | None = None) -> JarSet:
 def session_options(cache: Path | None = None) -> dict[str, str]:
     """Return the Spark options that bring Delta and the Kafka connector into a session that this process starts.
 
-    From the cache by file name: resolving packages costs 1.5 s at every start, even when all of them are there. On the
-    class path of the JVM, not as `spark.jars`: those Spark copies at each start, and loads from the copies, which Java
-    can have no archive of (`class_sharing`). Without a cache Spark resolves them (once; it keeps them in the same
-    place). Under `spark-submit` use none of this: there
-    the JVM is up already, and `--packages` belongs on its command line.
+    The jars are named by their files in the cache: resolving packages costs 1.5 s at every start, even when all of them
+    are cached. They are on the class path of the JVM, not in `spark.jars`: Spark would copy those at each start and
+    load the copies, for which no class archive can be made (`class_sharing`). Without a cache Spark resolves the
+    packages, once: it keeps them in the same place. Under `spark-submit` none of this is used: its JVM runs already,
+    and `--packages` belongs on its command line.
     """
     wanted = spark_set(cache)
     if jars := not_in_spark(wanted.jars()):
@@ -80,14 +80,13 @@ def session_options(cache: Path | None = None) -> dict[str, str]:
 
 
 def not_in_spark(jars: Sequence[Path]) -> list[Path]:
-    """Return those that Spark does not bring itself in the same version."""
+    """Return the jars that Spark does not bring itself in the same version."""
     own = {path.name for path in (spark_home() / "jars").glob("*.jar")}
     return [jar for jar in jars if jar.name.partition("_")[2] not in own]  # the resolver's names begin with the group
 
 
 def archive_option(java: JavaRuntime, given: str, cache: Path | None = None) -> str:
-    """Return what makes the JVM of a session map the class archive; empty where none fits. `given`: the user's
-    options."""
+    """Return the Java option that maps the class archive; empty where none fits. `given`: the user's own options."""
     return _class_archive(cache).options(java, _archived(cache), given)
 
 
@@ -96,7 +95,7 @@ def _class_archive(cache: Path | None = None) -> ClassArchive:
 
 
 def _archived(cache: Path | None = None) -> tuple[Path, ...]:
-    """Return what the archive is made of: our jars, and the directory of Spark's."""
+    """Return what the archive depends on: our jars, and the directory of Spark's."""
     return (*not_in_spark(spark_set(cache).jars()), spark_home() / "jars")
 
 
@@ -111,14 +110,14 @@ def spark_home() -> Path:
 
 
 def fetch(wanted: Sequence[JarSet], java: JavaRuntime) -> list[str]:
-    """Let Spark resolve all sets at once. Returns a text for each set that failed; what it has downloaded is kept."""
-    running = [(each, _start_resolver(each, java)) for each in wanted]
+    """Let Spark resolve all sets at once. Returns a text for each set that failed; what was downloaded is kept."""
+    running = [(jar_set, _start_resolver(jar_set, java)) for jar_set in wanted]
     try:
         _wait(running)
     finally:
         for _, process in running:
             process.terminate()
-    return [failure for each, process in running if (failure := _finish(each, process.returncode))]
+    return [failure for jar_set, process in running if (failure := _finish(jar_set, process.returncode))]
 
 
 def _wait(running: Sequence[tuple[JarSet, subprocess.Popen[bytes]]]) -> None:
@@ -127,12 +126,14 @@ def _wait(running: Sequence[tuple[JarSet, subprocess.Popen[bytes]]]) -> None:
         time.sleep(0.1)
         if time.monotonic() - logged >= PRINT_EVERY:
             logged = time.monotonic()
-            _print(f"  {logged - began:.0f} s, {_downloaded([each for each, _ in running])}")
+            _print(f"  {logged - began:.0f} s, {_downloaded([jar_set for jar_set, _ in running])}")
 
 
 def _start_resolver(wanted: JarSet, java: JavaRuntime) -> subprocess.Popen[bytes]:
     """Spark resolves packages before it runs a script, so the script is empty."""
-    shutil.rmtree(wanted.directory / "jars", ignore_errors=True)  # jars of an older version would stay beside the new
+    shutil.rmtree(
+        wanted.directory / "jars", ignore_errors=True
+    )  # jars of an older version would stay beside the new ones
     (wanted.directory / "complete").unlink(missing_ok=True)
     wanted.directory.mkdir(parents=True, exist_ok=True)
     script = wanted.directory / "empty.py"
@@ -163,7 +164,8 @@ def reasons(log: str) -> str:
         line
         for mark in ("unresolved dependency", "download failed", "[FAILED", "Server access error", "not found. url=")
         for line in lines
-        if mark in line and "spark-packages.org" not in line  # a second place, asked for everything, that has nothing
+        if mark in line
+        and "spark-packages.org" not in line  # a second repository, which is asked for everything and has nothing
     ]
     return "\n".join(f"    {line[:300]}" for line in (list(dict.fromkeys(relevant)) or lines[-8:])[:4])
 
@@ -173,7 +175,7 @@ def _log(wanted: JarSet) -> Path:
 
 
 def _downloaded(wanted: Sequence[JarSet]) -> str:
-    sizes = [jar.stat().st_size for each in wanted for jar in (each.directory / "cache").rglob("*.jar")]
+    sizes = [jar.stat().st_size for jar_set in wanted for jar in (jar_set.directory / "cache").rglob("*.jar")]
     return f"{len(sizes)} jars, {sum(sizes) / 1e6:.0f} MB so far"
 
 
@@ -195,7 +197,8 @@ def install(*others: JarSet) -> int:
 
 
 def _share_classes(java: JavaRuntime) -> None:
-    """Raises JarsMissing. That there is no archive is no failure: every start then takes twice as long."""
+    """Make the archive where there is none that fits. A failure is printed and is not an error: every start then takes
+    twice as long. Raises JarsMissing."""
     archive, jars = _class_archive(), _archived()
     if archive.fits(java, jars):
         return
@@ -207,7 +210,7 @@ def _share_classes(java: JavaRuntime) -> None:
 
 
 def _fetch(missing: Sequence[JarSet]) -> int:
-    _print("Fetching jars (once): " + "; ".join(each.title for each in missing))
+    _print("Fetching jars (once): " + "; ".join(jar_set.title for jar_set in missing))
     try:
         failures = fetch(missing, find_java())
     except (NoJava, JarsMissing) as error:
@@ -215,7 +218,7 @@ def _fetch(missing: Sequence[JarSet]) -> int:
     for failure in failures:
         print(failure, file=sys.stderr)  # noqa: T201 - as above
     if failures:
-        logs = ", ".join(str(_log(each)) for each in missing)
+        logs = ", ".join(str(_log(jar_set)) for jar_set in missing)
         print(f"What was downloaded is kept. Full reports: {logs}", file=sys.stderr)  # noqa: T201 - as above
     return 1 if failures else 0
 

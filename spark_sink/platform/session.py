@@ -20,25 +20,25 @@ NEEDED = {
     "spark.sql.session.timeZone": "UTC",
     # RFC 8259 lets an object repeat a key, and some programs do: the last one counts, instead of no JSON at all.
     "spark.sql.variant.allowDuplicateKeys": "true",
-    # A few dates are open at a time: each keeps its file open, and the rows need not be sorted by date first.
+    # Few dates are written at a time: with a file open for each, the rows need not be sorted by date first.
     "spark.sql.maxConcurrentOutputFileWriters": "8",
-    # Hardly a message comes twice: a dictionary of them is begun for every file, and given up.
+    # Few messages are equal: Parquet would begin a dictionary of them for every file, and give it up.
     "spark.hadoop.parquet.enable.dictionary#message": "false",
     "spark.hadoop.parquet.enable.dictionary#doc.value": "false",
     # The listener wants the last one only.
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
 
-# Spark writes the parsing of a record as one method, which is just below the size that Java leaves to the interpreter
-# for good. With a few columns of one's own it is above, and parsing took 44 us a row instead of 19.
+# Spark generates the parsing of a record as one method, which is just below the size that Java never compiles. With a
+# few configured columns it is above, and parsing took 44 us a row instead of 19.
 COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-# What Java's compilers and the codecs have freed stays with the C library: after some minutes that is 80 MB and more.
-# In milliseconds; a Java that does not know the option ignores it, because Spark tells it to.
+# The C library keeps what Java's compilers and the codecs have freed: after some minutes 80 MB and more. The interval
+# is in milliseconds; a Java that does not know the option ignores it, because Spark asks for that.
 TRIM = "-XX:TrimNativeHeapInterval=60000"
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
-# Lists, to which the user adds: by what separates their entries.
+# Lists, to which the user adds, with the separator of their entries.
 LISTS = {
     "spark.jars": ",",
     "spark.jars.packages": ",",
@@ -55,31 +55,34 @@ def submitted(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def collector(given: str, env: Mapping[str, str] = os.environ) -> str:
-    """Throughput counts here, not pauses: a tenth less CPU than with Java's own choice. Java does not start with two
-    collectors, so one that is named stands: by `given`, the user's Java options, or in the environment."""
+    """Return the option for the parallel collector, which takes a tenth less CPU than Java's own choice: throughput
+    counts here, not pauses. Java does not start with two collectors, so it is empty where `given`, the user's Java
+    options, or the environment names one."""
     named = (env.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"))
     return "" if re.search(r"-XX:\+Use\w+GC\b", " ".join((given, *named))) else "-XX:+UseParallelGC"
 
 
 def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
-    """For a session of one process: the defaults are made for a cluster, and cost seconds a batch here. `given`: the
-    user's Java options; `archive`: the one that names the class archive."""
+    """Return options for a session of one process: Spark's defaults are for a cluster, and cost seconds a batch here.
+
+    `given`: the user's Java options; `archive`: the Java option that names the class archive.
+    """
     log_settings = Path(__file__).with_name("log4j2.properties")
     java_options = (collector(given), COMPILE_ALL, TRIM, archive, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
     return {
         "spark.master": f"local[{cores}]",
-        # After a full collection 130 MB are in use. Java takes what it may, and 600 MB beside it: 1.5 GB in all.
+        # After a full collection 130 MB are in use. Java takes all of this, and 600 MB besides: 1.5 GB in all.
         "spark.driver.memory": "896m",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        # The views' pool gets half of the cores while lines are landed, and not what came first.
+        # Else the queries of the views could take all cores while lines are landed: now their pool gets half of them.
         "spark.scheduler.mode": "FAIR",
         # Nothing is kept in a catalog, but Spark makes its directory where the process was started.
         "spark.sql.warehouse.dir": str(cache_directory() / "warehouse"),
         "spark.sql.shuffle.partitions": str(cores),
         "spark.databricks.delta.snapshotPartitions": str(cores),
         "spark.ui.enabled": "false",
-        # What it would show is kept all the same: a thousand of each, in a hundred megabytes.
+        # Spark keeps what the UI would show even without it: a thousand of each, in a hundred megabytes.
         "spark.ui.retainedJobs": "10",
         "spark.ui.retainedStages": "10",
         "spark.ui.retainedTasks": "1000",
@@ -90,7 +93,8 @@ def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
 
 
 def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> dict[str, str]:
-    """Later ones win: what a small session wants, what the job needs, what the user says. Of LISTS all count."""
+    """Return all options of the session. Later ones win: those of a small session (`own`), those that the job needs,
+    the user's. The entries of LISTS are added up."""
     users = config.spark_conf
     small = {**local_options(cores, users.get(JAVA_OPTIONS, ""), archive), **session_options()} if own else {}
     ours = {"spark.app.name": "spark-sink", **small, **NEEDED}
@@ -99,7 +103,10 @@ def settings(config: SinkConfig, own: bool, cores: int, archive: str = "") -> di
 
 
 def open_session(config: SinkConfig) -> SparkSession:
-    """Raises NoJava or JarsMissing. Blocks some seconds while the JVM starts."""
+    """Start Spark, or take the session of spark-submit. Blocks some seconds while the JVM starts.
+
+    Raises NoJava, JarsMissing.
+    """
     own, archive = not submitted(), ""
     if own:
         java = find_java()

@@ -1,4 +1,4 @@
-"""Signals as a context manager: the first asks the job to stop, the next one ends the process."""
+"""SIGTERM and SIGINT as a context manager: the first asks the job to stop, the next one ends the process."""
 
 import signal
 import threading
@@ -9,7 +9,8 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignals:
-    """Sets the event on the first SIGTERM or SIGINT. Main thread only, and after the session: Spark takes SIGINT."""
+    """Sets the event on the first SIGTERM or SIGINT. To be entered in the main thread, after the session was started:
+    Spark installs a handler of SIGINT."""
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping
@@ -27,5 +28,5 @@ class StopSignals:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._stopping.set()
-        for each in SIGNALS:
-            signal.signal(each, signal.SIG_DFL)
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,7 +1,7 @@
 """The machine's certificate authorities in a form that Java reads.
 
 The runtime of the wheel trusts a list of its own. A machine behind a proxy that opens TLS trusts one authority more,
-and says so in the system's bundle: pip reads that, so Java has to as well, or the jars cannot be fetched.
+which is in the system's bundle: pip reads that, so Java has to as well, or the jars cannot be fetched.
 
 The format is Java's "JKS", of which only trusted certificates are needed (sun.security.provider.JavaKeyStore): magic,
 version 2, count; for each its kind (2), alias, time in ms, "X.509", length, DER; at the end SHA-1 over the password in
@@ -27,9 +27,9 @@ def system_bundle(env: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def certificates(bundle: Path) -> list[bytes]:
-    """Each certificate of a PEM bundle, in DER, once."""
-    found = ONE_CERTIFICATE.findall(bundle.read_text(encoding="ascii", errors="replace"))
-    return list(dict.fromkeys(map(ssl.PEM_cert_to_DER_cert, found)))
+    """Return the certificates of a PEM bundle in DER, without duplicates."""
+    blocks = ONE_CERTIFICATE.findall(bundle.read_text(encoding="ascii", errors="replace"))
+    return list(dict.fromkeys(map(ssl.PEM_cert_to_DER_cert, blocks)))
 
 
 def key_store(trusted: Sequence[bytes], password: str = "changeit") -> bytes:

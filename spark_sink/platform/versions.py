@@ -1,8 +1,8 @@
 """The sink's Java packages, by Maven coordinate. Python packages are pinned in `pyproject.toml`, the broker of the demo
 and the tests in `demo/jars.py`; no other place names a version.
 
-These were seen to work together. The connector is 4.0.0 beside pyspark 4.0.5: the newer ones name a token provider
-that was not published completely.
+These versions were tested together. The connector is 4.0.0 beside pyspark 4.0.5: the newer ones depend on a token
+provider that was not published completely.
 """
 
 DELTA = "io.delta:delta-spark_2.13:4.0.1"
@@ -11,5 +11,5 @@ KAFKA_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 SPARK_PACKAGES = (DELTA, KAFKA_CONNECTOR)
 
 OLDEST_JAVA = 17
-# Named by the connector, but Spark has them on its class path already, and they are 50 MB.
+# Dependencies of the connector that Spark has on its class path already: 50 MB.
 SPARK_EXCLUDES = ("org.apache.hadoop:hadoop-client-api", "org.apache.hadoop:hadoop-client-runtime")

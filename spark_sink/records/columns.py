@@ -1,6 +1,6 @@
-"""The columns that the configuration adds to a table of lines: `columns:`, each a place in the record and a type.
+"""The columns that the configuration adds to a table of lines: `columns:`, each a path in the record and a type.
 
-A value of another type gives NULL and stays in `doc`. Spark's casts are too kind to tell: 5 would become "5".
+A value of another type gives NULL and stays in `doc`. Spark's casts are too lenient to detect it: 5 would become "5".
 """
 
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from config.sink.tables import ColumnConfig, ColumnType
 from spark_sink.records.reasons import wrong_type
 from spark_sink.records.schema import Column
-from spark_sink.records.variants import path_of, text, time_of
+from spark_sink.records.variants import path_of, sql_literal, time_of
 
 _WHOLE = "{kind} = 'BIGINT'"
-# Of which kind the value must be, as schema_of_variant names it. Text needs no question: nothing else gives bytes.
+# The kind that the value must have, as schema_of_variant names it. Text needs no check: nothing else gives bytes.
 _FITS: dict[ColumnType, str] = {
     "boolean": "{kind} = 'BOOLEAN'",
     "int": _WHOLE,
@@ -33,7 +33,7 @@ _WORDS: dict[ColumnType, str] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnColumn:
-    """One of `columns:`. What it gives is SQL over the column `doc`."""
+    """One entry of `columns:`. Its methods return SQL over the column `doc`."""
 
     config: ColumnConfig
 
@@ -43,25 +43,25 @@ class OwnColumn:
 
     def value(self) -> str:
         path, kind = path_of(self.config.path), self._kind()
-        found = f"CAST(try_variant_get(doc, {path}, 'binary') AS STRING)"
+        as_text = f"CAST(try_variant_get(doc, {path}, 'binary') AS STRING)"
         match self.config.type:
             case "string":
-                return found
+                return as_text
             case "timestamp":
-                return time_of(found)
+                return time_of(as_text)
             case "date":  # a cast takes "2026" as well, as its first day
-                return f"CASE WHEN length({found}) >= 10 THEN try_cast({found} AS DATE) END"
+                return f"CASE WHEN length({as_text}) >= 10 THEN try_cast({as_text} AS DATE) END"
             case other:
                 return f"CASE WHEN {_FITS[other].format(kind=kind)} THEN try_variant_get(doc, {path}, '{other}') END"
 
     def reason(self) -> str:
-        """Return a branch of a CASE: what makes the record bad where the column is required, nothing where it is
-        not."""
+        """Return a branch of a CASE, the reason why a record without the column is bad; empty where it is not
+        required."""
         if not self.config.required:
             return ""
         name, path, kind = self.config.name, self.config.path, self._kind()
         wrong = wrong_type(path, kind, _WORDS[self.config.type])
-        missing = text(f"no {path}, which the column {name} requires")
+        missing = sql_literal(f"no {path}, which the column {name} requires")
         return f"WHEN `{name}` IS NULL THEN CASE WHEN coalesce({kind}, 'VOID') = 'VOID' THEN {missing} ELSE {wrong} END"
 
     def _kind(self) -> str:

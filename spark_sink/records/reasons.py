@@ -1,20 +1,28 @@
-"""Why a record is no line, in words. Exact and slow: only records that are known to be bad come here.
+"""Bad records, and the reason why each of them is not a line. Exact and slow: good records never come here.
 
-Spark's casts are too kind to be a check (5 becomes "5", "12" becomes 12), so the kind of each value is asked for. What
-looks roundabout, and why:
+Spark's casts are too lenient to be a check (5 becomes "5", "12" becomes 12), so the kind of each value is looked at.
+What looks roundabout, and why:
 
-- The value is parsed inside brackets. `try_parse_json` stops behind the first value and would take `{…} and a tail`;
+- The value is parsed inside brackets. `try_parse_json` stops behind the first value and would accept `{…} and a tail`;
   inside brackets only one whole value, or several with commas, which `$[1]` shows, are JSON.
 - `doc` and its parts are columns of their own stages: Spark does not merge stages when that would parse twice.
-- The kind of a whole object is a long text. It is asked for only where something is missing.
+- The kind of a whole object is a long text. It is computed only where something is missing.
 """
 
+from collections.abc import Sequence
+from functools import reduce
+
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
-from spark_sink.records.schema import FIELDS, PARENTS, TIME, Field, Kind
-from spark_sink.records.variants import IN_RANGE, KIND_SHOWN, path_of, text, time_of
+from spark_sink.records.schema import FIELDS, PARENTS, TIME, Kind, TypedField
+from spark_sink.records.variants import IN_RANGE, KIND_SHOWN, path_of, sql_literal, time_of
 
-# Whether a JSON kind fits, as schema_of_variant names it. A list's kind comes from its elements, VOID if it has none.
+# The offsets in one number, a bit each: the side that is joined with is small, and the records are not shuffled.
+_BLOCK = 64
+
+# The condition that a JSON kind fits, as schema_of_variant names it. A list's kind comes from its elements, VOID if it
+# has none.
 _FITS: dict[Kind, str] = {
     "timestamp": "{kind} = 'STRING'",
     "string": "{kind} = 'STRING'",
@@ -31,8 +39,23 @@ _WORDS: dict[Kind, str] = {
 }
 
 
+def without_rows(records: DataFrame, tables: Sequence[DataFrame]) -> DataFrame:
+    """Return the records of Spark's Kafka source whose topic, partition and offset no row of the tables has: those of a
+    batch that did not become rows."""
+    if not tables:
+        return records
+    rows = reduce(DataFrame.union, (table.select("topic", "partition", "kafka_offset") for table in tables))
+    landed = rows.groupBy("topic", "partition", F.expr(f"kafka_offset DIV {_BLOCK} AS block")).agg(
+        F.expr(f"bit_or(shiftleft(1L, CAST(kafka_offset % {_BLOCK} AS INT))) AS bits")
+    )
+    blocks = records.selectExpr("*", f"offset DIV {_BLOCK} AS block")
+    joined = blocks.join(F.broadcast(landed), ["topic", "partition", "block"], "left")
+    is_row = F.expr(f"coalesce(getbit(bits, CAST(offset % {_BLOCK} AS INT)), 0) = 1")
+    return joined.where(~is_row).select(*records.columns)
+
+
 def explained(records: DataFrame, column: str) -> DataFrame:
-    """The records, which have a BINARY `value`, with the reason; NULL where nothing is found."""
+    """Return the records, which have a BINARY `value`, with a column of the reason; NULL where none applies."""
     kept = records.columns
     parsed = records.selectExpr("*", "try_parse_json(concat('[', CAST(value AS STRING), ']')) AS _parsed")
     parts = parsed.selectExpr(
@@ -49,16 +72,16 @@ def _quoted(names: list[str]) -> list[str]:
     return [f"`{name}`" for name in names]
 
 
-def _part(field: Field) -> str:
+def _part(field: TypedField) -> str:
     return f"_{field.column}"
 
 
-def _kind(field: Field) -> str:
+def _kind(field: TypedField) -> str:
     return f"_{field.column}_kind"
 
 
 def _reason() -> str:
-    found = f"try_variant_get({_part(TIME)}, '$', 'string')"
+    time = f"try_variant_get({_part(TIME)}, '$', 'string')"
     return f"""CASE
         WHEN NOT is_valid_utf8(CAST(value AS STRING)) THEN 'not UTF-8'
         WHEN _doc IS NULL AND length(value) >= 16 * 1024 * 1024 THEN 'too large: a VARIANT holds 16 MiB'
@@ -66,15 +89,15 @@ def _reason() -> str:
         WHEN {_kind(TIME)} IS NULL OR {_kind(TIME)} = 'VOID' THEN
             CASE WHEN startswith(schema_of_variant(_doc), 'OBJECT<') THEN 'no @timestamp' ELSE 'not an object' END
         {" ".join(_wrong_kind(field) for field in FIELDS)}
-        WHEN {time_of(found)} IS NULL THEN concat('@timestamp is not an ISO 8601 time: ', left({found}, 80))
-        WHEN ({time_of(found)} {IN_RANGE}) IS NOT TRUE THEN
-            concat('@timestamp is in no year from 1 to 9999: ', left({found}, 80))
+        WHEN {time_of(time)} IS NULL THEN concat('@timestamp is not an ISO 8601 time: ', left({time}, 80))
+        WHEN ({time_of(time)} {IN_RANGE}) IS NOT TRUE THEN
+            concat('@timestamp is in no year from 1 to 9999: ', left({time}, 80))
         {" ".join(_no_object(path, below) for path, below in PARENTS)}
     END"""
 
 
-def _wrong_kind(field: Field) -> str:
-    """Absent and null (VOID) fit everything."""
+def _wrong_kind(field: TypedField) -> str:
+    """Return a branch of the CASE. Absent and null (VOID) fit every type."""
     kind = _kind(field)
     fits = _FITS[field.kind].format(kind=kind)
     return f"WHEN {kind} <> 'VOID' AND NOT ({fits}) THEN {wrong_type(field.path, kind, _WORDS[field.kind])}"
@@ -90,5 +113,6 @@ def _no_object(path: str, below: tuple[str, ...]) -> str:
 
 
 def wrong_type(path: str, kind: str, wanted: str) -> str:
-    """SQL for the words; `kind` is SQL, too."""
-    return f"concat({text(f'wrong type: {path} is ')}, left({kind}, {KIND_SHOWN}), {text(f', not {wanted}')})"
+    """Return SQL for the reason; `kind` is SQL, too."""
+    before, behind = sql_literal(f"wrong type: {path} is "), sql_literal(f", not {wanted}")
+    return f"concat({before}, left({kind}, {KIND_SHOWN}), {behind})"

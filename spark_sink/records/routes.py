@@ -1,7 +1,7 @@
 """From `table.path` to the table of each row: the template as a SQL expression.
 
-A value becomes the name of one directory, whatever a record says: it can lead to no other place of the file system, and
-to no table's log.
+A value becomes the name of one directory, whatever a record contains: it can lead neither to another place of the file
+system nor to a table's log.
 """
 
 from dataclasses import dataclass
@@ -11,41 +11,38 @@ from pyspark.sql import functions as F
 
 from config.sink.template import Template, TemplateField
 from spark_sink.errors import SinkError
-from spark_sink.records.variants import path_of, text
+from spark_sink.records.variants import path_of, sql_literal
 
-LONGEST = 128  # characters of a value; a file system takes names of 255 bytes
+LONGEST = 128  # characters of a value; a file system allows names of 255 bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Each row's table. `max_tables`: how many the template may make."""
+    """Chooses the table of each row. `max_tables`: how many tables the template may create."""
 
     template: Template
     max_tables: int
 
     def table(self) -> str:
-        """SQL for the path of a row's table; NULL where the record lacks a field that has no default."""
-        parts = (text(part) if isinstance(part, str) else _directory(part) for part in self.template.parts)
+        """Return SQL for the path of a row's table; NULL where the record lacks a field that has no default."""
+        parts = (sql_literal(part) if isinstance(part, str) else _directory(part) for part in self.template.parts)
         return f"concat({', '.join(parts)})"
 
     def reasons(self) -> list[str]:
-        """SQL, branches of a CASE: why a record belongs in no table."""
-        return [
-            f"WHEN {_value(field)} IS NULL THEN {text(f'no {field.name}, by which table.path chooses the table')}"
-            for field in self.template.fields
-            if field.default is None and not field.is_topic
-        ]
+        """Return branches of a CASE, SQL: the reasons why a record belongs in no table."""
+        required = [field for field in self.template.fields if field.default is None and not field.is_topic]
+        return [f"WHEN {_value(field)} IS NULL THEN {_missing(field)}" for field in required]
 
-    def distinct(self, parsed: DataFrame, there: set[str]) -> tuple[list[str], int]:
-        """Return the tables that the rows belong in, and how many records are bad. `there`: the tables that there are.
+    def distinct(self, parsed: DataFrame, existing: set[str]) -> tuple[list[str], int]:
+        """Return the tables that the rows belong in, and how many records are bad. `existing`: the tables that exist.
 
         Raises SinkError where the template would make more tables than it may.
         """
-        most = self.max_tables + 2  # one table more than there may be, and the bad records
+        most = self.max_tables + 2  # one table more than allowed, and the bad records
         counts = parsed.groupBy("table").agg(F.count(F.lit(1)).alias("rows")).limit(most).collect()
         tables = sorted(row.table for row in counts if row.table is not None)
-        if len({*tables, *there}) > self.max_tables:
-            new = next((f", the next one {table}" for table in tables if table not in there), "")
+        if len({*tables, *existing}) > self.max_tables:
+            new = next((f", the next one {table}" for table in tables if table not in existing), "")
             raise SinkError(
                 f"table.path would make more than table.max_tables ({self.max_tables}) tables{new}; "
                 "choose the tables by a field with fewer values, or raise table.max_tables"
@@ -59,15 +56,19 @@ def _directory(field: TemplateField) -> str:
     value = f"regexp_replace({value}, '^[.]+', '_')"
     # A directory of this name would make a table of the one that it is in.
     value = f"regexp_replace({value}, '^_delta_log$', '_delta_log_')"
-    return value if field.default is None else f"coalesce({value}, {text(field.default)})"
+    return value if field.default is None else f"coalesce({value}, {sql_literal(field.default)})"
+
+
+def _missing(field: TemplateField) -> str:
+    return sql_literal(f"no {field.name}, by which table.path chooses the table")
 
 
 def _value(field: TemplateField) -> str:
-    """Return a text, a number or a truth value; an empty text is none."""
+    """Return SQL for the field as text: a text, a number or a truth value; NULL for an empty text."""
     if field.is_topic:
         return "topic"
     path = path_of(field.name)
     value = f"try_variant_get(doc, {path}, 'string')"
-    # Lists and objects give their JSON. Only a text gives bytes.
+    # Lists and objects would give their JSON. Only a text gives bytes.
     plain = f"left({value}, 1) NOT IN ('{{', '[') OR try_variant_get(doc, {path}, 'binary') IS NOT NULL"
     return f"CASE WHEN {plain} THEN nullif({value}, '') END"

@@ -1,6 +1,6 @@
-"""The columns of the two tables, and where in a record each is found.
+"""The columns of the two kinds of table, and the path in a record of each.
 
-A typed column is there for what people filter and sort by; everything else stays in `doc` and is read as
+What people filter and sort by has a typed column; everything else stays in `doc` and is read as
 `variant_get(doc, '$.kubernetes.pod', 'string')`, so that a new field in the records needs no change of the table.
 """
 
@@ -20,29 +20,29 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A typed column's place in the record, names joined by dots, and what must stand there."""
+class TypedField:
+    """The path in the record of a typed column, names joined by dots, and the kind that its value must have."""
 
     column: str
     path: str
     kind: Kind
 
 
-# The contract with whoever writes the topic (Elastic Common Schema). Only the time is required.
-TIME = Field("ts", "@timestamp", "timestamp")
+# The contract with the writer of the topic (Elastic Common Schema). Only the time is required.
+TIME = TypedField("ts", "@timestamp", "timestamp")
 FIELDS = (
     TIME,
-    Field("message", "message", "string"),
-    Field("host", "host.name", "string"),
-    Field("path", "log.file.path", "string"),
-    Field("file_id", "log.file.id", "string"),
-    Field("offset", "log.offset", "bigint"),
-    Field("length", "log.length", "bigint"),
-    Field("flags", "log.flags", "array<string>"),
-    Field("tags", "tags", "array<string>"),
-    Field("fields", "fields", "object"),
+    TypedField("message", "message", "string"),
+    TypedField("host", "host.name", "string"),
+    TypedField("path", "log.file.path", "string"),
+    TypedField("file_id", "log.file.id", "string"),
+    TypedField("offset", "log.offset", "bigint"),
+    TypedField("length", "log.length", "bigint"),
+    TypedField("flags", "log.flags", "array<string>"),
+    TypedField("tags", "tags", "array<string>"),
+    TypedField("fields", "fields", "object"),
 )
-# Where one of these is no object, nothing is found below it, and that must not pass for a field that is absent.
+# Where one of these is not an object, nothing lies below it, and that must not pass for a field that is absent.
 PARENTS = (("host", ("host",)), ("log", ("offset", "length", "path", "file_id")), ("log.file", ("path", "file_id")))
 
 POSITION = (

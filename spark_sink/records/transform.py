@@ -1,7 +1,7 @@
 """From Kafka's records to typed rows and bad records: DataFrame in, DataFrame out, nothing is read or written.
 
-Everything is a SQL expression: no Python runs beside the executors. Each value is parsed once. Whether a record is bad
-is told at once, and in words only when it goes to the dead letter (`reasons`): bad records are rare.
+Everything is a SQL expression: no Python runs beside the executors. Each value is parsed once, which shows the records
+that are bad. The reason is computed only when they go to the dead letter (`reasons`): bad records are rare.
 """
 
 from collections.abc import Collection
@@ -21,26 +21,26 @@ REASON = "reason"
 TABLE = "table"
 RAW = ("key", "value", "topic", "partition", "kafka_offset", "kafka_ts")
 
-_UNREADABLE = "not JSON"  # what it says until it is explained, and where no other reason is found
+_UNREADABLE = "not JSON"  # the reason until it is explained, and where no other one applies
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What the configuration makes of records."""
+    """Parses records as the configuration says."""
 
     config: SinkConfig
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Of a table of lines, in its order."""
-        return (*LINES, *(each.column for each in self._own))
+        """Return the columns of a table of lines, in its order."""
+        return (*LINES, *(own.column for own in self._own))
 
     def parse(self, records: DataFrame) -> DataFrame:
-        """Records of Spark's Kafka source -> a row each, with the columns of both kinds of table. A good row has no
-        `reason`; with a template it has its `table`.
+        """Return one row for each record of Spark's Kafka source, with the columns of both kinds of table. A good row
+        has no `reason`; with a template it has its `table`.
 
-        Observe, keep, or fence what comes before it is filtered: Spark pushes a filter below the parsing, whose steps
-        it writes out in it again and again; that takes ten times as long, and minutes with columns of one's own.
+        Observe, persist or fence (`fenced`) the result before it is filtered: Spark pushes a filter below the parsing
+        and repeats the parsing's expressions in it; that takes ten times as long, and minutes with configured columns.
         """
         raw = records.selectExpr(
             "key",
@@ -67,11 +67,11 @@ class Transform:
         return judged.select(*kept)
 
     def good(self, parsed: DataFrame) -> DataFrame:
-        """The rows of tables of lines, columns in their order."""
+        """Return the rows of tables of lines, columns in their order."""
         return parsed.where(F.col(REASON).isNull()).select(*names(self.columns))
 
     def bad(self, parsed: DataFrame) -> DataFrame:
-        """The rows of the dead-letter table, columns in its order."""
+        """Return the rows of the dead-letter table, columns in its order."""
         rows = explained(fenced(parsed).where(F.col(REASON).isNotNull()).select(*RAW, REASON), "explained")
         reason = (
             f"CASE WHEN {REASON} = '{_UNREADABLE}' THEN coalesce(explained, {REASON}) ELSE {REASON} END AS {REASON}"
@@ -79,12 +79,12 @@ class Transform:
         rows = rows.selectExpr(*RAW, reason, "CAST(NULL AS BIGINT) AS last_offset", "current_timestamp() AS at")
         return rows.select(*names(BAD_RECORDS))
 
-    def tables(self, parsed: DataFrame, there: Collection[str] = ()) -> tuple[list[str], int]:
-        """The tables that the rows belong in, and how many records are bad; with a template only.
+    def tables(self, parsed: DataFrame, existing: Collection[str] = ()) -> tuple[list[str], int]:
+        """Return the tables that the rows belong in, and how many records are bad; with a template only.
 
-        `there`: the tables that there are. Raises SinkError where it would become more than table.max_tables.
+        `existing`: the tables that exist. Raises SinkError where there would be more than table.max_tables.
         """
-        return self._routes.distinct(parsed, set(there))
+        return self._routes.distinct(parsed, set(existing))
 
     @property
     def _own(self) -> tuple[OwnColumn, ...]:
@@ -104,5 +104,5 @@ class Transform:
 
 
 def fenced(parsed: DataFrame) -> DataFrame:
-    """The same rows, with a filter behind it left where it is: Spark moves none over an observation."""
+    """Return the same rows, with a fence that Spark moves no filter over: an observation."""
     return parsed.observe(Observation(), F.count(F.lit(1)).alias("rows"))

@@ -1,8 +1,8 @@
-"""What a checkpoint directory records of its query. Spark writes it; here it is only read.
+"""The checkpoint directory of a query. Spark writes it; the sink only reads it.
 
-`metadata` has the query's id, for good. `offsets/N` is written before batch N runs: a line with the format's version,
-one with settings, and one a source with the offsets at which the batch ends, {"topic": {"0": 123}}. `commits/N` is
-written after the batch.
+`metadata` has the query's id, which never changes. `offsets/N` is written before batch N runs: a line with the format's
+version, one with settings, and one line for each source with the offsets at which the batch ends, {"topic": {"0":
+123}}. `commits/N` is written after the batch.
 """
 
 import json
@@ -28,20 +28,20 @@ class Checkpoint:
     path: str
 
     def query_id(self) -> str | None:
-        """Return None before the first start."""
+        """Return the id of the query; None before its first start."""
         with self._reading("metadata"):
             return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
 
     def last_planned(self) -> int:
-        """Return the last batch that was begun, NO_BATCH when none was."""
+        """Return the last batch that was planned, NO_BATCH without one."""
         return self._last("offsets")
 
     def last_committed(self) -> int:
-        """Return the last batch that was completed, NO_BATCH when none was."""
+        """Return the last batch that was completed, NO_BATCH without one."""
         return self._last("commits")
 
     def ends(self, batch: int) -> dict[tuple[str, int], int]:
-        """Return where a batch that was begun ends, by topic and partition; nothing for NO_BATCH."""
+        """Return where a planned batch ends, by topic and partition; empty for NO_BATCH."""
         if batch == NO_BATCH:
             return {}
         name = f"offsets/{batch}"
@@ -50,8 +50,8 @@ class Checkpoint:
         return {(topic, int(number)): end for topic, parts in offsets.items() for number, end in parts.items()}
 
     def resume_offsets(self) -> dict[tuple[str, int], int]:
-        """Return where the last completed batch ends, of the partitions that the batch after it names, too, if one was
-        begun. Of all others the query will read whatever Kafka has."""
+        """Return where the last completed batch ends. Where another batch was planned after it, only the partitions
+        that both name: of all others the query will read whatever Kafka has."""
         planned = self.ends(self.last_planned())
         return {partition: end for partition, end in self.ends(self.last_committed()).items() if partition in planned}
 
@@ -59,8 +59,8 @@ class Checkpoint:
         with self._reading(directory):
             if not self._exists(directory):
                 return NO_BATCH
-            found = self._file_system.listStatus(self._path(directory))
-        names = [str(status.getPath().getName()) for status in found]
+            statuses = self._file_system.listStatus(self._path(directory))
+        names = [str(status.getPath().getName()) for status in statuses]
         return max((int(name) for name in names if name.isdigit()), default=NO_BATCH)
 
     @contextmanager
@@ -72,8 +72,9 @@ class Checkpoint:
         except (ValueError, KeyError, IndexError, AttributeError) as error:
             raise SinkError(
                 f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Bring the whole "
-                "checkpoint back from a backup. Else, of the sink's own: move it away and set start: table, which "
-                "resumes where the table ends; of a view: move it and the view's table away, and the view is made again"
+                "checkpoint back from a backup. Without one: where it is the sink's own, move it away and set start: "
+                "table, which resumes where the table ends; where it is a view's, move it and the view's table away, "
+                "and the view is re-created"
             ) from error
 
     def _text(self, name: str) -> str:
@@ -91,5 +92,5 @@ class Checkpoint:
 
     @cached_property
     def _file_system(self) -> Any:
-        """Created once: it is not cheap."""
+        """Return the file system of the directory. Cached: it is expensive to create."""
         return file_system(self.spark, self._path("metadata"))

@@ -1,4 +1,4 @@
-"""How a table is created, and how an existing one follows a configuration that has changed.
+"""Creates tables, and lets existing ones follow a configuration that has changed.
 
 Columns are only ever added. A column that the configuration no longer names stays, and is NULL in new rows; old files
 lack the new columns, and Delta reads NULL there. A type is never changed: Delta could widen some
@@ -17,11 +17,11 @@ from config.sink.parts import texts
 from config.sink.times import DAY
 from spark_sink.errors import SPARK_ERRORS, Refused, translate
 from spark_sink.records.schema import Column
-from spark_sink.records.variants import text
+from spark_sink.records.variants import sql_literal
 from spark_sink.storage.tables import Table, TableSnapshot
 
-# The columns that Delta keeps minimum and maximum of, so that a query reads few files. Not of messages: no query asks
-# for a range of messages, and every entry of the log would contain two. The user's own columns come behind these.
+# The columns of which Delta keeps minimum and maximum, so that a query reads few files. Not of messages: no query asks
+# for a range of messages, and every entry of the log would contain two. The configured columns come behind these.
 _STATISTICS = (
     "ts",
     "date",
@@ -38,7 +38,7 @@ _STATISTICS = (
 _NO_STATISTICS = ("BOOLEAN", "ARRAY<STRING>")
 _STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 
-WEEK = 7 * DAY  # for which Delta itself remembers removed files
+WEEK = 7 * DAY  # Delta's own default for remembering removed files
 # VACUUM LITE asks the log for all files that were removed since the last one. What that one left began `retain` before
 # it; Delta cuts the log at midnight; and a `maintain` or two may not have run.
 LOG_BEYOND = 3 * DAY
@@ -46,8 +46,9 @@ LOG_BEYOND = 3 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a new table looks like. `statistics`: the columns that Delta keeps minimum and maximum of; without any,
-    Delta chooses. One partition column at most, and none with `cluster_by`. `retain`: see `retention_properties`."""
+    """The columns and properties of a new table. `statistics`: the columns of which Delta keeps minimum and maximum;
+    without any, Delta chooses. At most one partition column, and none with `cluster_by`. `retain`: see
+    `retention_properties`."""
 
     columns: tuple[Column, ...]
     comment: str
@@ -64,7 +65,7 @@ class Layout:
 
 
 def retention_properties(retain: float) -> dict[str, str]:
-    """Return properties of every table that the sink creates. `retain`: seconds for which removed files stay."""
+    """Return the properties of every table that the sink creates. `retain`: seconds for which removed files stay."""
     files = max(WEEK, retain)
     return {
         # Delta's own 10 are ten seconds of batches, and a checkpoint costs as many rows as the table has files.
@@ -76,12 +77,12 @@ def retention_properties(retain: float) -> dict[str, str]:
 
 
 def days(seconds: float) -> str:
-    """Return an interval as a table's property has it, rounded up."""
+    """Return an interval as a property of a table has it, in whole days, rounded up."""
     return f"interval {math.ceil(seconds / DAY)} days"
 
 
 def of_lines(config: SinkConfig, columns: tuple[Column, ...]) -> Layout:
-    """Return the layout of a table of lines. `columns`: all of them."""
+    """Return the layout of a table of lines. `columns`: those of the configuration included."""
     table = config.table
     partition_by = "" if table.partition_by == "none" else table.partition_by
     own = {column.name for column in config.columns if column.type.upper() not in _NO_STATISTICS}
@@ -105,18 +106,18 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
 
-def prepare(found: TableSnapshot, layout: Layout) -> Prepared:
+def prepare(existing: TableSnapshot, layout: Layout) -> Prepared:
     """Create the table, or add the columns that it lacks.
 
     Raises Refused where a column has another type, SinkError where the path will not do.
     """
-    table = found.table
+    table = existing.table
     try:
-        if not found.exists:
+        if not existing.exists:
             table.spark.sql(_create(table, layout))
             return Prepared(table.snapshot())
         extended = _extend(table, layout)
-        return Prepared(table.snapshot() if extended else found, tuple(_notes(found, layout)))
+        return Prepared(table.snapshot() if extended else existing, tuple(_notes(existing, layout)))
     except SPARK_ERRORS as error:
         raise translate(str(error), f"cannot create the table {table.path}") from error
 
@@ -128,18 +129,18 @@ def _create(table: Table, layout: Layout) -> str:
     ]
     return (
         f"CREATE TABLE IF NOT EXISTS {table.name} ({_definitions(layout.columns)}) USING DELTA "
-        + " ".join(f"{words} ({', '.join(f'`{name}`' for name in names)})" for words, names in layouts if names)
-        + f" COMMENT {text(layout.comment)} TBLPROPERTIES ({assignments(layout.all_properties)})"
+        + " ".join(f"{clause} ({', '.join(f'`{name}`' for name in names)})" for clause, names in layouts if names)
+        + f" COMMENT {sql_literal(layout.comment)} TBLPROPERTIES ({assignments(layout.all_properties)})"
     )
 
 
 def _extend(table: Table, layout: Layout) -> bool:
     """Return True if the table lacked columns."""
-    existing = {field.name.lower(): field.dataType for field in table.read().schema}
+    types = {field.name.lower(): field.dataType for field in table.read().schema}
     for column in layout.columns:
-        if column.name.lower() in existing:
-            _check_type(table, column, existing[column.name.lower()])
-    missing = tuple(column for column in layout.columns if column.name.lower() not in existing)
+        if column.name.lower() in types:
+            _check_type(table, column, types[column.name.lower()])
+    missing = tuple(column for column in layout.columns if column.name.lower() not in types)
     if missing:
         table.spark.sql(f"ALTER TABLE {table.name} ADD COLUMNS ({_definitions(missing)})")
         _extend_statistics(table, layout, missing)
@@ -150,8 +151,9 @@ def _check_type(table: Table, column: Column, existing: DataType) -> None:
     wanted, actual = column.type.lower(), existing.simpleString()
     if wanted != actual:
         raise Refused(
-            f"the column {column.name} of the table {table.path} is {actual}, and shall be {wanted}: a column keeps "
-            "its type. Give the new one another name under `columns`; the old one stays, and is NULL in new rows"
+            f"the column {column.name} of the table {table.path} is {actual}, and the configuration has {wanted}: a "
+            "column keeps its type. Give the new one another name under `columns`; the old one stays, and is NULL in "
+            "new rows"
         )
 
 
@@ -164,10 +166,10 @@ def _extend_statistics(table: Table, layout: Layout, missing: tuple[Column, ...]
         table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(changed)})")
 
 
-def _notes(found: TableSnapshot, layout: Layout) -> list[str]:
-    table = found.table
-    partitioned = found.delta.partition_columns
-    clustered = list(_detail(table).clusteringColumns) if found.delta.has_feature("clustering") else []
+def _notes(existing: TableSnapshot, layout: Layout) -> list[str]:
+    table = existing.table
+    partitioned = existing.delta.partition_columns
+    clustered = list(_detail(table).clusteringColumns) if existing.delta.has_feature("clustering") else []
     wanted = [layout.partition_by] if layout.partition_by else []
     if partitioned == wanted and clustered == list(layout.cluster_by):
         return []
@@ -188,9 +190,9 @@ def _detail(table: Table) -> Row:
 
 
 def _definitions(columns: tuple[Column, ...]) -> str:
-    return ", ".join(f"`{column.name}` {column.type} COMMENT {text(column.comment)}" for column in columns)
+    return ", ".join(f"`{column.name}` {column.type} COMMENT {sql_literal(column.comment)}" for column in columns)
 
 
 def assignments(properties: Mapping[str, str]) -> str:
     """Return the SQL between the parentheses of TBLPROPERTIES."""
-    return ", ".join(f"{text(key)} = {text(value)}" for key, value in properties.items())
+    return ", ".join(f"{sql_literal(key)} = {sql_literal(value)}" for key, value in properties.items())

@@ -1,4 +1,4 @@
-"""A Delta table, as far as the sink needs to know it. `layout` creates it, `landing.staged` writes to it."""
+"""A Delta table, as far as the sink reads it. `layout` creates it, `landing.staged` writes to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """As SQL names the table."""
+        """Return the name of the table in SQL."""
         return "delta.`" + self.path.replace("`", "``") + "`"
 
     def read(self) -> DataFrame:
@@ -46,7 +46,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """What was true of a table when its log was read: every answer is of the same version."""
+    """A table as it was when its log was read: every answer is of the same version."""
 
     table: Table
     delta: Snapshot
@@ -57,7 +57,7 @@ class TableSnapshot:
 
     @property
     def version(self) -> int:
-        """Of the newest commit; every commit is one more. Below 0 without a table."""
+        """Return the version of the newest commit; every commit is one more. Below 0 without a table."""
         return self.delta.version
 
     @property

@@ -1,4 +1,5 @@
-"""Questions to Spark's planner that its public interface does not answer; the only place of views that asks the JVM.
+"""Questions to Spark's planner that its public interface does not answer; the only module of `views` that calls the
+JVM.
 
 Used: ParserInterface.parseQuery, UnsupportedOperationChecker.checkForStreaming (what a query's start asks first),
 LogicalPlan.children and isStreaming, StructType.asNullable and toDDL; StreamingQuery.exception with its causes.
@@ -16,36 +17,37 @@ STATEFUL = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark"
 
 
 def parse_query(spark: SparkSession, text: str) -> None:
-    """Raises what Spark raises for a text that is no query, be it a right command."""
+    """Raise Spark's error for a text that is not a query, even if it is a valid command."""
     spark._jsparkSession.sessionState().sqlParser().parseQuery(text)
 
 
 def check_streaming(spark: SparkSession, rows: DataFrame, mode: Literal["append", "complete"]) -> None:
-    """Raises what Spark would when the query starts."""
+    """Raise the error that Spark would raise when the query starts."""
     modes = java_class(spark, "org.apache.spark.sql.streaming.OutputMode")
     checker = java_class(spark, "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker")
     checker.checkForStreaming(_plan(rows), modes.Append() if mode == "append" else modes.Complete())
 
 
 def is_stateful(rows: DataFrame) -> bool:
+    """Return True if the query remembers rows from batch to batch."""
     return _is_stateful(_plan(rows))
 
 
 def columns(rows: DataFrame) -> str:
-    """Return the columns as CREATE TABLE takes them, with comments. Each may be NULL: what this text promises, the next
-    one may not."""
+    """Return the columns as CREATE TABLE takes them, with comments. Each may be NULL: the SQL text that replaces this
+    one may give NULLs where this one does not."""
     return str(rows._jdf.schema().asNullable().toDDL())
 
 
 def failure(query: StreamingQuery) -> str:
-    """Return what ended a query, with its causes as in a stack trace; empty for one that was stopped, or runs.
+    """Return what ended a query, with its causes as in a stack trace; empty for one that was stopped, or still runs.
 
     PySpark's own exception has the outermost message only: that a task failed, not why.
     """
-    found = query._jsq.exception()
-    if found.isEmpty():
+    exception = query._jsq.exception()
+    if exception.isEmpty():
         return ""
-    error = found.get()
+    error = exception.get()
     lines = [str(error.getMessage())]
     while (error := error.getCause()) is not None:
         lines.append(f"Caused by: {error.toString()}")

@@ -1,4 +1,4 @@
-"""What Spark reports of the views' queries: for the log and the metrics, a view by its name."""
+"""The progress events of the views' queries, as figures of each view for the log and the metrics."""
 
 import logging
 import threading
@@ -14,16 +14,16 @@ from pyspark.sql.streaming.listener import (
 
 logger = logging.getLogger(__name__)
 
-
 PREFIX = "view "  # of the queries' names
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one view, since the start of the process.
+    """The figures of one view, since the start of the process.
 
-    `late`: rows that came behind the watermark, and are in no group any more. Spark counts them after it has put rows
-    of a batch together by group, so these are at least as many lines. `state_rows`: groups and rows now remembered.
+    `late`: rows that came behind the watermark, and are in no group. Spark counts them after it has combined the rows
+    of a batch by group, so the number of lines is this or higher. `state_rows`: groups and rows that are remembered
+    now.
     """
 
     batches: int = 0
@@ -35,7 +35,7 @@ class Figures:
 
 
 class ViewProgress(StreamingQueryListener):
-    """Any thread may call it; Spark does on one of its own."""
+    """The listener of all views' queries. Thread-safe: Spark calls it on a thread of its own."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__()
@@ -48,7 +48,8 @@ class ViewProgress(StreamingQueryListener):
             return dict(self._figures)
 
     def await_ends(self, runs: set[str], seconds: float) -> None:
-        """Until the last events of these runs have come, which is a little after their queries have ended."""
+        """Block until the last events of these runs have come, a little after their queries have ended, or
+        `seconds`."""
         with self._lock:
             self._lock.wait_for(lambda: runs <= self._ended, seconds)
 

@@ -1,15 +1,15 @@
-"""A view's SQL text as a streaming query over the table of lines, or in words why it is none.
+"""A view's SQL text as a streaming query over the table of lines, or the reason why it cannot be one.
 
-The table is read as a stream of its own: whatever is in it has landed, and once. Of the commits that are no appends:
+The table is read as a stream of its own: whatever is in it has landed, and once. The commits that do not append:
 
-- `dataChange=false` (OPTIMIZE): Delta's source leaves it out; its rows came when they landed.
-- a commit that removes files (retention's DELETE): `skipChangeCommits` leaves it out as a whole. Rows that were taken
-  into the view stay there.
-- RESTORE is such a commit too, unless all it does is to bring files back: then their rows come a second time.
-  `place.py` refuses to go on after one.
+- `dataChange=false` (OPTIMIZE): Delta's source leaves it out; its rows were read when they landed.
+- a commit that removes files (retention's DELETE): `skipChangeCommits` leaves it out as a whole. Rows that are in the
+  view stay there.
+- RESTORE is such a commit too, unless all it does is to bring files back: then their rows are read a second time.
+  `view_storage` refuses to continue after one.
 
-With a watermark all that is there goes into one batch. In several, as Delta orders files by the time they were
-written, OPTIMIZE would have mixed the days, and old rows behind new ones would be dropped as late.
+With a watermark all existing rows are read in one batch. In several, Delta would order the files by the time they were
+written: where OPTIMIZE has mixed the days, old rows would come behind new ones and be dropped as late.
 """
 
 import re
@@ -29,8 +29,8 @@ NO_LIMIT = str(2**31 - 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A view, and where it is in the configuration."""
+class ViewEntry:
+    """A view, and its index in the list `views` of the configuration."""
 
     view: ViewConfig
     index: int
@@ -39,29 +39,29 @@ class Named:
         return f"views[{self.index}].{name} ({self.view.name})"
 
 
-def query(spark: SparkSession, named: Named, source: str, from_version: int | None = None) -> DataFrame:
-    """Return the stream of the view's rows. `from_version` is the first commit that is read; None is all that is there.
+def query(spark: SparkSession, entry: ViewEntry, source: str, from_version: int | None = None) -> DataFrame:
+    """Return the stream of the view's rows. `from_version` is the first commit that is read; None reads all of them.
 
     Raises SinkError for a text that Spark cannot parse, cannot resolve, or cannot run as a stream.
     """
-    view = named.view
+    view = entry.view
     text = view.sql.rstrip().removesuffix(";")
-    _register(spark, named, source, from_version)
+    _register(spark, entry, source, from_version)
     try:
-        catalyst.parse_query(spark, text)  # spark.sql alone would carry out a DROP or a DELETE
+        catalyst.parse_query(spark, text)  # spark.sql alone would execute a DROP or a DELETE
         rows = spark.sql(text)
         if not rows.isStreaming:
-            raise SinkError(f"{named.option('sql')}: it does not read `{LINES}`, so nothing would ever come")
+            raise SinkError(f"{entry.option('sql')}: it does not read `{LINES}`, so nothing would ever come")
         catalyst.check_streaming(spark, rows, view.mode)
     except SPARK_ERRORS as error:
-        raise SinkError(f"{named.option('sql')}: {explain(str(error), text)}") from error
-    if problems := list(_problems(named, rows)):
+        raise SinkError(f"{entry.option('sql')}: {explain(str(error), text)}") from error
+    if problems := list(_problems(entry, rows)):
         raise SinkError("\n".join(problems))
     return rows
 
 
-def _register(spark: SparkSession, named: Named, source: str, from_version: int | None) -> None:
-    view = named.view
+def _register(spark: SparkSession, entry: ViewEntry, source: str, from_version: int | None) -> None:
+    view = entry.view
     options = {"skipChangeCommits": "true"}
     if from_version is not None:
         options["startingVersion"] = str(from_version)
@@ -71,32 +71,32 @@ def _register(spark: SparkSession, named: Named, source: str, from_version: int 
         lines = spark.readStream.format("delta").options(**options).load(source)
         if view.watermark is not None:
             lines = lines.withWatermark(view.watermark_column, f"{round(view.watermark * 1000)} milliseconds")
-            # Spark moves no filter in front of what is counted, so rows that it drops move the watermark too: errors
-            # are rare, and their minute would stay open until the next one.
+            # Spark moves no filter in front of an observation, so rows that a filter drops advance the watermark too:
+            # errors are rare, and without that their minute would stay open until the next error.
             lines = lines.observe("lines", F.count(F.lit(1)).alias("lines"))
         lines.createOrReplaceTempView(LINES)
     except SPARK_ERRORS as error:
         option = "sql" if view.watermark is None else "watermark_column"
-        raise SinkError(f"{named.option(option)}: cannot read {source}: {explain(str(error), '')}") from error
+        raise SinkError(f"{entry.option(option)}: cannot read {source}: {explain(str(error), '')}") from error
 
 
-def _problems(named: Named, rows: DataFrame) -> Iterator[str]:
+def _problems(entry: ViewEntry, rows: DataFrame) -> Iterator[str]:
     """Yield what a table cannot contain, which Delta would report late or not at all."""
     names = [field.name for field in rows.schema]
     for field in rows.schema:
         if re.search(r"[ ,;{}()\n\t=]", field.name):
-            yield f"{named.option('sql')}: the column `{field.name}` needs a plain name: write ... AS name"
+            yield f"{entry.option('sql')}: the column `{field.name}` needs a plain name: write ... AS name"
         if isinstance(field.dataType, NullType):
-            yield f"{named.option('sql')}: the column `{field.name}` has no type: write CAST(... AS STRING)"
+            yield f"{entry.option('sql')}: the column `{field.name}` has no type: write CAST(... AS STRING)"
         if isinstance(field.dataType, DayTimeIntervalType | YearMonthIntervalType):
             advice = "write timestampdiff(SECOND, ..., ...)"
-            yield f"{named.option('sql')}: the column `{field.name}` is an interval, which no table holds: {advice}"
+            yield f"{entry.option('sql')}: the column `{field.name}` is an interval, which no table can store: {advice}"
         if [name.lower() for name in names].count(field.name.lower()) > 1:
-            yield f"{named.option('sql')}: several columns are called `{field.name}`: write ... AS another_name"
-    for name in named.view.partition_by:
-        if name.lower() not in (each.lower() for each in names):
+            yield f"{entry.option('sql')}: several columns are called `{field.name}`: write ... AS another_name"
+    for name in entry.view.partition_by:
+        if name.lower() not in (column.lower() for column in names):
             columns = ", ".join(names)
-            yield f"{named.option('partition_by')}: {name!r} is not a column of the view; its columns are: {columns}"
+            yield f"{entry.option('partition_by')}: {name!r} is not a column of the view; its columns are: {columns}"
 
 
 # What Spark's message contains -> what to do about it.
@@ -117,7 +117,7 @@ ADVICE: tuple[tuple[str, str], ...] = (
 
 
 def explain(message: str, text: str) -> str:
-    """Spark's message without what only Spark's makers read, where in the text it is, and what to do."""
+    """Return Spark's message without its internals, with the place in the SQL text and with advice."""
     sentences = re.split(
         r"\.? SQLSTATE: |;?\s*\n(?:==|[~'+]|JVM)| \(line \d+, pos|; line \d+ pos", message.strip(), maxsplit=1
     )

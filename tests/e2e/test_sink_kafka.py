@@ -19,7 +19,7 @@ from demo.broker import Broker
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
 from spark_sink.kafka import lost, source, start, topics
 from spark_sink.kafka.admin import Admin
-from spark_sink.kafka.group import Group
+from spark_sink.kafka.group import MonitoringGroup
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.sinking import BEGAN, send
 
@@ -64,9 +64,9 @@ def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, adm
     assert present == {a, b}
     assert admin.earliest(present) == {a: 0, b: 0}
     assert admin.latest(present) == {a: 10, b: 10}
-    assert admin.at(present, BEGAN + 1500) == {a: 2, b: 2}
-    assert admin.at(present, BEGAN + 2000) == {a: 2, b: 2}
-    assert admin.at(present, BEGAN + 9001) == {}
+    assert admin.at_timestamp(present, BEGAN + 1500) == {a: 2, b: 2}
+    assert admin.at_timestamp(present, BEGAN + 2000) == {a: 2, b: 2}
+    assert admin.at_timestamp(present, BEGAN + 9001) == {}
     with pytest.raises(SinkError, match="Kafka does not have the topic"):
         admin.partitions([f"{topic_name}-none"])
     with pytest.raises(SinkError, match=r"cannot look for topics like '\*'"):
@@ -78,7 +78,7 @@ def test_a_groups_offsets_are_committed_to_show_the_lag_and_a_sink_can_start_at_
 ) -> None:
     warnings: list[str] = []
     name = f"people-{topic_name}"
-    group = Group(admin, name, warnings.append)
+    group = MonitoringGroup(admin, name, warnings.append)
     group.commit({(topic_name, 0): 4})
     group.close()
     assert admin.committed(name) == {(topic_name, 0): 4}

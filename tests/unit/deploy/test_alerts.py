@@ -8,7 +8,7 @@ import promql_parser
 import pytest
 import yaml
 
-from spark_sink.monitor.metrics import Metrics
+from spark_sink.monitor.metrics import SinkMetrics
 
 RULES: list[dict[str, Any]] = [
     rule
@@ -22,7 +22,7 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule["al
 
 def served() -> dict[str, tuple[str, ...]]:
     """Each name that can be asked for, and its labels."""
-    metrics = Metrics()
+    metrics = SinkMetrics()
     families = {each.name: each.type for each in metrics.registry.collect()}
     collectors = {each._name: each._labelnames for each in vars(metrics).values() if hasattr(each, "_labelnames")}
     return {f"{name}_total" if kind == "counter" else name: collectors[name] for name, kind in families.items()}

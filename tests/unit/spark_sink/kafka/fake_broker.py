@@ -23,22 +23,22 @@ class FakeBroker:
         return {name for name in self.names() if re.fullmatch(pattern, name)}
 
     def partitions(self, topics: Collection[str]) -> set[Partition]:
-        return {at for at in self.end if at[0] in topics}
+        return {partition for partition in self.end if partition[0] in topics}
 
     def earliest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        return {at: self.first.get(at, 0) for at in partitions}
+        return {partition: self.first.get(partition, 0) for partition in partitions}
 
     def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        return {at: self.end[at] for at in partitions}
+        return {partition: self.end[partition] for partition in partitions}
 
-    def at(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
-        found = {}
+    def at_timestamp(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
+        offsets = {}
         for partition in partitions:
             for number, time in enumerate(self.times.get(partition, [])):
                 if time >= milliseconds:
-                    found[partition] = self.first.get(partition, 0) + number
+                    offsets[partition] = self.first.get(partition, 0) + number
                     break
-        return found
+        return offsets
 
     def committed(self, group: str) -> dict[Partition, int]:
         return self.groups.get(group, {})

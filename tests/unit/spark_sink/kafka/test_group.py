@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from spark_sink.errors import SinkError
-from spark_sink.kafka.group import Group
+from spark_sink.kafka.group import MonitoringGroup
 from spark_sink.kafka.offsets import Offsets
 
 P, Q = ("logs", 0), ("logs", 1)
@@ -42,18 +42,18 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def group(kafka: FakeKafka, said: list[str]) -> Group:
-    return Group(kafka, "people", said.append)
+def group(kafka: FakeKafka, said: list[str]) -> MonitoringGroup:
+    return MonitoringGroup(kafka, "people", said.append)
 
 
-def test_only_what_is_new_is_committed(kafka: FakeKafka, group: Group) -> None:
+def test_only_what_is_new_is_committed(kafka: FakeKafka, group: MonitoringGroup) -> None:
     group.commit({P: 1, Q: 1})
     group.commit({P: 2, Q: 1})
     group.commit({P: 2, Q: 1})
     assert kafka.told == [{P: 1, Q: 1}, {P: 2}]
 
 
-def test_a_slow_answer_holds_up_no_batch_and_the_next_commit_has_all(kafka: FakeKafka, group: Group) -> None:
+def test_a_slow_answer_holds_up_no_batch_and_the_next_commit_has_all(kafka: FakeKafka, group: MonitoringGroup) -> None:
     kafka.answers = False
     group.commit({P: 1})
     group.commit({P: 2})
@@ -64,7 +64,9 @@ def test_a_slow_answer_holds_up_no_batch_and_the_next_commit_has_all(kafka: Fake
     assert kafka.told == [{P: 1}, {P: 4}]
 
 
-def test_a_failure_is_a_warning_once_until_it_works_again(kafka: FakeKafka, group: Group, said: list[str]) -> None:
+def test_a_failure_is_a_warning_once_until_it_works_again(
+    kafka: FakeKafka, group: MonitoringGroup, said: list[str]
+) -> None:
     kafka.refuses = True
     for end in range(4):
         group.commit({P: end, Q: 7})
@@ -80,7 +82,7 @@ def test_a_failure_is_a_warning_once_until_it_works_again(kafka: FakeKafka, grou
     assert len(said) == 2
 
 
-def test_the_last_ends_are_committed_and_waited_for(kafka: FakeKafka, group: Group) -> None:
+def test_the_last_ends_are_committed_and_waited_for(kafka: FakeKafka, group: MonitoringGroup) -> None:
     kafka.answers = False
     group.commit({P: 1})
     group.commit({P: 2})
@@ -89,7 +91,7 @@ def test_the_last_ends_are_committed_and_waited_for(kafka: FakeKafka, group: Gro
 
 
 def test_without_a_name_nothing_is_committed(kafka: FakeKafka, said: list[str]) -> None:
-    silent = Group(kafka, "", said.append)
+    silent = MonitoringGroup(kafka, "", said.append)
     silent.commit({P: 1})
     silent.close()
     assert kafka.told == []

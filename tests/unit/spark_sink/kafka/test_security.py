@@ -94,10 +94,10 @@ def test_the_clients_certificate_goes_with_its_key(tmp_path: Path) -> None:
     ("ssl", "words"),
     [
         ({"certificate_authorities": ("/none/ca.pem",)}, r"authorities: /none/ca\.pem cannot be read: No such file"),
-        ({"certificate_authorities": (KEY,)}, "certificate_authorities: the text given holds no certificate"),
-        ({"certificate": "-----BEGIN X", "key": KEY}, "ssl.certificate: the text given holds no certificate"),
+        ({"certificate_authorities": (KEY,)}, "certificate_authorities: the text given contains no certificate"),
+        ({"certificate": "-----BEGIN X", "key": KEY}, "ssl.certificate: the text given contains no certificate"),
         ({"certificate": CERTIFICATE, "key": OLD}, "older form; Java reads PKCS #8 only: openssl pkcs8"),
-        ({"certificate": CERTIFICATE, "key": CERTIFICATE}, "ssl.key: the text given holds no private key"),
+        ({"certificate": CERTIFICATE, "key": CERTIFICATE}, "ssl.key: the text given contains no private key"),
         ({"certificate": CERTIFICATE, "key": SEALED}, "is encrypted: kafka.ssl.key_passphrase is missing"),
     ],
 )

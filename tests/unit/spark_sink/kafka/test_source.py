@@ -55,7 +55,7 @@ def test_small_batches_wait_unless_the_run_is_to_end(config: SinkConfig) -> None
 def test_the_users_raw_options_win_and_reach_the_client(config: SinkConfig) -> None:
     raw = {"kafka.security.protocol": "SASL_SSL", "failondataloss": False, "kafka.isolation.level": "read_uncommitted"}
     changed = with_kafka(config, topics=("x",), options=raw)
-    made = source.options(changed, begin="latest")
+    made = source.options(changed, starting_offsets="latest")
     assert (made["failondataloss"], made["startingOffsets"]) == ("false", "latest")
     assert "failOnDataLoss" not in made
     assert source.client_options(changed) == {

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from config.sink.tables import TableConfig
-from spark_sink.maintenance.known import Known, table_name
+from spark_sink.maintenance.known import KnownTable, table_name
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.conftest import sink_config
 
@@ -16,13 +16,13 @@ NOWHERE = Table(cast(Any, None), "/lake/logs")
 @pytest.mark.parametrize(
     ("known", "title"),
     [
-        (Known("lines", NOWHERE), "lines"),
-        (Known("lines", NOWHERE, name="audit"), "lines audit"),
-        (Known("dead letter", NOWHERE), "dead letter"),
-        (Known("view", NOWHERE, name="errors"), "view errors"),
+        (KnownTable("lines", NOWHERE), "lines"),
+        (KnownTable("lines", NOWHERE, name="audit"), "lines audit"),
+        (KnownTable("dead letter", NOWHERE), "dead letter"),
+        (KnownTable("view", NOWHERE, name="errors"), "view errors"),
     ],
 )
-def test_a_table_is_called_by_what_it_is_for(known: Known, title: str) -> None:
+def test_a_table_is_called_by_what_it_is_for(known: KnownTable, title: str) -> None:
     assert known.title == title
 
 

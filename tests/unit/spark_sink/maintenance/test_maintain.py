@@ -89,12 +89,12 @@ def test_a_round_deletes_what_is_old_joins_what_is_closed_and_folds_the_marks(si
     assert sink.lines.read().count() == 12
     assert sink.marks.read().count() == 2
     assert sink.heard("dead letter: ")
-    assert sink.heard("is not there yet")
+    assert sink.heard("does not exist yet")
     assert sink.heard("lines: deleted 4 rows (date < DATE'2026-11-14')")
-    assert sink.heard("lines: joined 3 files of 2026-11-15 into 1")
+    assert sink.heard("lines: compacted 3 files of 2026-11-15 into 1")
     assert sink.heard("marks: folded 6 marks into 2, 0 quiet files forgotten")
-    (joined,) = [line for line in sink.said() if line.get("date")]
-    assert {"table", "seconds", "files_before", "files", "bytes_before", "bytes"} <= joined.keys()
+    (compacted,) = [line for line in sink.said() if line.get("date")]
+    assert {"table", "seconds", "files_before", "files", "bytes_before", "bytes"} <= compacted.keys()
     assert sink.heard("maintained: 3 tables, 0 failures")
     before = sink.versions()
     sink.out.truncate(0)
@@ -115,7 +115,7 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_do(sink: Sink) -> None
     assert sink.maintain(dry_run=True) == 0
     assert sink.versions() == before
     assert sink.heard("lines: would delete 4 rows in 2 files")
-    assert sink.heard("lines: would join 3 small files of 2026-11-15")
+    assert sink.heard("lines: would compact 3 small files of 2026-11-15")
     assert sink.heard("marks: would fold 6 marks into 2")
     assert sink.heard("lines: would delete 0 files that no version needs")
     assert sink.heard("dry run: nothing was changed")

@@ -5,8 +5,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.sink.maintenance import OptimizeConfig
-from spark_sink.maintenance.optimize import is_closed, join, plan, small_size
-from spark_sink.maintenance.sizes import Part, Sizes, sizes
+from spark_sink.maintenance.optimize import compact, is_closed, plan, small_size
+from spark_sink.maintenance.sizes import DateFiles, Sizes, read_sizes
 from tests.unit.spark_sink.maintenance.tables import NOW, make_lines, messages
 
 pytestmark = pytest.mark.spark
@@ -14,11 +14,12 @@ pytestmark = pytest.mark.spark
 DAY = 86400.0
 
 
-def part(day: str | None, crowd: int) -> Part:
-    return Part(day and date.fromisoformat(day), files=crowd + 1, small=crowd, crowd=crowd, bytes=1000, rows=None)  # type: ignore[arg-type]
+def part(day: str | None, crowd: int) -> DateFiles:
+    of_day = date.fromisoformat(day) if day else None
+    return DateFiles(of_day, files=crowd + 1, small=crowd, most_in_directory=crowd, bytes=1000, rows=None)
 
 
-def table_of(*parts: Part, dated: bool = True) -> Sizes:
+def table_of(*parts: DateFiles, dated: bool = True) -> Sizes:
     return Sizes(7, NOW, dated, parts)
 
 
@@ -65,16 +66,16 @@ def test_small_is_below_half_the_size_that_joined_files_shall_have() -> None:
 def test_joining_one_date_leaves_the_others_and_all_rows_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 3, "2026-11-11": 3})
     before = messages(table)
-    joined = join(table, date(2026, 11, 10))
-    assert (joined.files_before, joined.files_after) == (3, 1)
-    assert joined.bytes_before > joined.bytes_after > 0
-    found = sizes(table, 2**20)
+    compacted = compact(table, date(2026, 11, 10))
+    assert (compacted.files_before, compacted.files_after) == (3, 1)
+    assert compacted.bytes_before > compacted.bytes_after > 0
+    found = read_sizes(table, 2**20)
     assert found is not None
-    assert {each.date: each.files for each in found.parts} == {date(2026, 11, 10): 1, date(2026, 11, 11): 3}
+    assert {each.date: each.files for each in found.by_date} == {date(2026, 11, 10): 1, date(2026, 11, 11): 3}
     assert messages(table) == before
 
 
 def test_a_table_without_dates_is_joined_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 2, "2026-11-11": 2}, dated=False)
-    joined = join(table, None)
-    assert (joined.files_before, joined.files_after) == (4, 1)
+    compacted = compact(table, None)
+    assert (compacted.files_before, compacted.files_after) == (4, 1)

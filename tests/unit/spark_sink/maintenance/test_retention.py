@@ -5,8 +5,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_sink.maintenance import retention
-from spark_sink.maintenance.known import Known
-from spark_sink.maintenance.sizes import Sizes, sizes
+from spark_sink.maintenance.known import KnownTable
+from spark_sink.maintenance.sizes import Sizes, read_sizes
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import NOW, data_files, make_lines
 
@@ -16,14 +16,14 @@ DAY = 86400.0
 
 
 def look(table: Table) -> Sizes:
-    found = sizes(table, 2**20)
+    found = read_sizes(table, 2**20)
     assert found is not None
     return found
 
 
 def test_whole_dates_go_and_their_files_stay_for_vacuum(spark: SparkSession, tmp_path: Path) -> None:
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 2, "2026-11-14": 1, "2026-11-15": 1})
-    known, files = Known("lines", table, keep=7 * DAY), data_files(table)
+    known, files = KnownTable("lines", table, keep=7 * DAY), data_files(table)
     old = retention.plan(known, look(table), NOW)
     assert old is not None
     assert (old.rows, old.files, retention.count(table, old)) == (4, 2, 4)
@@ -49,7 +49,7 @@ def test_bad_records_go_by_when_they_were_written_or_else_by_kafkas_time(
     spark.sql(f"SELECT {columns} FROM (SELECT time, time AS kafka_ts FROM explode({times}) AS t(time))").write.format(
         "delta"
     ).save(table.path)
-    old = retention.plan(Known("dead letter", table, keep=7 * DAY), look(table), NOW)
+    old = retention.plan(KnownTable("dead letter", table, keep=7 * DAY), look(table), NOW)
     assert old is not None
     assert retention.count(table, old) == 1
     assert retention.delete(table, old) == 1
@@ -60,7 +60,7 @@ def test_where_rows_have_no_date_it_is_told(spark: SparkSession, tmp_path: Path)
     table = Table(spark, str(tmp_path / "view"))
     spark.sql("SELECT 1 AS n").write.format("delta").save(table.path)
     with pytest.raises(retention.NoDate):
-        retention.plan(Known("view", table, keep=DAY, name="v"), look(table), NOW)
+        retention.plan(KnownTable("view", table, keep=DAY, name="v"), look(table), NOW)
 
 
 @pytest.mark.parametrize("known", [{"keep": None}, {"keep": DAY, "rewritten": True}])
@@ -69,4 +69,4 @@ def test_without_a_limit_and_where_each_batch_writes_all_anew_nothing_goes(
 ) -> None:
     table = Table(spark, str(tmp_path / "none"))
     found = Sizes(0, NOW, True, ())
-    assert retention.plan(Known("view", table, **known), found, NOW) is None  # type: ignore[arg-type]
+    assert retention.plan(KnownTable("view", table, **known), found, NOW) is None  # type: ignore[arg-type]

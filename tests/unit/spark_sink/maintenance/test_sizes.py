@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes
+from spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
 from spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import append_files, make_lines
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spark
 
 
 def look(table: Table, small: int = 2**20) -> Sizes:
-    found = sizes(table, small)
+    found = read_sizes(table, small)
     assert found is not None
     return found
 
@@ -22,7 +22,7 @@ def test_files_rows_and_dates_are_told_from_the_log_alone(spark: SparkSession, t
     for file in Path(table.path).rglob("*.parquet"):
         file.write_bytes(b"")  # opened, this would fail
     found = look(table)
-    assert [(each.date, each.files, each.rows) for each in sorted(found.parts, key=lambda each: str(each.date))] == [
+    assert [(each.date, each.files, each.rows) for each in sorted(found.by_date, key=lambda each: str(each.date))] == [
         (date(2026, 11, 10), 3, 6),
         (date(2026, 11, 11), 1, 2),
     ]
@@ -46,13 +46,13 @@ def test_small_files_are_those_below_the_size(spark: SparkSession, tmp_path: Pat
 def test_only_files_of_one_directory_count_as_a_crowd(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.sql("SELECT DATE'2026-11-10' AS date, id % 3 AS host, id FROM range(6)").coalesce(1)
     rows.write.format("delta").partitionBy("date", "host").save(str(tmp_path / "view"))
-    (part,) = look(Table(spark, str(tmp_path / "view"))).parts
-    assert (part.small, part.crowd, part.rows) == (3, 1, 6)
+    (part,) = look(Table(spark, str(tmp_path / "view"))).by_date
+    assert (part.small, part.most_in_directory, part.rows) == (3, 1, 6)
 
 
 def test_a_table_without_dates_is_one_part(spark: SparkSession, tmp_path: Path) -> None:
     found = look(make_lines(spark, tmp_path / "lines", {"2026-11-10": 1, "2026-11-11": 1}, dated=False))
-    assert (found.dated, found.files, found.dates, len(found.parts)) == (False, 2, (), 1)
+    assert (found.dated, found.files, found.dates, len(found.by_date)) == (False, 2, (), 1)
 
 
 def test_without_statistics_the_rows_are_not_known(spark: SparkSession, tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_without_statistics_the_rows_are_not_known(spark: SparkSession, tmp_path
 
 def test_an_empty_table_has_nothing(spark: SparkSession, tmp_path: Path) -> None:
     found = look(make_lines(spark, tmp_path / "lines", {}))
-    assert (found.files, found.rows, found.bytes, found.parts) == (0, 0, 0, ())
+    assert (found.files, found.rows, found.bytes, found.by_date) == (0, 0, 0, ())
 
 
 def test_where_there_is_no_table_there_is_no_answer(spark: SparkSession, tmp_path: Path) -> None:
-    assert sizes(Table(spark, str(tmp_path / "none")), 1) is None
+    assert read_sizes(Table(spark, str(tmp_path / "none")), 1) is None
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pyspark.sql import SparkSession
 from spark_sink.delta import forget_logs
 from spark_sink.errors import SinkError
 from spark_sink.kafka.offsets import Offsets
-from spark_sink.maintenance import shown
-from spark_sink.maintenance.status import look
+from spark_sink.maintenance import status_report
+from spark_sink.maintenance.status import read_status
 from tests.unit.spark_sink.conftest import sink_config
 from tests.unit.spark_sink.maintenance.tables import append_marks, at, file_mark, make_lines, make_marks, partition_mark
 
@@ -39,7 +39,7 @@ def directory(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 def test_it_tells_offsets_tables_bad_records_and_state(spark: SparkSession, directory: Path) -> None:
-    found = shown.document(look(spark, sink_config(directory), ends))
+    found = status_report.document(read_status(spark, sink_config(directory), ends))
     landed = at(0).isoformat().replace("+00:00", "Z")
     assert found["partitions"] == [
         {"topic": "logs", "partition": 0, "landed": 40, "end": 50, "lag": 10, "last_batch": landed},
@@ -57,7 +57,7 @@ def test_it_tells_offsets_tables_bad_records_and_state(spark: SparkSession, dire
 
 
 def test_when_kafka_is_away_the_rest_is_shown(spark: SparkSession, directory: Path) -> None:
-    found = shown.document(look(spark, sink_config(directory), away))
+    found = status_report.document(read_status(spark, sink_config(directory), away))
     assert found["errors"] == ["cannot read from Kafka at none:9092: Kafka does not answer"]
     (partition,) = found["partitions"]
     assert (partition["landed"], partition["end"], partition["lag"]) == (40, None, None)
@@ -65,7 +65,7 @@ def test_when_kafka_is_away_the_rest_is_shown(spark: SparkSession, directory: Pa
 
 
 def test_before_the_first_run_nothing_is_there_and_nothing_is_made(spark: SparkSession, tmp_path: Path) -> None:
-    found = shown.document(look(spark, sink_config(tmp_path), ends))
+    found = status_report.document(read_status(spark, sink_config(tmp_path), ends))
     assert [table["there"] for table in found["tables"]] == [False, False, False]
     assert [partition["end"] for partition in found["partitions"]] == [50, 7]
     assert found["errors"] == []
@@ -79,6 +79,6 @@ def test_a_table_that_cannot_be_read_does_not_hide_the_others(spark: SparkSessio
     for checksum in log.glob(".*.crc"):
         checksum.unlink()
     forget_logs(spark)
-    found = shown.document(look(spark, sink_config(directory), ends))
+    found = status_report.document(read_status(spark, sink_config(directory), ends))
     assert found["errors"]
     assert [table["there"] for table in found["tables"]] == [True, False, True]

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_sink.errors import Refused
-from spark_sink.maintenance.optimize import join
+from spark_sink.maintenance.optimize import compact
 from spark_sink.maintenance.vacuum import CHECK, LISTING, LogTooShort, candidates, vacuum
 from spark_sink.storage.layout import assignments, retention_properties
 from spark_sink.storage.tables import Table
@@ -20,7 +20,7 @@ WEEK = 7 * DAY
 def table(spark: SparkSession, tmp_path: Path) -> Table:
     """Four small files that were joined eight days ago, and a file that no version ever named."""
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 4})
-    join(table, None)
+    compact(table, None)
     Path(table.path, "date=2026-11-10", "killed.parquet").write_bytes(b"half")
     age(table, 8)
     return table
@@ -49,7 +49,7 @@ def test_lite_deletes_what_the_log_took_out_and_full_what_no_version_names(table
 def test_what_is_younger_stays(table: Table) -> None:
     append_files(table, "2026-11-10", 2)
     Path(table.path, "date=2026-11-10", "batch-under-way.parquet").write_bytes(b"not committed yet")
-    join(table, None)
+    compact(table, None)
     assert vacuum(table, False, 2 * 3600.0).files == 5
     assert len([name for name in data_files(table) if "batch-under-way" in name]) == 1
     assert len(data_files(table)) == 1 + 1 + 2 + 1  # joined now, not committed, appended, joined before
@@ -67,7 +67,7 @@ def test_after_a_full_one_lite_works_again_though_the_log_was_cut(table: Table) 
     cut_log(table)
     vacuum(table, False, WEEK)
     append_files(table, "2026-11-10", 1)
-    join(table, None)
+    compact(table, None)
     age(table, 8)
     assert vacuum(table, True, WEEK).files == 2
 

@@ -17,7 +17,7 @@ from config.sink.parts import HttpConfig
 from config.yaml.load import load
 from spark_sink.errors import SinkError
 from spark_sink.monitor.http import MonitorServer, silence_limit
-from spark_sink.monitor.metrics import Metrics
+from spark_sink.monitor.metrics import SinkMetrics
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Clock:
 @dataclass
 class Door:
     clock: Clock
-    metrics: Metrics
+    metrics: SinkMetrics
     server: MonitorServer
 
     def get(self, path: str) -> tuple[int, bytes]:
@@ -46,7 +46,7 @@ class Door:
 @pytest.fixture
 def door() -> Iterator[Door]:
     clock = Clock()
-    metrics = Metrics(clock)
+    metrics = SinkMetrics(clock)
     with MonitorServer(metrics, "127.0.0.1", 0, trigger_interval=1.0) as server:
         yield Door(clock, metrics, server)
 
@@ -84,18 +84,18 @@ def test_a_port_that_is_taken_is_told_with_the_way_out(host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(SinkError, match=f"cannot serve metrics on {host}:{port}: Address already in use; set http"):
-            MonitorServer(Metrics(), host, port, trigger_interval=1.0)
+            MonitorServer(SinkMetrics(), host, port, trigger_interval=1.0)
 
 
 def test_a_host_that_is_not_this_machine_is_told() -> None:
     with pytest.raises(SinkError, match=r"192\.0\.2\.1:0: Cannot assign requested address"):
-        MonitorServer(Metrics(), "192.0.2.1", 0, trigger_interval=1.0)
+        MonitorServer(SinkMetrics(), "192.0.2.1", 0, trigger_interval=1.0)
 
 
 def test_the_port_is_free_again_afterwards() -> None:
-    with MonitorServer(Metrics(), "127.0.0.1", 0, trigger_interval=1.0) as server:
+    with MonitorServer(SinkMetrics(), "127.0.0.1", 0, trigger_interval=1.0) as server:
         port = server.port
-    with MonitorServer(Metrics(), "127.0.0.1", port, trigger_interval=1.0) as again:
+    with MonitorServer(SinkMetrics(), "127.0.0.1", port, trigger_interval=1.0) as again:
         assert again.port == port
 
 

@@ -6,14 +6,14 @@ from prometheus_client import generate_latest
 
 from spark_sink.kafka.offsets import from_json
 from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.monitor.metrics import Metrics, documentation
+from spark_sink.monitor.metrics import SinkMetrics, documentation
 from spark_sink.views.progress import Figures
 
 ROOT = Path(__file__).parents[4]
 DONE, THERE = '{"logs":{"0":10,"1":5}}', '{"logs":{"0":12,"1":5,"2":7}}'
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+def value(metrics: SinkMetrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(f"spark_sink_{name}", labels)
 
 
@@ -38,27 +38,27 @@ LANDED = BatchResult(
     ],
 )
 def test_two_batches_are_counted(name: str, expected: float) -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     metrics.landed(LANDED)
     metrics.landed(LANDED)
     assert value(metrics, name) == expected
 
 
 def test_a_batch_that_had_landed_before_is_counted_apart() -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     metrics.landed(BatchResult(7, rows=0, bad=0, repeated=True))
     assert [value(metrics, name) for name in ("batches_total", "batches_repeated_total")] == [0, 1]
 
 
 def test_landed_offsets_are_known_before_spark_tells_of_the_batch() -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     metrics.landed(LANDED)
     assert value(metrics, "landed_offset", topic="logs", partition="0") == 10
     assert value(metrics, "lag_offsets", topic="logs", partition="0") is None
 
 
 def test_a_batch_has_its_duration_and_the_lag_of_each_partition() -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     metrics.batch(1.5, from_json(DONE), from_json(THERE))
     assert value(metrics, "batch_seconds_sum") == 1.5
     assert value(metrics, "batch_seconds_bucket", le="1.0") == 0
@@ -68,7 +68,7 @@ def test_a_batch_has_its_duration_and_the_lag_of_each_partition() -> None:
 
 
 def test_a_partition_that_is_gone_has_no_lag_any_more() -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     metrics.batch(1.0, from_json(DONE), from_json(THERE))
     metrics.batch(1.0, from_json(DONE), {("logs", 0): 10})
     assert value(metrics, "lag_offsets", topic="logs", partition="0") == 0
@@ -76,14 +76,14 @@ def test_a_partition_that_is_gone_has_no_lag_any_more() -> None:
 
 
 def test_a_view_is_up_until_it_has_failed_once() -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     for failed, expected in ((False, [1, 0]), (True, [0, 1]), (True, [0, 1])):
         metrics.views({"errors": Figures(failed=failed)})
         assert [value(metrics, name, view="errors") for name in ("view_up", "view_failures_total")] == expected
 
 
 def test_a_view_has_figures_of_its_own() -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     metrics.views({"errors": Figures(seconds=0.5, late=3, state_rows=40), "hosts": Figures(late=1)})
     names = ("view_batch_seconds", "view_late_rows", "view_state_rows")
     assert [value(metrics, name, view="errors") for name in names] == [0.5, 3, 40]
@@ -96,7 +96,7 @@ def test_the_page_of_metrics_lists_what_there_is() -> None:
 
 
 def test_nothing_is_served_that_is_not_on_the_page() -> None:
-    metrics = Metrics()
+    metrics = SinkMetrics()
     metrics.landed(LANDED)
     served = set(re.findall(r"^# TYPE (\w+)", generate_latest(metrics.registry).decode(), re.MULTILINE))
     assert served == set(re.findall(r"`(\w+)`", documentation()))

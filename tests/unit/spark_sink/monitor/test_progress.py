@@ -12,7 +12,7 @@ import pytest
 
 from spark_sink import logs
 from spark_sink.landing.batch_writer import BatchResult
-from spark_sink.monitor.progress import QUERY, Progress
+from spark_sink.monitor.progress import QUERY, BatchProgress
 
 ROOT = Path(__file__).parents[4]
 LINES, VIEW = UUID(int=1), UUID(int=2)
@@ -25,7 +25,7 @@ class Source:
 
 
 @dataclass
-class BatchProgress:
+class SparkProgress:
     batchId: int
     id: UUID = LINES
     sources: list[Source] = field(default_factory=lambda: [Source()])
@@ -36,7 +36,7 @@ class BatchProgress:
 class Event:
     """Of any kind: only a progress event has a progress, only that of a start has a name."""
 
-    progress: BatchProgress | None = None
+    progress: SparkProgress | None = None
     id: UUID = LINES
     name: str | None = None
 
@@ -45,7 +45,7 @@ class Lab:
     def __init__(self, text: bool = False) -> None:
         self.out = io.StringIO()
         logs.set_up(text, out=self.out)
-        self.progress: Any = Progress()
+        self.progress: Any = BatchProgress()
         self.progress.onQueryStarted(Event(id=LINES, name=QUERY))  # type: ignore[arg-type]  # it has what is asked
         self.progress.onQueryStarted(Event(id=VIEW, name="errors"))  # type: ignore[arg-type]  # it has what is asked
 
@@ -54,7 +54,7 @@ class Lab:
 
     def batch(self, landed: BatchResult) -> str:
         self.progress.landed(landed)
-        self.progress.onQueryProgress(Event(BatchProgress(landed.batch)))
+        self.progress.onQueryProgress(Event(SparkProgress(landed.batch)))
         return self.out.getvalue()
 
 
@@ -117,13 +117,13 @@ def test_a_batch_is_counted_and_timed_for_prometheus(lab: Lab) -> None:
 
 
 def test_an_event_without_a_batch_of_its_own_says_nothing(lab: Lab) -> None:
-    lab.progress.onQueryProgress(Event(BatchProgress(3)))
+    lab.progress.onQueryProgress(Event(SparkProgress(3)))
     assert lab.out.getvalue() == ""
 
 
 def test_events_of_a_views_query_are_not_taken_for_those_of_the_lines(lab: Lab) -> None:
     lab.progress.landed(BatchResult(7, rows=10, bad=2))
-    lab.progress.onQueryProgress(Event(BatchProgress(7, id=VIEW)))
+    lab.progress.onQueryProgress(Event(SparkProgress(7, id=VIEW)))
     lab.progress.onQueryTerminated(Event(id=VIEW))
     assert (lab.out.getvalue(), lab.progress.ended.is_set()) == ("", False)
     lab.progress.onQueryTerminated(Event(id=LINES))

@@ -83,7 +83,7 @@ def test_a_new_archive_takes_the_place_of_the_old_one(
     ("train", "told"),
     [
         (("sh", "-c", "echo no broker >&2; exit 1"), r"the training run ended with code 1:\n    no broker"),
-        (("no-such-program",), "the training run did not come to its end: .*no-such-program"),
+        (("no-such-program",), "the training run did not finish: .*no-such-program"),
         (TRAINED, r"java -Xshare:dump ended with code 3:\n    no such option"),
     ],
 )

@@ -81,7 +81,7 @@ def test_the_tables_and_the_bad_records_of_a_batch_are_counted(spark: SparkSessi
     way = transform("/data/%{[fields.service]}", max_tables=2)
     parsed = way.parse(records(spark, [*(("", record(each)) for each in services), ("", b"no JSON")]))
     assert way.tables(parsed) == (["/data/a", "/data/b"], 2)
-    assert way.tables(parsed, there=["/data/b"]) == (["/data/a", "/data/b"], 2)
+    assert way.tables(parsed, existing=["/data/b"]) == (["/data/a", "/data/b"], 2)
 
 
 @pytest.mark.parametrize(("services", "there"), [(("a", "b", "c"), ()), (("a",), ("/data/x", "/data/y"))])

@@ -131,7 +131,7 @@ def test_a_column_that_is_no_longer_wanted_stays_and_new_rows_have_null_there(la
 def test_a_column_keeps_its_type(old: ColumnType, new: ColumnType, lab: Lab) -> None:
     lab.prepare(own("status", old))
     with pytest.raises(
-        Refused, match=rf"column Status of the table .*lines is {old}, and shall be {new}.* another name"
+        Refused, match=rf"column Status of the table .*lines is {old}, and the configuration has {new}.* another name"
     ):
         lab.prepare(own("Status", new), own("other", "string"))
     assert "other" not in lab.table.read().columns

@@ -1,6 +1,6 @@
-"""What `spark-sink status` has found, as values, as a JSON document and as text for people.
+"""The report of `spark-sink status`: as values, as a JSON document and as text for people.
 
-The text is written from the document, so the two cannot say different things. docs/operating-the-sink.md describes it.
+The text is written from the document, so the two cannot differ. docs/operating-the-sink.md describes it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from spark_sink.maintenance.known import Known
+from spark_sink.maintenance.known import KnownTable
 from spark_sink.maintenance.sizes import Sizes, readable_bytes
-from spark_sink.maintenance.streams import Stream
+from spark_sink.maintenance.streams import StreamStatus
 
 PARTITION_HEAD = ("TOPIC", "PARTITION", "LANDED", "END", "LAG", "LAST BATCH")
 TABLE_HEAD = ("TABLE", "PATH", "VERSION", "ROWS", "SIZE", "FILES", "SMALL", "DATES")
-MARK_BYTES = 350  # of the driver's memory, a file
+MARK_BYTES = 350  # of the driver's memory, for each file
 
 
 @dataclass(frozen=True, slots=True)
 class LandedEnd:
     end: int  # the next offset to land
-    at: datetime | None
+    recorded: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionStatus:
-    """`landed` is None where nothing was landed from, `end` where Kafka did not say."""
+    """How far one partition is landed. `landed` is None where nothing has landed, `end` where Kafka did not answer."""
 
     topic: str
     partition: int
@@ -41,14 +41,14 @@ class PartitionStatus:
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    known: Known
+    known: KnownTable
     sizes: Sizes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    at: datetime
-    streams: tuple[Stream, ...]
+    taken: datetime
+    streams: tuple[StreamStatus, ...]
     partitions: tuple[PartitionStatus, ...]
     tables: tuple[TableStatus, ...]
     reasons: tuple[tuple[str, int], ...]
@@ -58,52 +58,61 @@ class Status:
 
 def document(status: Status) -> dict[str, Any]:
     return {
-        "at": _time(status.at),
+        "at": _time(status.taken),
         "streams": [
-            {"name": each.name, "checkpoint": each.path, "batch": each.batch, "committed": _time(each.committed)}
-            for each in status.streams
+            {
+                "name": stream.name,
+                "checkpoint": stream.path,
+                "batch": stream.batch,
+                "committed": _time(stream.committed),
+            }
+            for stream in status.streams
         ],
-        "partitions": [_partition(each) for each in status.partitions],
-        "tables": [_table(each) for each in status.tables],
+        "partitions": [_partition(stream) for stream in status.partitions],
+        "tables": [_table(stream) for stream in status.tables],
         "dead_letter": [{"reason": reason, "rows": rows} for reason, rows in status.reasons],
         "state": {"files": status.files, "bytes_in_memory": status.files * MARK_BYTES},
         "errors": list(status.errors),
     }
 
 
-def _partition(each: PartitionStatus) -> dict[str, Any]:
+def _partition(partition: PartitionStatus) -> dict[str, Any]:
     return {
-        "topic": each.topic,
-        "partition": each.partition,
-        "landed": each.landed and each.landed.end,
-        "end": each.end,
-        "lag": each.lag,
-        "last_batch": _time(each.landed.at) if each.landed else None,
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "landed": partition.landed and partition.landed.end,
+        "end": partition.end,
+        "lag": partition.lag,
+        "last_batch": _time(partition.landed.recorded) if partition.landed else None,
     }
 
 
-def _table(each: TableStatus) -> dict[str, Any]:
-    place: dict[str, Any] = {"table": each.known.title, "path": each.known.table.path, "there": each.sizes is not None}
-    if each.sizes is None:
+def _table(status: TableStatus) -> dict[str, Any]:
+    place: dict[str, Any] = {
+        "table": status.known.title,
+        "path": status.known.table.path,
+        "there": status.sizes is not None,
+    }
+    if status.sizes is None:
         return place
-    dates = each.sizes.dates
+    dates = status.sizes.dates
     return place | {
-        "version": each.sizes.version,
-        "committed": _time(each.sizes.committed),
-        "rows": each.sizes.rows,
-        "bytes": each.sizes.bytes,
-        "files": each.sizes.files,
-        "small_files": each.sizes.small,
+        "version": status.sizes.version,
+        "committed": _time(status.sizes.committed),
+        "rows": status.sizes.rows,
+        "bytes": status.sizes.bytes,
+        "files": status.sizes.files,
+        "small_files": status.sizes.small,
         "dates": {"count": len(dates), "first": dates[0].isoformat(), "last": dates[-1].isoformat()} if dates else None,
     }
 
 
-def text(found: dict[str, Any]) -> str:
-    return "\n".join(_lines(found)) + "\n"
+def text(document: dict[str, Any]) -> str:
+    return "\n".join(_lines(document)) + "\n"
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
-    for stream in found["streams"]:
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    for stream in document["streams"]:
         last = (
             f"batch {stream['batch']}, committed {_clock(stream['committed'])}"
             if stream["committed"]
@@ -111,21 +120,21 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         )
         yield f"{stream['name']}: {last} ({stream['checkpoint']})"
     yield ""
-    yield from _columns(PARTITION_HEAD, [_partition_cells(each) for each in found["partitions"]], (0,))
+    yield from _columns(PARTITION_HEAD, [_partition_cells(row) for row in document["partitions"]], (0,))
     yield ""
-    yield from _columns(TABLE_HEAD, [_table_cells(each) for each in found["tables"]], (0, 1, 7))
-    if bad := found["dead_letter"]:
+    yield from _columns(TABLE_HEAD, [_table_cells(row) for row in document["tables"]], (0, 1, 7))
+    if bad := document["dead_letter"]:
         yield ""
-        yield from _columns(("ROWS", "BAD BECAUSE"), [(_number(each["rows"]), each["reason"]) for each in bad], (1,))
-    state = found["state"]
+        yield from _columns(("ROWS", "BAD BECAUSE"), [(_number(row["rows"]), row["reason"]) for row in bad], (1,))
+    state = document["state"]
     yield f"\nfiles remembered: {state['files']:,}, {readable_bytes(state['bytes_in_memory'])} in the job's memory"
-    for error in found["errors"]:
+    for error in document["errors"]:
         yield f"\nnot answered: {error}"
 
 
-def _partition_cells(each: dict[str, Any]) -> tuple[str, ...]:
-    numbers = (_number(each[key]) for key in ("partition", "landed", "end", "lag"))
-    return (each["topic"], *numbers, _clock(each["last_batch"]))
+def _partition_cells(partition: dict[str, Any]) -> tuple[str, ...]:
+    numbers = (_number(partition[key]) for key in ("partition", "landed", "end", "lag"))
+    return (partition["topic"], *numbers, _clock(partition["last_batch"]))
 
 
 def _table_cells(table: dict[str, Any]) -> tuple[str, ...]:
@@ -138,7 +147,7 @@ def _table_cells(table: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], flush_left: Collection[int]) -> Iterator[str]:
-    """Numbers are flush right; text is in the columns named by `flush_left`."""
+    """Yield the lines of a table. The columns in `flush_left` are text; numbers are flush right."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     for row in (head, *rows):
         cells = [

@@ -1,4 +1,4 @@
-"""What is done to one table, step by step, and a line about each that did, or would do, something."""
+"""The maintenance of one table, step by step. Each step that did something, or would do so, is logged."""
 
 import logging
 import time
@@ -9,8 +9,8 @@ from datetime import datetime
 from config.sink.model import SinkConfig
 from config.sink.times import DAY
 from spark_sink.maintenance import fold, optimize, retention, vacuum
-from spark_sink.maintenance.known import Known
-from spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes
+from spark_sink.maintenance.known import KnownTable
+from spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
 from spark_sink.storage.layout import LOG_BEYOND, days
 
 logger = logging.getLogger(__name__)
@@ -20,10 +20,10 @@ MANY_FILES = 50  # the fold handles each of its files by itself: OPTIMIZE first 
 
 
 @dataclass(slots=True)
-class Steps:
-    """Each may be called again: it looks at the table as it is then."""
+class TableSteps:
+    """The steps of one table. Each may be called again after a conflict: it reads the table as it is then."""
 
-    known: Known
+    known: KnownTable
     config: SinkConfig
     dry_run: bool
     now: datetime
@@ -42,70 +42,72 @@ class Steps:
             yield self.vacuum
 
     def retention(self) -> None:
-        found = self._look()
+        sizes = self._read_sizes()
         try:
-            old = retention.plan(self.known, found, self.now)
+            expired = retention.plan(self.known, sizes, self.now)
         except retention.NoDate:
-            lacks = (
-                "it has no column `date` that shows which rows are old, so retention.views deletes none: "
-                "select one in its sql"
+            return self._log(
+                "it has no column `date` that shows which rows are old, so retention.views deletes none: select one in "
+                "its sql",
+                logging.WARNING,
             )
-            return self._log(lacks, logging.WARNING)
-        if old is None:
+        if expired is None:
             return None
         if self.dry_run:
-            rows = retention.count(self.known.table, old)
-            files = f" in {old.files:,} files" if old.files is not None else ""
-            return self._log(f"would delete {rows:,} rows{files} ({old.condition})", rows=rows)
-        rows = retention.delete(self.known.table, old)
-        return self._log(f"deleted {rows:,} rows ({old.condition})", rows=rows) if rows else None
+            rows = retention.count(self.known.table, expired)
+            files = f" in {expired.files:,} files" if expired.files is not None else ""
+            return self._log(f"would delete {rows:,} rows{files} ({expired.condition})", rows=rows)
+        rows = retention.delete(self.known.table, expired)
+        return self._log(f"deleted {rows:,} rows ({expired.condition})", rows=rows) if rows else None
 
     def optimize(self) -> None:
-        found, options = self._look(), self.config.maintenance.optimize
-        for part in optimize.plan(found, options, self.now):
-            day = part.date if found.dated else None
+        sizes, options = self._read_sizes(), self.config.maintenance.optimize
+        for day_files in optimize.plan(sizes, options, self.now):
+            day = day_files.date if sizes.dated else None
             of = f" of {day}" if day else ""
             if self.dry_run:
-                self._log(f"would join {part.small:,} small files{of} ({readable_bytes(part.bytes)} in all)")
+                self._log(
+                    f"would compact {day_files.small:,} small files{of} ({readable_bytes(day_files.bytes)} in all)"
+                )
                 continue
             self.began = time.monotonic()
-            joined = optimize.join(self.known.table, day)
-            if joined.files_before == 0:  # clustered as well as it can be, or another was faster
+            compacted = optimize.compact(self.known.table, day)
+            if compacted.files_before == 0:  # clustered as well as it can be, or compacted by another process meanwhile
                 continue
             self._log(
-                f"joined {joined.files_before:,} files{of} into {joined.files_after:,}, "
-                f"{readable_bytes(joined.bytes_before)} into {readable_bytes(joined.bytes_after)}",
+                f"compacted {compacted.files_before:,} files{of} into {compacted.files_after:,}, "
+                f"{readable_bytes(compacted.bytes_before)} into {readable_bytes(compacted.bytes_after)}",
                 date=day and day.isoformat(),
-                files_before=joined.files_before,
-                files=joined.files_after,
-                bytes_before=joined.bytes_before,
-                bytes=joined.bytes_after,
+                files_before=compacted.files_before,
+                files=compacted.files_after,
+                bytes_before=compacted.bytes_before,
+                bytes=compacted.bytes_after,
             )
 
     def fold(self) -> None:
         self.began = time.monotonic()
         table = self.known.table
         before = self.now.timestamp() - self.config.dedupe.forget_after
-        if self._look().files > MANY_FILES and not self.dry_run:
-            optimize.join(table, None)
+        if self._read_sizes().files > MANY_FILES and not self.dry_run:
+            optimize.compact(table, None)
         folding = fold.read(table, before)
-        words = f"{folding.rows:,} marks into {folding.kept_rows:,}, {folding.forgotten:,} quiet files forgotten"
+        summary = f"{folding.rows:,} marks into {folding.kept_rows:,}, {folding.forgotten:,} quiet files forgotten"
         numbers = {"rows_before": folding.rows, "rows": folding.kept_rows, "forgotten": folding.forgotten}
         if self.dry_run:
-            return self._log(f"would fold {words}", **numbers)
+            return self._log(f"would fold {summary}", **numbers)
         if folding.idle:
             return None
         folding.commit()
-        return self._log(f"folded {words}", **numbers)
+        return self._log(f"folded {summary}", **numbers)
 
     def vacuum(self) -> None:
         self.began = time.monotonic()
         options = self.config.maintenance.vacuum
-        self._warn_of_retain(options.retain, options.mode == "lite")
+        self._check_retain(options.retain, options.mode == "lite")
         try:
             self._vacuum(options.mode == "lite", options.retain)
         except vacuum.LogTooShort:
-            self._log("its log does not go back to the last VACUUM LITE, so the whole directory is looked through")
+            self._log("its log does not go back to the last VACUUM LITE, so the whole directory is listed")
             self._vacuum(False, options.retain)
 
     def _vacuum(self, lite: bool, retain: float) -> None:
@@ -123,14 +125,14 @@ class Steps:
             bytes=deleted.bytes or 0,
         )
 
-    def _warn_of_retain(self, retain: float, lite: bool) -> None:
-        """A new table has properties that go with it; one that is there has those of the day it was made."""
+    def _check_retain(self, retain: float, lite: bool) -> None:
+        """Warn where the properties of the table do not fit `retain`: it was created with another configuration."""
         table = self.known.table
         kept, log = table.log.removed_files_kept(), table.log.log_kept()
         if kept < retain:
             self._warn(
                 retain,
-                f"the table remembers for {kept / DAY:g} days only which files were taken out",
+                f"the table remembers for {kept / DAY:g} days only which files were removed",
                 "delta.deletedFileRetentionDuration",
                 retain,
             )
@@ -149,15 +151,15 @@ class Steps:
             logging.WARNING,
         )
 
-    def _look(self) -> Sizes:
+    def _read_sizes(self) -> Sizes:
         self.began = time.monotonic()
-        found = sizes(self.known.table, optimize.small_size(self.config.maintenance.optimize))
-        assert found is not None
-        return found
+        sizes = read_sizes(self.known.table, optimize.small_size(self.config.maintenance.optimize))
+        assert sizes is not None
+        return sizes
 
-    def _log(self, words: str, level: int = logging.INFO, **fields: object) -> None:
+    def _log(self, message: str, level: int = logging.INFO, **fields: object) -> None:
         seconds = time.monotonic() - self.began
-        text = f"{self.known.title}: {words}"
+        text = f"{self.known.title}: {message}"
         logger.log(
             level,
             f"{text}, {seconds:.1f} s" if level == logging.INFO else text,

@@ -92,7 +92,7 @@ def test_a_view_without_table_and_checkpoint_is_made_again_from_all_lines(made: 
 
 
 def test_a_table_of_somebody_else_is_refused(lab: ViewsLab) -> None:
-    refused(lab, replace(FILTER, path=lab.lines), "has a table that no view made. Name another views.path")
+    refused(lab, replace(FILTER, path=lab.lines), "has a table that no view created. Name another views.path")
 
 
 def test_a_new_text_that_makes_a_row_of_a_line_goes_on_with_its_new_columns(made: ViewsLab) -> None:
@@ -101,7 +101,8 @@ def test_a_new_text_that_makes_a_row_of_a_line_goes_on_with_its_new_columns(made
     made.run(replace(FILTER, sql=ERRORS.replace("message", "message, upper(host) AS name", 1)))
     assert [row[2:] for row in made.rows("errors")] == [("error 1", None), ("error 2", "A")]
     assert (
-        "the sql of the view errors was changed: its next rows are made by it, with the new columns name" in made.said()
+        "the sql of the view errors was changed: its next rows are computed by it, with the new columns name"
+        in made.said()
     )
     assert len([line for line in made.said() if "its next rows" in line]) == 1
 
@@ -115,7 +116,9 @@ def test_a_column_that_the_lines_have_got_comes_into_a_view_of_all_columns(lab: 
     lab.run(view)
     assert len(lab.rows("errors")) == 2
     assert "status" in lab.spark.read.format("delta").load(str(lab.table("errors"))).columns
-    assert "the sql of the view errors gives more columns now, status: its next rows are made by it" in lab.said()[-1]
+    assert (
+        "the sql of the view errors gives more columns now, status: its next rows are computed by it" in lab.said()[-1]
+    )
 
 
 def test_a_view_of_what_lands_from_now_on_is_not_made_again_from_all_lines(lab: ViewsLab) -> None:
@@ -126,7 +129,7 @@ def test_a_view_of_what_lands_from_now_on_is_not_made_again_from_all_lines(lab: 
     refused(lab, view, r"delete the checkpoint too.*views\[0\]\.start \(errors\) has to be earliest then")
     lab.run(replace(FILTER, name="other"))
     shutil.rmtree(lab.table("other"))
-    refused(lab, replace(FILTER, name="other"), r"made again from all lines that there are$")
+    refused(lab, replace(FILTER, name="other"), r"re-created from all existing lines$")
 
 
 def test_indents_are_no_change_of_the_text(made: ViewsLab) -> None:

@@ -3,18 +3,18 @@ from datetime import UTC, date, datetime
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_sink.maintenance.known import Known
-from spark_sink.maintenance.shown import LandedEnd, PartitionStatus, Status, TableStatus, document, text
-from spark_sink.maintenance.sizes import Part, Sizes
-from spark_sink.maintenance.streams import Stream
+from spark_sink.maintenance.known import KnownTable
+from spark_sink.maintenance.sizes import DateFiles, Sizes
+from spark_sink.maintenance.status_report import LandedEnd, PartitionStatus, Status, TableStatus, document, text
+from spark_sink.maintenance.streams import StreamStatus
 from spark_sink.storage.tables import Table
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 NO_SPARK: SparkSession = None  # type: ignore[assignment]  # a path alone
 
 FULL = Status(
-    at=AT,
-    streams=(Stream("stream", "/data/checkpoint", 17, AT),),
+    taken=AT,
+    streams=(StreamStatus("stream", "/data/checkpoint", 17, AT),),
     partitions=(
         PartitionStatus("logs", 0, LandedEnd(1200, AT), 1500),
         PartitionStatus("logs", 1, None, 7),
@@ -22,21 +22,24 @@ FULL = Status(
     ),
     tables=(
         TableStatus(
-            Known("lines", Table(NO_SPARK, "/data/lines")),
+            KnownTable("lines", Table(NO_SPARK, "/data/lines")),
             Sizes(
                 12,
                 AT,
                 True,
-                (Part(date(2026, 11, 20), 3, 2, 2, 3 * 2**20, 1000), Part(date(2026, 11, 21), 1, 1, 1, 10, 200)),
+                (
+                    DateFiles(date(2026, 11, 20), 3, 2, 2, 3 * 2**20, 1000),
+                    DateFiles(date(2026, 11, 21), 1, 1, 1, 10, 200),
+                ),
             ),
         ),
-        TableStatus(Known("view", Table(NO_SPARK, "/data/errors"), name="errors")),
+        TableStatus(KnownTable("view", Table(NO_SPARK, "/data/errors"), name="errors")),
     ),
     reasons=(("not JSON", 1234), ("no @timestamp", 1)),
     files=2000,
     errors=("Kafka does not answer",),
 )
-EMPTY = Status(AT, (Stream("stream", "/data/checkpoint", None, None),), (), (), (), 0, ())
+EMPTY = Status(AT, (StreamStatus("stream", "/data/checkpoint", None, None),), (), (), (), 0, ())
 
 
 def test_the_document_says_all_there_is() -> None:

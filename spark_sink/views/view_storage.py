@@ -1,0 +1,235 @@
+"""The storage of a view: its table and its checkpoint, which belong together and to one SQL text.
+
+The table is created before the query starts, with what the view is computed from in its properties. Delta's sink names
+each batch by the checkpoint's query id and the batch's number, and skips a name that the table has already: a batch
+that was killed and runs again is written once. So with a checkpoint that was lost or set back, rows would silently be
+missing or come twice, as they would with an SQL text that changes what the state of the old one means. All of that is
+refused here, before anything runs.
+
+    spark_sink.view.sql, .mode   what the rows are computed from
+    spark_sink.view.stateful     true if the query remembers rows from batch to batch (groups, joins of streams)
+    spark_sink.view.from         the version of the table of lines when the view was created: `start: latest` begins
+                                 behind it, also when the first start is killed before its first batch
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from config.sink.model import SinkConfig
+from spark_sink.delta import NO_BATCH
+from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
+from spark_sink.records.variants import sql_literal
+from spark_sink.storage.checkpoint import Checkpoint
+from spark_sink.storage.layout import assignments, retention_properties
+from spark_sink.storage.tables import Table
+from spark_sink.views import catalyst
+from spark_sink.views.query import ViewEntry
+
+PROPERTY = "spark_sink.view."
+# A RESTORE ends the landing within a batch. So when a running view has read past one, not much can have come since.
+LOOK_BACK = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingTable:
+    """The table of a view as Delta describes it."""
+
+    properties: Mapping[str, str]
+    partitioned_by: tuple[str, ...]
+    types: Mapping[str, str]  # by the column's name in lower case
+
+
+@dataclass(frozen=True, slots=True)
+class ViewStorage:
+    """The tables and the checkpoint of one view. `lines` is the table that it reads; `retain`: seconds for which
+    removed files stay."""
+
+    spark: SparkSession
+    entry: ViewEntry
+    lines: Table
+    table: Table
+    checkpoint: Checkpoint
+    retain: float
+
+    @classmethod
+    def of(cls, spark: SparkSession, config: SinkConfig, entry: ViewEntry) -> "ViewStorage":
+        view = entry.view
+        return cls(
+            spark,
+            entry,
+            lines=Table(spark, view.source or config.table.path),
+            table=Table(spark, config.view_path(view)),
+            checkpoint=Checkpoint(spark, f"{config.view_checkpoints}/{view.name}"),
+            retain=config.maintenance.vacuum.retain,
+        )
+
+    def last_skipped_version(self) -> int | None:
+        """Return the last version of the table of lines that `start: latest` leaves out; None where nothing is left
+        out.
+
+        Called before the table is created and after: of a new view this is the current version.
+        """
+        if self.entry.view.start == "earliest" or self.checkpoint.last_planned() != NO_BATCH:
+            return None
+        return self._created_at(self._read_existing()) if self.table.exists() else self.lines.version()
+
+    def prepare(self, rows: DataFrame) -> str | None:
+        """Create the table, or check that it is the one for these rows. Returns a sentence about what was changed.
+
+        Raises Refused, with the ways out.
+        """
+        try:
+            if not self.table.exists():
+                self._check_new()
+                self._create(rows)
+                return None
+            existing = self._read_existing()
+            self._check_known(existing)
+            return self._adapt(existing, rows)
+        except SPARK_ERRORS as error:
+            raise translate(str(error), f"cannot prepare {self._what}") from error
+
+    @property
+    def ways_out(self) -> str:
+        return (
+            f"Either give the view a new name; or, to re-create it from {self._lines_to_read}, delete "
+            f"its table {self.table.path} and its checkpoint {self.checkpoint.path}, both"
+        )
+
+    @property
+    def _lines_to_read(self) -> str:
+        if self.entry.view.start == "earliest":
+            return "all existing lines"
+        option = self.entry.option("start")
+        return f"all existing lines ({option} has to be earliest then; as it is, from what lands after that)"
+
+    @property
+    def _what(self) -> str:
+        return f"the view {self.entry.view.name} ({self.table.path})"
+
+    def _check_new(self) -> None:
+        if self.checkpoint.query_id() is not None:
+            raise Refused(
+                f"the table of {self._what} is missing, but its checkpoint {self.checkpoint.path} exists and resumes "
+                "behind the rows that were in it. Either bring the table back; or delete the checkpoint too, and the "
+                f"view is re-created from {self._lines_to_read}"
+            )
+
+    def _check_known(self, existing: ExistingTable) -> None:
+        if PROPERTY + "sql" not in existing.properties:
+            raise Refused(f"the path of {self._what} has a table that no view created. Name another views.path")
+        query_id, written = self.checkpoint.query_id(), self.table.log.snapshot()
+        batch = NO_BATCH if query_id is None else written.last_batch(query_id)
+        if batch == NO_BATCH:
+            if written.has_batches:
+                raise Refused(
+                    f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is missing or new: they would "
+                    "come a second time. Bring the checkpoint back, if you can; where checkpoint.path was changed, "
+                    f"move it from beside the old path to beside the new one. {self.ways_out}"
+                )
+        elif batch > (planned := self.checkpoint.last_planned()):
+            raise Refused(
+                f"{self._what} has batch {batch} of its checkpoint, but {self.checkpoint.path} knows no batch after "
+                f"{planned}: it was set back, and rows would be skipped. Bring the whole checkpoint back, if you can. "
+                f"{self.ways_out}"
+            )
+        self._check_restored(existing)
+
+    def _check_restored(self, existing: ExistingTable) -> None:
+        since = max(self._created_at(existing), self._read_to() - LOOK_BACK)
+        if restored := self.lines.snapshot().restored_since(since):
+            raise Refused(
+                f"the table {self.lines.path} was restored to an earlier version (by its version {restored}). "
+                f"{self._what} has rows that were removed from it, and the lines that land again would be in it twice. "
+                f"{self.ways_out}"
+            )
+
+    def _read_to(self) -> int:
+        """Return the version of the table of lines that the last batch ends at."""
+        batch = self.checkpoint.last_planned()
+        if batch == NO_BATCH:
+            return 0
+        name = f"{self.checkpoint.path}/offsets/{batch}"
+        text = str(self.spark.read.text(name, wholetext=True).collect()[0][0])
+        try:
+            # One line for each stream; a join of lines with itself reads two.
+            return min(int(json.loads(line)["reservoirVersion"]) for line in text.splitlines()[2:])
+        except (ValueError, KeyError) as error:
+            raise SinkError(
+                f"cannot read the checkpoint of {self._what}: {name} is damaged ({error}). {self.ways_out}"
+            ) from error
+
+    def _adapt(self, existing: ExistingTable, rows: DataFrame) -> str | None:
+        """Let the table follow the configuration. Returns what was changed. Raises Refused for what cannot change."""
+        view = self.entry.view
+        if [name.lower() for name in existing.partitioned_by] != [name.lower() for name in view.partition_by]:
+            partitioning = ", ".join(existing.partitioned_by) or "no column"
+            raise Refused(
+                f"{self.entry.option('partition_by')}: {self._what} is partitioned by {partitioning}. {self.ways_out}"
+            )
+        if existing.properties.get(PROPERTY + "mode") != view.mode:
+            raise Refused(f"{self.entry.option('mode')} was changed, and its rows are of another kind. {self.ways_out}")
+        added = [name for name in rows.columns if name.lower() not in existing.types]
+        if existing.properties[PROPERTY + "sql"] != _plain(view.sql):
+            return self._change(existing, rows, added, "was changed")
+        # `SELECT *` returns one column more once the table of lines has got one.
+        return self._change(existing, rows, added, f"gives more columns now, {', '.join(added)}") if added else None
+
+    def _change(self, existing: ExistingTable, rows: DataFrame, added: list[str], how: str) -> str:
+        """Continue with another SQL text in the same table. Raises Refused unless each row is computed from one line
+        and every column keeps its type."""
+        if existing.properties.get(PROPERTY + "stateful") == "true" or catalyst.is_stateful(rows):
+            raise Refused(
+                f"{self.entry.option('sql')} {how}. Its groups or joins are half built by the old text, and a new one "
+                f"cannot continue with them. {self.ways_out}"
+            )
+        new = {field.name.lower(): field.dataType.simpleString() for field in rows.schema}
+        other = [name for name, kind in existing.types.items() if new.get(name) != kind]
+        if other:
+            changes = ", ".join(f"{name} was {existing.types[name]}, is {new.get(name, 'missing')}" for name in other)
+            raise Refused(f"{self.entry.option('sql')} {how}, and columns with it: {changes}. {self.ways_out}")
+        if added:
+            columns = catalyst.columns(rows.select(*(f"`{name}`" for name in added)))
+            self.spark.sql(f"ALTER TABLE {self.table.name} ADD COLUMNS ({columns})")
+        self.spark.sql(f"ALTER TABLE {self.table.name} SET TBLPROPERTIES ({self._properties(rows)})")
+        more = f", with the new columns {', '.join(added)}" if added else ""
+        return f"the sql of the view {self.entry.view.name} {how}: its next rows are computed by it{more}"
+
+    def _create(self, rows: DataFrame) -> None:
+        view = self.entry.view
+        partitioning = f"PARTITIONED BY ({', '.join(view.partition_by)})" if view.partition_by else ""
+        made_at = f"'{PROPERTY}from' = '{self.lines.version()}'"
+        # Without the optimized write each batch leaves a file for each partition of the shuffle.
+        delta = assignments({**retention_properties(self.retain), "delta.autoOptimize.optimizeWrite": "true"})
+        self.spark.sql(
+            f"CREATE TABLE {self.table.name} ({catalyst.columns(rows)}) USING DELTA {partitioning} "
+            f"TBLPROPERTIES ({self._properties(rows)}, {made_at}, {delta})"
+        )
+
+    def _properties(self, rows: DataFrame) -> str:
+        view = self.entry.view
+        values = {
+            "sql": _plain(view.sql),
+            "mode": view.mode,
+            "stateful": "true" if catalyst.is_stateful(rows) else "false",
+        }
+        return ", ".join(f"'{PROPERTY}{name}' = {sql_literal(value)}" for name, value in values.items())
+
+    def _read_existing(self) -> ExistingTable:
+        detail = (
+            self.spark.sql(f"DESCRIBE DETAIL {self.table.name}").select("properties", "partitionColumns").collect()[0]
+        )
+        types = {field.name.lower(): field.dataType.simpleString() for field in self.table.read().schema}
+        return ExistingTable(detail.properties, tuple(detail.partitionColumns), types)
+
+    def _created_at(self, existing: ExistingTable) -> int:
+        return int(existing.properties.get(PROPERTY + "from", NO_BATCH))
+
+
+def _plain(sql: str) -> str:
+    """Return the text without indentation, which means nothing in SQL; a line break does, behind a comment."""
+    lines = (line.strip() for line in sql.strip().removesuffix(";").splitlines())
+    return "\n".join(line for line in lines if line)

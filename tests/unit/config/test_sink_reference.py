@@ -46,7 +46,7 @@ def test_days_are_reported_as_days() -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"), [("14d", 14 * 86400), ("1.5d", 1.5 * 86400), ("36h", 129600), ("90", 90), (" 1m30s ", 90)]
 )
-def test_a_long_duration_may_be_said_in_days(text: str, seconds: float) -> None:
+def test_a_long_duration_may_be_given_in_days(text: str, seconds: float) -> None:
     assert parse_span(text) == seconds
 
 

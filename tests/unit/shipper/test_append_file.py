@@ -43,7 +43,7 @@ def test_another_file_at_the_path_is_another_file_however_long_it_is(tmp_path: P
 
 
 @pytest.mark.parametrize("with_locks", [True, False])
-def test_what_could_not_be_synced_is_cut_off_only_where_nobody_else_can_have_written(
+def test_what_could_not_be_synced_is_truncated_only_if_no_one_else_can_have_written(
     tmp_path: Path, with_locks: bool
 ) -> None:
     path = tmp_path / "out"

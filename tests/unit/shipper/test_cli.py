@@ -29,7 +29,7 @@ def test_a_good_configuration_is_ok(config: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "Config OK\n"
 
 
-def test_a_misspelt_option_is_told_with_its_place_and_the_right_name(
+def test_a_misspelt_option_is_reported_with_its_place_and_the_right_name(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.write_text(config.read_text().replace("paths", "pathz"))
@@ -121,9 +121,7 @@ def test_files_of_inputs_that_others_may_write_are_refused(config: Path, capsys:
     assert main(["test", "config", "-c", str(config), "--strict.perms", "false"]) == 0
 
 
-def test_a_replay_exits_0_and_the_registry_tells_where_the_file_stands(
-    config: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_replay_exits_0_and_the_registry_lists_the_position(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-c", str(config), "--once"]) == 0
     records = (config.parent / "out" / "shipper").read_text().splitlines()
     assert [json.loads(record)["message"] for record in records] == ["one", "two", "no end"]
@@ -141,7 +139,7 @@ def test_a_second_replay_sends_nothing_again(config: Path) -> None:
     assert len((config.parent / "out" / "shipper").read_text().splitlines()) == 3
 
 
-def test_a_registry_that_does_not_exist_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_registry_that_does_not_exist_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["registry", "list", "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path)]) == 0
     assert "no files" in capsys.readouterr().out
 
@@ -151,12 +149,12 @@ def test_a_replay_that_takes_too_long_exits_1(config: Path, capsys: pytest.Captu
     assert "not finished" in capsys.readouterr().err
 
 
-def test_a_directory_that_cannot_be_written_is_told(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_that_cannot_be_written_is_reported(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", "output", "-c", str(config)]) == 0
     assert "OK" in capsys.readouterr().out
 
 
-def test_a_broker_that_is_not_there_is_told_step_by_step(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_broker_is_reported_step_by_step(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inputs = config.read_text().split("output.file")[0]
     config.write_text(f"{inputs}output.kafka: {{hosts: ['127.0.0.1:1'], topic: t}}\n")
     assert main(["test", "output", "-c", str(config)]) == 1

@@ -44,7 +44,7 @@ def rules(tmp_path: Path) -> ConfigInputs:
     return ConfigInputs(path=f"{tmp_path}/*.yml")
 
 
-def test_whoever_began_it_goes_on_until_it_is_done() -> None:
+def test_the_caller_continues_until_it_is_done() -> None:
     gate, done = threading.Event(), threading.Event()
 
     def read() -> ShipperConfig:
@@ -62,7 +62,7 @@ def test_whoever_began_it_goes_on_until_it_is_done() -> None:
     assert look.take() is None
 
 
-def test_nothing_is_read_where_the_files_hold_what_they_held(rules: ConfigInputs) -> None:
+def test_nothing_is_read_if_the_files_are_unchanged(rules: ConfigInputs) -> None:
     look = Look(refuse, at_once, lambda: None)
     look.begin(rules, rules.contents())
     assert look.take() == Seen(rules.contents())
@@ -96,7 +96,7 @@ def test_a_mistake_is_handed_over_in_words() -> None:
     assert seen == Seen({}, mistake="a.yml:3: tags: is wrong")
 
 
-def test_what_nobody_foresaw_is_logged_and_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_is_logged_and_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
     assert seen_by(raising(RecursionError("too deep"))) == Seen(
         {}, mistake="it could not be read: RecursionError('too deep')"
     )

@@ -156,6 +156,6 @@ def test_what_is_no_text_is_not_taken(path: str) -> None:
         ({"error": {"message": "boom", "type": "x"}}, {"message": "boom; wrong"}),
     ],
 )
-def test_an_error_says_what_was_said_before_too(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_an_error_is_added_to_earlier_errors(before: dict[str, Any], after: dict[str, Any]) -> None:
     add_error(before, "wrong")
     assert before == {"error": after | {"type": "json"}}

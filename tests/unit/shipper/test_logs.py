@@ -37,7 +37,7 @@ def test_text_has_time_level_and_message(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().err.split("Z ")[1] == "INFO    started\n"
 
 
-def test_auto_is_json_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_auto_is_json_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert not sys.stderr.isatty()
     logs.set_up("info", "auto")
     logging.getLogger("shipper").info("started")

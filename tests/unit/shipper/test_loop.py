@@ -125,7 +125,7 @@ def test_with_once_it_waits_for_answers(lab: Lab, slow_names: NameServer) -> Non
     assert len(lab.records) == 1
 
 
-def test_when_it_ends_it_goes_on_with_what_waits(lab: Lab, slow_names: NameServer) -> None:
+def test_at_its_end_it_continues_with_what_waits(lab: Lab, slow_names: NameServer) -> None:
     lab.append("slow.log", "1.2.3.4\n")
     lab.start()
     lab.until(lambda: lab.running.metrics.events_read == 1)
@@ -134,7 +134,7 @@ def test_when_it_ends_it_goes_on_with_what_waits(lab: Lab, slow_names: NameServe
     assert len(lab.records) == 1
 
 
-def test_without_answers_events_go_on_after_the_timeout(lab: Lab, slow_names: NameServer) -> None:
+def test_without_answers_events_continue_after_the_timeout(lab: Lab, slow_names: NameServer) -> None:
     dns = DnsConfig(
         kind="PTR",
         fields={"message": "name"},
@@ -162,7 +162,7 @@ def test_it_wakes_up_by_itself_when_it_is_too_late_for_answers(lab: Lab, slow_na
     assert time.monotonic() - started < LONG / 2
 
 
-def test_one_step_decompresses_a_bounded_part_of_what_was_read_and_other_files_go_on(lab: Lab) -> None:
+def test_one_step_decompresses_a_bounded_part_of_what_was_read_and_other_files_continue(lab: Lab) -> None:
     packed = base64.b64encode(gzip.compress(b"x" * 1024**2)).decode()
     field = OneFieldConfig(source="message")
     lab.input["processors"] = (DecodeBase64FieldConfig(source=field), DecompressGzipFieldConfig(source=field))

@@ -50,7 +50,7 @@ def shown(lines: list[str]) -> Iterator[str | tuple[str, int, int]]:
 MULTILINE = r"parsers: [{multiline: {pattern: '^\s', match: after}}]"
 
 
-def test_each_message_stands_below_the_lines_that_it_is_made_of(preview: Previewer) -> None:
+def test_each_message_is_shown_below_its_lines(preview: Previewer) -> None:
     assert list(shown(preview(MULTILINE, b"one\n  two\n\nthree\nlast"))) == [
         "1 | one",
         "2 |   two",
@@ -130,7 +130,7 @@ def test_the_input_is_that_of_the_id_or_of_the_path_or_the_first(
     assert (found.id, told) == (id, why)
 
 
-def test_an_input_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_an_unknown_input_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     (file := tmp_path / "shipper.yml").write_text("filebeat.inputs: [{id: a, paths: [/x]}]\noutput.console: ~")
     with pytest.raises(StartError, match="no input has the id 'b'; the ids are: a"):
         chosen(load(file, ShipperConfig, env={}), "b", "-")

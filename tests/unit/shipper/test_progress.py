@@ -116,7 +116,7 @@ def screen(text: str) -> list[str]:
     return lines
 
 
-def test_it_shows_at_a_terminal_and_is_gone_at_the_end(terminal: Terminal, clock: ManualClock) -> None:
+def test_it_is_shown_at_a_terminal_and_removed_at_the_end(terminal: Terminal, clock: ManualClock) -> None:
     metrics, source = Metrics(harvesters_started=2), Source()
     progress = progress_of(terminal.handler, metrics, source, clock)
     progress.step()
@@ -180,7 +180,7 @@ def test_rates_are_those_of_the_last_seconds(terminal: Terminal, clock: ManualCl
     assert "  7 events/s" in screen(terminal.seen())[-1]
 
 
-def test_a_log_line_stands_above_it_and_whole(terminal: Terminal) -> None:
+def test_a_log_line_is_written_above_it_and_complete(terminal: Terminal) -> None:
     logger = logging.Logger("told")
     logger.addHandler(terminal.handler)
     terminal.handler.show("50 %  a line that is longer than what is logged")

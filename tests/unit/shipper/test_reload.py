@@ -31,7 +31,7 @@ A, B, C = map(an_input, "abc")
         ([], [], "0 inputs left"),
     ],
 )
-def test_the_difference_is_told_in_numbers(before: list[Input], after: list[Input], words: str) -> None:
+def test_the_difference_is_logged_in_numbers(before: list[Input], after: list[Input], words: str) -> None:
     assert difference(before, after) == words
 
 

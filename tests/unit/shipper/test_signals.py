@@ -84,7 +84,7 @@ def test_the_second_signal_ends_the_program_at_once(patient: Program, second: si
     assert patient.line() == ""
 
 
-def test_sighup_wakes_the_program_and_is_told_once_each_time(prompt: Program) -> None:
+def test_sighup_wakes_the_program_and_is_reported_once_each_time(prompt: Program) -> None:
     assert prompt.line() == "ready"
     for _ in range(2):
         prompt.signal(signal.SIGHUP)

@@ -29,7 +29,7 @@ def summary(metrics: Metrics, clock: ManualClock, caplog: pytest.LogCaptureFixtu
     return Summary(metrics, Reading(), clock)  # type: ignore[arg-type]  # it has what is asked
 
 
-def test_it_is_told_when_the_time_has_come_and_something_happened(
+def test_it_is_logged_when_it_is_due_and_something_happened(
     summary: Summary, metrics: Metrics, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     metrics.events_acked = 5
@@ -43,7 +43,7 @@ def test_it_is_told_when_the_time_has_come_and_something_happened(
     assert "files_open=2 bytes_behind=17" in record.getMessage()
 
 
-def test_where_nothing_happened_nothing_is_told(
+def test_it_is_not_logged_if_nothing_happened(
     summary: Summary, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock.advance(INTERVAL)
@@ -51,7 +51,7 @@ def test_where_nothing_happened_nothing_is_told(
     assert not caplog.records
 
 
-def test_at_the_end_it_is_always_told(summary: Summary, caplog: pytest.LogCaptureFixture) -> None:
+def test_at_the_end_it_is_always_logged(summary: Summary, caplog: pytest.LogCaptureFixture) -> None:
     summary.last(STATUS)
     assert caplog.records[0].getMessage().startswith("stopped: events_read=0")
 
@@ -61,7 +61,7 @@ def test_each_counter_is_in_the_line() -> None:
     assert "bytes_lost=2" in Metrics(bytes_lost=2).summary()
 
 
-def test_it_is_told_as_often_as_it_is_wanted(
+def test_it_is_logged_at_the_configured_interval(
     metrics: Metrics, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -88,7 +88,7 @@ def test_rfc_5424(data: str, expected: dict[str, Any], tail: str, message: str) 
         assert read(f"{HEAD} {data}{tail}", format) == SyslogMessage(message, "2022-01-11T22:14:15.003Z", members)
 
 
-def test_what_is_said_not_to_be_there_is_left_out() -> None:
+def test_a_nil_value_is_left_out() -> None:
     assert read("<13>1 - - - - - -") == SyslogMessage("", None, PRIORITY_13 | {"version": "1"})
 
 

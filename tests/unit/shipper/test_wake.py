@@ -81,7 +81,7 @@ def pipe() -> Iterator[tuple[int, int]]:
         os.close(fd)
 
 
-def test_data_in_a_watched_pipe_ends_the_wait_and_is_told(wake: Wake, pipe: tuple[int, int]) -> None:
+def test_data_in_a_watched_pipe_ends_the_wait_and_is_reported(wake: Wake, pipe: tuple[int, int]) -> None:
     told: list[str] = []
     wake.watch(pipe[0], lambda: told.append("ready"))
     thread = threading.Timer(0.01, lambda: os.write(pipe[1], b"x"))
@@ -91,7 +91,7 @@ def test_data_in_a_watched_pipe_ends_the_wait_and_is_told(wake: Wake, pipe: tupl
     assert told == ["ready"]
 
 
-def test_data_that_nobody_reads_end_one_wait_only(wake: Wake, pipe: tuple[int, int]) -> None:
+def test_unread_data_end_one_wait_only(wake: Wake, pipe: tuple[int, int]) -> None:
     told: list[str] = []
     os.write(pipe[1], b"x")
     wake.watch(pipe[0], lambda: told.append("ready"))
@@ -100,7 +100,7 @@ def test_data_that_nobody_reads_end_one_wait_only(wake: Wake, pipe: tuple[int, i
     assert told == ["ready"]
 
 
-def test_the_end_of_a_pipe_is_told_too(wake: Wake) -> None:
+def test_the_end_of_a_pipe_is_reported_too(wake: Wake) -> None:
     told: list[str] = []
     reader, writer = os.pipe()
     wake.watch(reader, lambda: told.append("ready"))
@@ -120,7 +120,7 @@ def test_a_loop_that_never_waits_hears_of_data_too(wake: Wake, pipe: tuple[int, 
     assert told == ["ready"]
 
 
-def test_whoever_is_told_may_watch_again(wake: Wake, pipe: tuple[int, int]) -> None:
+def test_the_callback_may_watch_again(wake: Wake, pipe: tuple[int, int]) -> None:
     told: list[bytes] = []
 
     def read() -> None:
@@ -135,7 +135,7 @@ def test_whoever_is_told_may_watch_again(wake: Wake, pipe: tuple[int, int]) -> N
     assert told == [b"a", b"b"]
 
 
-def test_what_is_not_watched_any_more_is_not_told(wake: Wake, pipe: tuple[int, int]) -> None:
+def test_what_is_not_watched_any_more_is_not_reported(wake: Wake, pipe: tuple[int, int]) -> None:
     told: list[str] = []
     wake.watch(pipe[0], lambda: told.append("ready"))
     wake.watch(pipe[0], lambda: told.append("ready"))
@@ -156,7 +156,7 @@ def test_a_watched_descriptor_leaves_the_other_news_as_they_were(wake: Wake, pip
     assert waited(wake, 0.02) >= 0.019
 
 
-def test_a_thread_that_is_late_wakes_nobody_and_writes_to_nothing_else() -> None:
+def test_a_late_thread_wakes_no_one_and_writes_to_nothing_else() -> None:
     wake = Wake()
     late = wake.from_outside()
     late()

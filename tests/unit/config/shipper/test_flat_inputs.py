@@ -108,7 +108,7 @@ def test_an_input_without_a_type_is_filestream(lab: Lab) -> None:
     assert [each.type for each in load(lab, "{id: a, paths: [x]}", "{type: , id: b, paths: [x]}")] == ["filestream"] * 2
 
 
-def test_container_follows_links_unless_told_otherwise(lab: Lab) -> None:
+def test_container_follows_links_by_default(lab: Lab) -> None:
     first, second = load(lab, "{type: container, paths: [x]}", "{type: container, paths: [y], symlinks: false}")
     assert (first.type, first.prospector.scanner.symlinks) == ("container", True)
     assert not second.prospector.scanner.symlinks

@@ -70,7 +70,7 @@ def test_a_pattern_that_cannot_be_is_named(lab: Lab) -> None:
     assert problem.startswith("shipper.yml:2: shipper.inputs[0].parsers[0].include_message.patterns[1]: '(' is not a")
 
 
-def test_where_keys_go_is_said_by_the_target(lab: Lab) -> None:
+def test_the_target_selects_where_keys_are_written(lab: Lab) -> None:
     config = load(lab, "parsers: [ndjson: {keys_under_root: true}]")
     assert config.inputs[0].parsers == (NdjsonConfig(),)
     assert [note.partition(" (")[0] for note in config.notes] == [

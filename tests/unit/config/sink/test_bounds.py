@@ -54,7 +54,7 @@ def test_a_time_without_a_zone_is_utc(sink: LoadSink, text: str, expected: datet
         ("", ("start=offsets", "start_offsets={logs: {0: 17, 1: -2}, web.eu: {0: -1}}")),
     ],
 )
-def test_offsets_are_said_by_topic_and_partition(sink: LoadSink, text: str, overrides: tuple[str, ...]) -> None:
+def test_offsets_are_given_by_topic_and_partition(sink: LoadSink, text: str, overrides: tuple[str, ...]) -> None:
     assert sink(text, *overrides).start_offsets == {"logs": {0: 17, 1: -2}, "web.eu": {0: -1}}
 
 
@@ -62,7 +62,7 @@ def test_a_stop_is_the_first_offset_that_is_not_landed(sink: LoadSink) -> None:
     assert sink("stop: offsets\nstop_offsets: {logs: {0: 0}}").stop_offsets == {"logs": {0: 0}}
 
 
-def test_a_group_to_go_on_from_is_the_sinks_own_or_another(sink: LoadSink) -> None:
+def test_the_group_to_resume_from_is_the_sinks_own_or_another(sink: LoadSink) -> None:
     assert sink("start: committed").start_group is None
     assert sink("start: committed\nstart_group: other\nkafka.group_id: ''").start_group == "other"
 
@@ -131,7 +131,7 @@ def test_offsets_of_a_partition_that_is_not_read_are_reported(lab: Lab) -> None:
     assert lab.problems(text, SinkConfig) == ["shipper.yml:5: start_offsets.logs.4: is not one of kafka.partitions"]
 
 
-def test_offsets_of_any_topic_may_be_said_where_a_pattern_names_them(lab: Lab) -> None:
+def test_offsets_of_any_topic_may_be_given_with_a_pattern(lab: Lab) -> None:
     text = SMALL.replace("topics: [logs, web.eu]", "topics_pattern: .*") + "stop: offsets\nstop_offsets: {any: {0: 1}}"
     assert lab.load(text, SinkConfig).stop_offsets == {"any": {0: 1}}
 

@@ -139,7 +139,7 @@ def test_a_mistake_in_a_map_is_reported_with_its_own_line(problems: Callable[[st
     assert reported.startswith("shipper.yml:6: kafka.partitions.b: ")
 
 
-def test_tls_and_sasl_are_said_in_the_shippers_words(kafka: LoadKafka) -> None:
+def test_tls_and_sasl_have_the_shippers_options(kafka: LoadKafka) -> None:
     loaded = kafka(
         "kafka: {topic: a, username: me, password: x, sasl.mechanism: scram-sha-256, "
         "ssl: {certificate_authorities: [/ca.pem], verification_mode: certificate}}"

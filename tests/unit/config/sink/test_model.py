@@ -40,7 +40,7 @@ def test_four_lines_are_enough(sink: LoadSink) -> None:
     assert (config.columns, config.views, config.http.enabled) == ((), (), False)
 
 
-def test_bad_records_go_beside_the_table_unless_said_otherwise(sink: LoadSink) -> None:
+def test_bad_records_are_written_beside_the_table_by_default(sink: LoadSink) -> None:
     assert sink(SMALL).dead_letter_path == "/data/logs_dead_letter"
     assert sink(SMALL, "dead_letter.path=/bad").dead_letter_path == "/bad"
 

@@ -21,7 +21,7 @@ def sink(lab: Lab) -> LoadSink:
     return lambda text: lab.load(SMALL + text, SinkConfig)
 
 
-def test_a_table_is_partitioned_by_date_unless_said_otherwise(sink: LoadSink) -> None:
+def test_a_table_is_partitioned_by_date_by_default(sink: LoadSink) -> None:
     table = sink("").table
     assert (table.partition_by, table.cluster_by, table.properties, table.max_tables) == ("date", (), {}, 100)
     clustered = sink(
@@ -35,7 +35,7 @@ def test_properties_keep_their_names(sink: LoadSink) -> None:
     assert sink(text).table.properties == {"delta.appendOnly": False, "delta.logRetentionDuration": "7 days"}
 
 
-def test_a_column_is_a_text_unless_said_otherwise(sink: LoadSink) -> None:
+def test_a_column_is_a_text_by_default(sink: LoadSink) -> None:
     (status, user) = sink(
         "columns:\n  - {name: status, path: http.response.status_code, type: int, required: true}\n"
         "  - {name: user, path: labels.app/user-name, comment: Who}\n"
@@ -55,7 +55,7 @@ def test_a_view_has_its_own_pace(sink: LoadSink) -> None:
     assert (view.mode, view.start, view.partition_by, view.source) == ("append", "earliest", ("date",), None)
 
 
-def test_maintenance_joins_closed_dates_and_deletes_no_rows_unless_said_otherwise(sink: LoadSink) -> None:
+def test_maintenance_compacts_closed_dates_and_deletes_no_rows_by_default(sink: LoadSink) -> None:
     kept = sink("").maintenance
     assert (kept.optimize.enabled, kept.optimize.min_files, kept.optimize.closed_after) == (True, 2, 86400.0)
     assert (kept.vacuum.mode, kept.vacuum.retain, kept.retention.lines) == ("lite", 7 * 86400.0, None)

@@ -61,9 +61,7 @@ def test_an_invalid_field_is_reported(text: str, message: str) -> None:
         ("/data/logs.v1-", "/data/logs.v1-", "/data"),
     ],
 )
-def test_the_tables_beside_are_named_after_what_stands_before_the_first_field(
-    text: str, base: str, directory: str
-) -> None:
+def test_the_other_tables_are_named_after_the_text_before_the_first_field(text: str, base: str, directory: str) -> None:
     template = parse_template(text)
     assert (template.base, template.directory) == (base, directory)
 

@@ -81,7 +81,9 @@ def test_line_feeds_end_lines_in_every_encoding(terminator: LineTerminator) -> N
         ("gbk", "next_line", "encoding gbk writes next_line in bytes that are also part of other characters"),
     ],
 )
-def test_a_terminator_that_cannot_be_told_is_refused(encoding: str, terminator: LineTerminator, message: str) -> None:
+def test_a_terminator_that_cannot_be_recognised_is_refused(
+    encoding: str, terminator: LineTerminator, message: str
+) -> None:
     ((option, found),) = check_terminator(encoding, terminator)
     assert option == "line_terminator"
     assert found.startswith(message)

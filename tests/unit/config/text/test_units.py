@@ -76,6 +76,6 @@ def test_no_other_negative_duration_is_never(text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.25, "250ms"), (5, "5s"), (90, "1m30s"), (3600, "1h"), (90_061.5, "25h1m1.5s")]
 )
-def test_a_duration_is_said_as_people_write_it(seconds: float, text: str) -> None:
+def test_a_duration_is_shown_as_people_write_it(seconds: float, text: str) -> None:
     assert readable_duration(seconds) == text
     assert parse_duration(text) == seconds

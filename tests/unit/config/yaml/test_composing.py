@@ -94,7 +94,7 @@ def test_what_libyaml_refuses_and_pyyaml_takes_is_counted_once() -> None:
     assert [str(problem) for problem in problems] == ["a.yml:2: a: given twice, first on line 1; keep one"]
 
 
-def test_an_alias_stands_for_what_it_names_in_each_place() -> None:
+def test_an_alias_is_the_value_of_its_anchor_in_each_place() -> None:
     text = "a: &a {x: 1, y: [2]}\nb: *a\nc:\n  - *a\n  - &s 5\n  - *s\n*s : d\n"
     value = {"x": "1", "y": ["2"]}
     node = narrowed(Section, composed(text))

@@ -102,7 +102,7 @@ def test_what_an_item_holds_is_joined_as_any_section_is() -> None:
 
 
 @pytest.mark.parametrize("key", ["l.2", "l.x", "l.-1", "l.²"])
-def test_what_is_no_item_of_a_list_takes_its_place_for_somebody_to_complain(key: str) -> None:
+def test_a_value_that_is_not_an_item_replaces_the_list_and_is_reported_later(key: str) -> None:
     root = table(entry("l", items("a")), entry(key, scalar("b"), rank=1))
     assert isinstance(root.children(no_clash)["l"], Section)
 

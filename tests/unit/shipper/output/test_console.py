@@ -101,7 +101,7 @@ def messages(written: bytes) -> list[str]:
     return [json.loads(line)["message"] for line in written.splitlines()]
 
 
-def test_a_full_pipe_keeps_nobody_waiting_and_the_batch_for_later(pipe: Pipe) -> None:
+def test_a_full_pipe_does_not_block_and_the_batch_is_written_later(pipe: Pipe) -> None:
     began = time.monotonic()
     sent = batch(LINES)
     assert pipe.output.publish(sent)
@@ -146,7 +146,7 @@ def test_a_descriptor_that_others_share_keeps_its_flags(pipe: Pipe) -> None:
     assert os.get_blocking(pipe.stream.fileno())
 
 
-def test_a_reader_that_is_gone_is_said_in_words(pipe: Pipe) -> None:
+def test_a_closed_reader_is_reported_in_words(pipe: Pipe) -> None:
     pipe.output.publish(batch(LINES))
     os.close(pipe.reader)
     pipe.reader = -1
@@ -158,13 +158,13 @@ def test_a_reader_that_is_gone_is_said_in_words(pipe: Pipe) -> None:
     assert pipe.deliveries.batches == []
 
 
-def test_a_full_device_is_said_in_words() -> None:
+def test_a_full_device_is_reported_in_words() -> None:
     with Path("/dev/full").open("wb") as full, pytest.raises(OSError, match="standard output") as raised:
         ConsoleOutput(encoder(), RecordedDeliveries(), stream=full).publish(batch(["a"]))
     assert raised.value.errno == errno.ENOSPC
 
 
-def test_a_terminal_that_nobody_looks_at_keeps_nobody_waiting() -> None:
+def test_a_terminal_without_a_reader_does_not_block() -> None:
     """It has room for a part of a piece in the end, and would wait with the rest of it."""
     master, terminal = pty.openpty()
     modes = termios.tcgetattr(terminal)

@@ -68,12 +68,12 @@ def plain(**other: Any) -> Doc:
         ({'quo"te\n': 'va"lue\\'}, plain(**{'quo"te\n': 'va"lue\\'})),
     ],
 )
-def test_what_an_event_has_itself_stands_for_what_the_file_has(doc: Doc, expected: Doc) -> None:
+def test_members_of_an_event_replace_those_of_the_file(doc: Doc, expected: Doc) -> None:
     assert record(doc) == expected
 
 
 @pytest.mark.parametrize("gone", [["tags"], ["host", "agent", "ecs", "input"], ["tags", "fields"]])
-def test_what_is_gone_is_left_out(gone: list[str]) -> None:
+def test_deleted_members_are_left_out(gone: list[str]) -> None:
     expected = {name: value for name, value in plain(x=1).items() if name not in gone}
     assert record({"x": 1, **dict.fromkeys(gone, DELETED)}) == expected
     assert record(dict.fromkeys(gone, DELETED)) == {name: value for name, value in expected.items() if name != "x"}
@@ -88,7 +88,7 @@ def test_flags_stand_in_the_log(doc: Doc) -> None:
 
 
 @pytest.mark.parametrize("own", [{"offset": 9}, {"length": 9, "level": "info"}, {"flags": ["forged"]}])
-def test_what_repeats_are_told_by_is_written_once_whatever_a_parser_found(own: Doc) -> None:
+def test_members_that_identify_repeats_are_written_once_whatever_a_parser_found(own: Doc) -> None:
     log = record({"log": own}, flags=(MULTILINE,))["log"]
     assert (log["offset"], log["length"], log["flags"]) == (5, 5, ["multiline"])
 

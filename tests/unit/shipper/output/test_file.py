@@ -70,7 +70,7 @@ def test_a_batch_is_delivered_once_it_is_synced(
     assert written(tmp_path) == ["a", "b", "c"]
 
 
-def test_nobody_else_may_read_the_file(output: FileOutput, tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_file(output: FileOutput, tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "out" / "shipper").stat().st_mode) == 0o600
 
 
@@ -110,7 +110,7 @@ def test_what_comes_after_a_failed_fsync_waits_until_the_rest_is_written_again(
     assert deliveries.texts == written(tmp_path) == ["a", "b"]
 
 
-def test_a_disk_that_refuses_is_asked_again_after_a_while_and_told_once_a_minute(
+def test_a_disk_that_refuses_is_retried_after_a_while_and_logged_once_a_minute(
     output: FileOutput, disk: Disk, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     disk.broken = True

@@ -147,7 +147,7 @@ def test_a_removed_file_does_not_keep_its_disk_space_while_nothing_is_written(si
     assert inode not in {os.stat(fd).st_ino for fd in Path("/proc/self/fd").iterdir() if fd.exists()}
 
 
-def test_what_became_of_the_file_is_told(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_happened_to_the_file_is_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     for change in (Site.rename, Site.copytruncate, Site.remove):
         site.deliver("one")

@@ -72,7 +72,7 @@ def desk(clock: ManualClock) -> Desk:
     return Desk(clock)
 
 
-def test_a_batch_is_told_after_the_report_of_its_last_record(desk: Desk) -> None:
+def test_a_batch_is_delivered_after_the_report_of_its_last_record(desk: Desk) -> None:
     desk.kafka.request_records = 1
     desk.publish("a", "b")
     desk.poll()
@@ -94,7 +94,7 @@ def test_what_failed_is_sent_again_after_a_while(desk: Desk, clock: ManualClock)
     assert (desk.deliveries.texts, desk.deliveries.rejections, desk.metrics.batches_retried) == (["a", "b"], {}, 1)
 
 
-def test_the_wait_grows_while_it_goes_on_failing(desk: Desk, clock: ManualClock) -> None:
+def test_the_wait_grows_while_it_continues_to_fail(desk: Desk, clock: ManualClock) -> None:
     desk.kafka.verdict = refuse_all(DOWN)
     desk.publish("a")
     for _ in range(31):
@@ -117,7 +117,7 @@ def test_after_a_failed_report_nothing_newer_of_that_file_is_sent(desk: Desk, cl
     assert desk.landed == ["other", "a", "b"]
 
 
-def test_what_failed_waits_for_every_report_that_is_under_way(desk: Desk, clock: ManualClock) -> None:
+def test_what_failed_waits_for_every_outstanding_report(desk: Desk, clock: ManualClock) -> None:
     desk.kafka.request_records = 1
     desk.kafka.verdict = refuse_texts(DOWN, "a")
     desk.publish("a")
@@ -218,7 +218,7 @@ def test_a_wrong_clock_has_no_record_rejected(desk: Desk, clock: ManualClock, ca
     ("code", "limit"),
     [(KafkaError.MSG_SIZE_TOO_LARGE, "max.message.bytes"), (KafkaError.RECORD_LIST_TOO_LARGE, "segment.bytes")],
 )
-def test_a_request_that_is_too_large_is_told_once_with_the_limit_of_the_topic(
+def test_a_request_that_is_too_large_is_logged_once_with_the_limit_of_the_topic(
     desk: Desk, code: int, limit: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk.kafka.verdict = refuse_texts(code, "poison")
@@ -282,7 +282,7 @@ def test_a_producer_is_not_replaced_before_its_last_report(desk: Desk, clock: Ma
     assert desk.output.in_flight == 0
 
 
-def test_errors_that_belongs_to_no_record_is_told(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_that_belongs_to_no_record_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     desk.client.lose_connection()
     desk.poll()
     assert "no broker answers" in caplog.text

@@ -12,7 +12,7 @@ def errors(clock: ManualClock) -> ErrorReporter:
     return ErrorReporter("a:9092", "logs", clock)
 
 
-def test_errors_is_told_at_once_and_then_once_a_minute(
+def test_an_error_is_logged_immediately_and_then_once_a_minute(
     errors: ErrorReporter, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(121):
@@ -23,13 +23,13 @@ def test_errors_is_told_at_once_and_then_once_a_minute(
     assert "no broker answers" in caplog.text
 
 
-def test_another_kind_of_errors_is_told_at_once(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
+def test_another_kind_of_error_is_logged_immediately(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
     errors.report(DOWN, "down")
     errors.report(KafkaError._AUTHENTICATION, "wrong password")
     assert len(caplog.records) == 2
 
 
-def test_that_it_is_over_is_told_once(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_recovery_is_logged_once(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     errors.recovered()
     assert not caplog.records
@@ -39,7 +39,7 @@ def test_that_it_is_over_is_told_once(errors: ErrorReporter, caplog: pytest.LogC
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
-def test_errors_that_comes_and_goes_is_told_once_a_minute(
+def test_an_error_that_comes_and_goes_is_logged_once_a_minute(
     errors: ErrorReporter, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

@@ -32,7 +32,7 @@ def test_resolving_twice_does_nothing() -> None:
     assert (ledger.position, ledger.open_batches) == (20, 0)
 
 
-def test_each_advance_is_told_once() -> None:
+def test_each_advance_is_reported_once() -> None:
     told: list[int] = []
     ledger = Ledger(0, told.append)
     first, empty, last = ledger.track(10), ledger.track(10), ledger.track(20)

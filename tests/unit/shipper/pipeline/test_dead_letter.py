@@ -48,7 +48,7 @@ def test_letters_are_added(tmp_path: Path, clock: ManualClock) -> None:
     assert [json.loads(line)["message"] for line in letter.path.read_text().splitlines()] == ["a", "b", "c"]
 
 
-def test_nobody_else_may_read_them(tmp_path: Path, clock: ManualClock) -> None:
+def test_only_the_owner_may_read_them(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
     assert stat.S_IMODE(letter.path.stat().st_mode) == 0o600
@@ -59,7 +59,7 @@ def test_a_disk_that_refuses_raises(tmp_path: Path, clock: ManualClock) -> None:
         DeadLetter(tmp_path / "gone" / "dead.ndjson", clock).write(batch(["a"]), "logs", [Rejection(0, "x")])
 
 
-def test_letters_go_to_a_new_file_when_somebody_moved_the_file_away(tmp_path: Path, clock: ManualClock) -> None:
+def test_letters_are_written_to_a_new_file_after_the_file_was_moved_away(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
     letter.path.rename(tmp_path / "old")

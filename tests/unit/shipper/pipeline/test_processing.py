@@ -84,7 +84,7 @@ def test_a_batch_of_which_nothing_is_left_is_resolved_and_takes_no_room() -> Non
     assert queue.empty
 
 
-def test_later_batches_of_the_file_stand_in_line_and_other_files_go_on() -> None:
+def test_later_batches_of_the_file_wait_in_line_and_other_files_continue() -> None:
     queue = MemoryQueue(10, 10_000)
     processing = Processing(queue)
     first, second = batch(["a"]), batch(["b"])
@@ -103,7 +103,7 @@ def test_later_batches_of_the_file_stand_in_line_and_other_files_go_on() -> None
     assert processing.empty
 
 
-def test_where_order_is_free_nothing_stands_in_line() -> None:
+def test_with_free_order_nothing_waits_in_line() -> None:
     queue = MemoryQueue(10, 10_000)
     processing = Processing(queue)
     slow = Open(batch(["a"]), keeps_order=False)
@@ -117,7 +117,7 @@ def test_where_order_is_free_nothing_stands_in_line() -> None:
     assert processing.empty
 
 
-def test_what_is_parted_later_goes_on_by_itself() -> None:
+def test_what_is_split_off_later_continues_by_itself() -> None:
     queue = MemoryQueue(10, 100_000)
     processing = Processing(queue)
     slow = Open(batch(["a"]), keeps_order=False)
@@ -204,7 +204,7 @@ def process(made: Batch) -> Sequence[Part]:
     return [Open(made)]
 
 
-def test_what_has_gone_on_takes_nothing() -> None:
+def test_what_has_continued_reserves_nothing() -> None:
     processing = Processing(MemoryQueue(1, 1_000_000))
     made = of(process, ["a"])
     processing.put(made)

@@ -162,7 +162,7 @@ def test_positions_of_the_log_input_are_taken_too(filebeat: Filebeat) -> None:
     assert filebeat.taken()["app.log"].position == AT
 
 
-def test_the_checkpoint_with_the_largest_number_counts_and_the_log_goes_on_from_it(filebeat: Filebeat) -> None:
+def test_the_checkpoint_with_the_largest_number_counts_and_the_log_continues_it(filebeat: Filebeat) -> None:
     one, two, three = (filebeat.log(name) for name in ("1.log", "2.log", "3.log"))
     filebeat.set(native(one), filestream(one, 0))
     filebeat.checkpoint({native(one): filestream(one, 0), native(three): filestream(three, 33)})
@@ -230,7 +230,7 @@ def test_the_data_path_or_the_registry_in_it_can_be_given(below: str, filebeat: 
     assert "app.log" in filebeat.taken()
 
 
-def test_a_directory_without_a_registry_is_told_and_nothing_is_made(
+def test_a_directory_without_a_registry_is_reported_and_nothing_is_created(
     filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert filebeat.run(source=filebeat.logs) == 1
@@ -246,7 +246,7 @@ def test_a_directory_without_a_registry_is_told_and_nothing_is_made(
         ("7.json", "{}", "not an array"),
     ],
 )
-def test_a_registry_that_cannot_be_read_is_told_and_nothing_is_made(
+def test_a_registry_that_cannot_be_read_is_reported_and_nothing_is_created(
     name: str, content: str, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (filebeat.store / "log.json").touch()
@@ -256,7 +256,7 @@ def test_a_registry_that_cannot_be_read_is_told_and_nothing_is_made(
     assert not filebeat.ours.exists()
 
 
-def test_an_empty_registry_is_told(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_registry_is_reported(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
     (filebeat.store / "log.json").touch()
     assert filebeat.run() == 1
     assert "has no entries" in capsys.readouterr().out
@@ -337,7 +337,7 @@ def test_a_file_in_which_no_line_ends_at_the_position_was_rewritten(
     assert (code, "rewritten: no line ends at the position" in out) == (3, True)
 
 
-def test_a_directory_or_a_fifo_at_the_path_is_told(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_or_a_fifo_at_the_path_is_reported(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
     fifo = filebeat.logs / "fifo.log"
     os.mkfifo(fifo)
     code, out = refused(filebeat, native(fifo), filestream(fifo, 0), capsys)
@@ -351,7 +351,7 @@ def test_a_directory_or_a_fifo_at_the_path_is_told(filebeat: Filebeat, capsys: p
         ("filestream::app::native::1-2", {"ttl": 0}, "no position: Filebeat had removed it"),
     ],
 )
-def test_an_entry_that_is_no_position_of_a_file_is_told_and_no_trouble(
+def test_an_entry_that_is_not_a_position_is_reported_and_is_harmless(
     key: str, entry: dict[str, Any], said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out = refused(filebeat, key, entry, capsys)
@@ -389,7 +389,7 @@ LAYOUT = "damaged entry: not laid out as Filebeat does it"
         ("filebeat::logs::1", {"source": "/x", "offset": 5, "FileStateOS": {"inode": -1, "device": 2}}, LAYOUT),
     ],
 )
-def test_an_entry_that_filebeat_does_not_write_is_told_and_the_import_is_not_complete(
+def test_an_entry_that_filebeat_does_not_write_is_reported_and_the_import_is_incomplete(
     key: str, entry: Any, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out = refused(filebeat, key, entry, capsys)
@@ -442,7 +442,7 @@ def test_so_does_an_action_that_is_not_known(
     assert filebeat.taken()["app.log"].position == 33
 
 
-def test_entries_of_the_checkpoint_without_a_key_are_told(
+def test_entries_of_the_checkpoint_without_a_key_are_reported(
     filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = filebeat.log()
@@ -453,7 +453,7 @@ def test_entries_of_the_checkpoint_without_a_key_are_told(
     assert filebeat.taken()["app.log"].position == AT
 
 
-def test_a_state_of_old_releases_that_is_none_is_told(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_state_of_old_releases_is_reported(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
     path = filebeat.log()
     (filebeat.store / "meta.json").write_text('{"version":"0"}')
     (filebeat.store / "data.json").write_bytes(_line([log_input(path, AT), "text"]))
@@ -464,7 +464,7 @@ def test_a_state_of_old_releases_that_is_none_is_told(filebeat: Filebeat, capsys
 
 @pytest.mark.parametrize("name", ["meta.json", "log.json", "7.json"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_plain_file_is_told_and_nobody_waits_for_it(
+def test_what_is_not_a_regular_file_is_reported_and_does_not_block(
     make: Callable[[Path], None], name: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (filebeat.store / "log.json").touch()
@@ -489,7 +489,7 @@ def test_names_of_files_cannot_make_a_terminal_do_anything(
 
 
 @pytest.mark.parametrize("identity", ["native", "fingerprint"])
-def test_a_file_that_may_be_in_a_directory_that_cannot_be_listed_is_not_gone(
+def test_a_file_that_may_be_in_a_directory_that_cannot_be_listed_is_not_missing(
     identity: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = filebeat.log()
@@ -507,7 +507,7 @@ def test_a_file_that_may_be_in_a_directory_that_cannot_be_listed_is_not_gone(
 
 
 @pytest.mark.parametrize("name", ["app.log", "app.log.1"])
-def test_a_file_whose_fingerprint_cannot_be_read_is_not_gone(
+def test_a_file_whose_fingerprint_cannot_be_read_is_not_missing(
     name: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     filebeat.log(name).chmod(0)
@@ -635,7 +635,7 @@ def test_a_gz_file_that_filebeat_read_as_text_has_no_position_for_us(
         (gzip.compress(LINES)[:-8] + b"\xff" * 8, AT, "unreadable: gzip data damaged"),
     ],
 )
-def test_a_gz_file_that_does_not_bear_the_position_out_is_told(
+def test_a_gz_file_that_does_not_confirm_the_position_is_reported(
     content: bytes, offset: int, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = filebeat.log("app.log.1.gz", content)
@@ -652,7 +652,7 @@ def test_positions_by_path_and_by_inode_and_marker_are_taken(filebeat: Filebeat)
     assert {name: state.position for name, state in filebeat.taken().items()} == {"app.log": AT, "marked.log": 33}
 
 
-def test_of_several_positions_of_one_file_the_smallest_is_taken_and_the_others_are_told(
+def test_of_several_positions_of_one_file_the_smallest_is_taken_and_the_others_are_reported(
     filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = filebeat.log()
@@ -681,7 +681,7 @@ def known(filebeat: Filebeat, path: Path, **more: Any) -> FileState:
     return state
 
 
-def test_an_entry_of_ours_wins_and_is_told(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_known_entry_wins_and_is_reported(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
     path = filebeat.log()
     state = known(filebeat, path)
     filebeat.set(native(path), filestream(path, AT))

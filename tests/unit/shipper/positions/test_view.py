@@ -155,7 +155,7 @@ def test_an_entry_is_shown_in_words(place: Place, capsys: pytest.CaptureFixture[
     ]
 
 
-def test_it_is_told_what_became_of_the_file(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_shows_what_happened_to_the_file(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     there = place.file("a.log", b"0123", 4)
     place.add(replace(there, id="gone", path="/nowhere/a.log"), replace(there, id="other", inode=1, ended="truncated"))
     place.run("show", "gone")
@@ -170,7 +170,7 @@ def test_it_is_told_what_became_of_the_file(place: Place, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("ago", "said"), [(0, "may be forgotten in 23h59m"), (90000, "forgotten at the next clean-up")]
 )
-def test_until_when_an_entry_is_kept_is_told(
+def test_it_shows_until_when_an_entry_is_kept(
     ago: float, said: str, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.add(FileState("f1", "/gone", 1, 2, updated=time.time() - ago - 1, ttl=86400, ended="removed"))
@@ -209,7 +209,7 @@ def test_a_path_can_be_given_from_here_and_through_a_link(place: Place, capsys: 
 @pytest.mark.parametrize(
     "command", [["show", "typo"], ["forget", "typo", "--yes"], ["forget", "id-of-a.log", "typo", "--yes"]]
 )
-def test_an_unknown_name_is_told_and_nothing_is_changed(
+def test_an_unknown_name_is_reported_and_nothing_is_changed(
     command: list[str], place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.file("a.log", b"0123", 4)
@@ -223,7 +223,7 @@ def test_an_unknown_name_makes_no_registry(place: Place) -> None:
     assert not place.registry.exists()
 
 
-def test_forgotten_files_are_told_and_the_others_stay(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_forgotten_files_are_listed_and_the_others_stay(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = place.file("a.log", b"0123", 4), place.file("b.log", b"0123", 4)
     place.file("c.log", b"0123", 4)
     assert place.run("forget", first.path, second.id, second.path, "--yes") == 0
@@ -277,7 +277,7 @@ def test_at_a_terminal_the_user_is_asked(
 
 
 @pytest.mark.parametrize("stream", [io.StringIO("y\n"), None])
-def test_where_nobody_can_be_asked_nothing_is_forgotten_without_yes(
+def test_without_a_terminal_nothing_is_forgotten_without_yes(
     stream: io.StringIO | None, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.file("a.log", b"0123", 4)
@@ -287,7 +287,7 @@ def test_where_nobody_can_be_asked_nothing_is_forgotten_without_yes(
     assert "add --yes" in capsys.readouterr().err
 
 
-def test_nothing_is_forgotten_while_a_daemon_runs_and_it_is_told_which_and_what_to_do(
+def test_nothing_is_forgotten_while_an_agent_runs_and_the_error_names_it_and_what_to_do(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.file("a.log", b"0123", 4)

@@ -89,7 +89,7 @@ def test_it_sees_the_file_if_only_dropped_events_are_left_out() -> None:
     assert (made, len(noting.seen)) == ([{"message": "a", "seen": 1}], 1)
 
 
-def test_a_failure_is_noted_in_the_event_which_goes_on() -> None:
+def test_a_failure_is_added_to_the_event_which_continues() -> None:
     metrics = Metrics()
     failing, after = Noting(failing="b"), Noting()
     made = run(batch(["a", "b"]), EventByEvent("failing", failing, metrics), EventByEvent("after", after, metrics))
@@ -179,7 +179,7 @@ def test_a_second_batch_of_a_file_gets_the_same() -> None:
         "add_fields: {fields: {a: 1}}",
     ],
 )
-def test_what_is_nested_too_deep_stalls_nobody(config: str) -> None:
+def test_a_value_that_is_nested_too_deep_stops_no_other_event(config: str) -> None:
     deep: Doc = {}
     for _ in range(5000):
         deep = {"a": deep}

@@ -153,7 +153,7 @@ def test_what_is_no_object_is_not_written_into(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["log.offset", "log.length", "log.file.id", "log.offset.x", "log.file.id.x"])
-def test_what_repeats_are_told_by_stays(name: str) -> None:
+def test_members_that_identify_repeats_stay(name: str) -> None:
     events = events_of()
     before = records(events.batch)
     put(events, name, 99)
@@ -240,7 +240,7 @@ def test_what_is_no_time_cannot_become_the_events_time(given: Any) -> None:
         ({"fields.x": 1}, "fields.x", ["fields.x"]),
     ],
 )
-def test_what_is_deleted_is_gone_from_the_record_and_nothing_else_is(
+def test_what_is_deleted_is_missing_in_the_record_and_nothing_else_is(
     doc: Doc | None, name: str, gone: list[str]
 ) -> None:
     events = events_of(doc, None)
@@ -270,7 +270,7 @@ def test_what_is_not_there_or_stays_is_not_deleted(name: str) -> None:
     assert records(events.batch) == before
 
 
-def test_of_a_deleted_log_stays_what_repeats_are_told_by() -> None:
+def test_of_a_deleted_log_the_members_that_identify_repeats_stay() -> None:
     events = events_of({"log": {"level": "info"}})
     events.flag(0, TRUNCATED)
     assert events.delete(0, ("log",))
@@ -361,7 +361,7 @@ def test_a_change_of_what_events_share_is_made_once_for_a_file_and_makes_no_docu
     assert of.constants.members["fields"]["env"] == "prod"
 
 
-def test_what_one_has_made_of_the_constants_another_goes_on_from() -> None:
+def test_a_processor_continues_from_the_constants_that_another_derived() -> None:
     of = source(static=STATIC)
     for _ in range(2):
         events = Events(Batch(of, messages(["a"]), 0.0, nothing))

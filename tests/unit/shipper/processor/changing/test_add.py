@@ -64,7 +64,7 @@ def timezones(locale: AddLocale, of: Batch) -> list[str]:
 @pytest.mark.parametrize(
     ("seconds", "offset"), [(0, "+00:00"), (7200, "+02:00"), (-34200, "-09:30"), (20700, "+05:45"), (-3600, "-01:00")]
 )
-def test_the_zone_is_told_as_offset_or_by_its_name(seconds: int, offset: str) -> None:
+def test_the_zone_is_written_as_an_offset_or_by_its_name(seconds: int, offset: str) -> None:
     of = batch(["a", "b"])
     assert timezones(AddLocale(AddLocaleConfig(), ManualClock(), Wall(seconds, "XST")), of) == [offset, offset]
     assert of.messages.docs is None

@@ -79,7 +79,7 @@ LEAST = {"offset": 0, "length": 10, "file": {"id": "f1"}}
         ("move_fields: {fields: [log], to: my_}", LEAST),
     ],
 )
-def test_what_repeats_are_told_by_stays_in_the_log(config: str, after: Doc) -> None:
+def test_members_that_identify_repeats_stay_in_the_log(config: str, after: Doc) -> None:
     assert log_after(config) == after
 
 

@@ -77,13 +77,13 @@ def test_each_field_goes_where_it_is_sent() -> None:
         (", fail_on_error: false", {"a": "1,2", "b": "before"}, None),
     ],
 )
-def test_errors_are_told_as_asked_for(options: str, doc: Doc, words: str | None) -> None:
+def test_errors_are_reported_as_configured(options: str, doc: Doc, words: str | None) -> None:
     (event,) = processed(f"- decode_csv_fields: {{fields: {{a: b}}{options}}}", {"message": "x", **doc})
     assert words in event.pop("error")["message"] if words else "error" not in event
     assert event == {"message": "x", **doc}
 
 
-def test_after_an_error_all_fields_are_as_before_unless_said_otherwise() -> None:
+def test_after_an_error_all_fields_are_unchanged_by_default() -> None:
     doc = {"message": "1,2", "x": "3,4"}
     for option, left in (("true", doc), ("false", {"message": "1,2", "x": ["3", "4"]})):
         chain = f"- decode_csv_fields: {{fields: {{x: x, none: y}}, fail_on_error: {option}}}"

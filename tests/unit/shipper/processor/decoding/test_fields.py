@@ -60,7 +60,7 @@ def test_what_is_no_base64_stays_and_is_marked(value: Any) -> None:
         (", ignore_missing: true", {"a": "!"}, True),
     ],
 )
-def test_errors_are_told_as_asked_for(processor: str, options: str, doc: Doc, marked: bool) -> None:
+def test_errors_are_reported_as_configured(processor: str, options: str, doc: Doc, marked: bool) -> None:
     (record,) = processed(f"- {processor}: {{field: {{from: a}}{options}}}", {"message": "x", **doc})
     assert ("error" in record) == marked
     assert record.get("a") == doc.get("a")

@@ -88,7 +88,7 @@ def test_the_json_can_bring_message_and_time_and_members_of_log() -> None:
 @pytest.mark.parametrize(
     "text", ['{"@timestamp":7,"b":1}', '{"@timestamp":"soon","b":1}', '{"type":"_x","b":1}', '{"log":"text","b":1}']
 )
-def test_what_the_root_cannot_take_is_told_and_the_rest_is_taken(text: str) -> None:
+def test_invalid_members_of_the_root_are_reported_and_the_others_are_written(text: str) -> None:
     record = merged(text)
     assert record["b"] == 1
     assert record["@timestamp"] == "1970-01-01T00:00:01.000Z"
@@ -108,7 +108,7 @@ def test_what_the_root_cannot_take_is_told_and_the_rest_is_taken(text: str) -> N
         (["target: message.x"], "{}", "message"),
     ],
 )
-def test_an_error_is_counted_and_told_where_asked_for(options: list[str], text: str, words: str) -> None:
+def test_an_error_is_counted_and_reported_on_request(options: list[str], text: str, words: str) -> None:
     assert decoded(text, *options) == {"a": text}
     record = decoded(text, *options, "add_error_key: true")
     assert words in record.pop("error")["message"]

@@ -155,7 +155,7 @@ def test_steps_behind_it_wait_with_it() -> None:
     assert (part.done, bench.batch.messages.texts) == (True, ["A", "B"])
 
 
-def test_without_any_answer_the_events_go_on_after_the_timeout_of_all_name_servers() -> None:
+def test_without_any_answer_events_continue_after_the_timeout_of_all_name_servers() -> None:
     bench = Bench(tag_on_failure=("_bad",))
     (part,) = bench.take({"ip": "10.0.0.1"}, {})
     assert part.due == bench.clock.monotonic() + 1.0
@@ -168,7 +168,7 @@ def test_without_any_answer_the_events_go_on_after_the_timeout_of_all_name_serve
     assert bench.batch.messages.documents() == [{"ip": "10.0.0.1", "tags": ["_bad"]}, {}]
 
 
-def test_what_was_given_up_is_not_asked_any_more_and_nobody_else_waits_for_it() -> None:
+def test_a_lookup_that_was_given_up_is_not_retried_and_no_other_event_waits_for_it() -> None:
     bench = Bench()
     (part,) = bench.take({"ip": "10.0.0.1"})
     bench.clock.advance(1.1)
@@ -204,7 +204,7 @@ def test_a_name_server_that_is_down_does_not_prolong_the_wait() -> None:
     assert part.due == due
 
 
-def test_silent_name_servers_are_told_of_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+def test_silent_name_servers_are_logged_at_intervals(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench(nameservers=("192.0.2.1",), failure_cache=FailureCacheConfig(enabled=False))
     bench.names.down = True
     for seconds in (0, 1, 60):
@@ -221,7 +221,7 @@ def test_silent_name_servers_are_told_of_now_and_then(caplog: pytest.LogCaptureF
     ]
 
 
-def test_where_order_is_free_events_without_a_question_go_on_at_once() -> None:
+def test_with_free_order_events_without_a_lookup_continue_immediately() -> None:
     bench, resolved = Bench(order="free"), []
     made = batch(["a", "b", "cc"], resolve=lambda: resolved.append("yes"))
     slow, quick = bench.take({"ip": "10.0.0.1"}, {}, {"ip": "10.0.0.1"}, made=made)

@@ -166,7 +166,7 @@ def test_a_file_that_is_just_being_written_changes_nothing(docker: Docker) -> No
     assert names(docker, made) == "web"
 
 
-def test_the_last_lines_of_a_container_that_is_gone_still_have_its_name(docker: Docker) -> None:
+def test_the_last_lines_of_a_deleted_container_still_have_its_name(docker: Docker) -> None:
     made = docker.step()
     assert names(docker, made) == "web"
     shutil.rmtree(docker.root / "var")
@@ -178,13 +178,13 @@ def test_the_last_lines_of_a_container_that_is_gone_still_have_its_name(docker: 
     assert names(docker, made) is None
 
 
-def test_names_of_labels_may_go_on_below_another() -> None:
+def test_the_name_of_a_label_may_be_the_prefix_of_others() -> None:
     labels = {"a": "1", "a.b": "2", "c.d": "3", "c.e": "4"}
     assert labelled(labels, dedot=False) == {"a": {"value": "1", "b": "2"}, "c": {"d": "3", "e": "4"}}
     assert labelled(labels, dedot=True) == {"a": "1", "a_b": "2", "c_d": "3", "c_e": "4"}
 
 
-def test_containers_that_are_gone_are_forgotten(tmp_path: Path) -> None:
+def test_deleted_containers_are_forgotten(tmp_path: Path) -> None:
     clock = ManualClock()
     files = RuntimeFiles(tmp_path, clock, cleanup=60.0)
     for number in range(100):

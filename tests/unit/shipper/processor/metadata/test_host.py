@@ -88,7 +88,7 @@ def test_the_machine_has_an_id_in_one_of_several_places(tmp_path: Path) -> None:
         ("else", "", False),
     ],
 )
-def test_a_container_is_told_by_its_marks(tmp_path: Path, name: str, content: str, expected: bool) -> None:
+def test_a_container_is_recognised_by_its_marks(tmp_path: Path, name: str, content: str, expected: bool) -> None:
     write(tmp_path / name, content)
     assert containerized(tmp_path) is expected
 

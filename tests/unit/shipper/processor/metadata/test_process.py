@@ -112,7 +112,7 @@ def test_options(bench: MetadataBench, host: Path, options: dict[str, Any], doc:
         ({}, {"pid": 42, "process": {"name": "old"}}, "process.name exists already; overwrite_keys replaces it"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_nothing_is_added(
+def test_an_error_is_reported_and_nothing_is_added(
     bench: MetadataBench, host: Path, options: dict[str, Any], doc: Doc, words: str
 ) -> None:
     record = one(bench, host, doc, match_pids=("pid",), **options)

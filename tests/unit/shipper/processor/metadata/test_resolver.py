@@ -84,7 +84,7 @@ def test_threads_end_with_their_owner() -> None:
         assert not thread.is_alive()
 
 
-def test_work_goes_on_after_a_thread_has_died() -> None:
+def test_work_continues_after_a_thread_has_died() -> None:
     workers, done = Workers(1), threading.Event()
     hook, threading.excepthook = threading.excepthook, lambda _: None
     try:

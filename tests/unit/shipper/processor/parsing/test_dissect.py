@@ -113,7 +113,7 @@ def test_the_characters_to_trim_can_be_chosen() -> None:
     assert dissected("[%{a}]", "[-+x+-]", "trim_values: all", 'trim_chars: "+-"') == {"a": "x"}
 
 
-def test_keys_go_below_dissect_unless_said_otherwise() -> None:
+def test_keys_are_written_below_dissect_by_default() -> None:
     chain = '- dissect: {tokenizer: "%{a} %{b.c}"}\n- dissect: {tokenizer: "%{a} %{d}", target_prefix: x.y}'
     (record,) = processed(chain, {"message": "1 2"})
     assert record["dissect"] == {"a": "1", "b": {"c": "2"}}

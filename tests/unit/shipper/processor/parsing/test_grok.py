@@ -76,7 +76,7 @@ def test_fields_go_below_the_target_prefix() -> None:
     assert matched(["%{WORD:a} %{WORD:b.c}"], "1 2", "target_prefix: x")["x"] == {"a": "1", "b": {"c": "2"}}
 
 
-def test_a_field_that_is_there_is_replaced_unless_said_otherwise() -> None:
+def test_an_existing_field_is_replaced_by_default() -> None:
     assert matched(["%{WORD:message} %{WORD:a}"], "1 2", a="before") == {"message": "1", "a": "2"}
     record = matched(["%{WORD:b} %{WORD:a}"], "1 2", "overwrite_keys: false", a="before")
     assert record.pop("error")["type"] == "grok"

@@ -86,7 +86,7 @@ def test_the_format_and_the_zone_are_those_that_were_set() -> None:
 
 
 @pytest.mark.parametrize("value", ["Not of syslog.", "", None, 1, ["x"], {"a": 1}, "<" * 100_000])
-def test_what_is_not_of_syslog_is_told_in_the_event_which_is_otherwise_as_it_was(value: Any) -> None:
+def test_a_value_that_is_not_syslog_is_reported_in_the_event_which_is_otherwise_unchanged(value: Any) -> None:
     metrics = Metrics()
     record = run("field: f, tag: mine", {"f": value, "message": "x"}, metrics)
     assert (record["f"], record["message"]) == (value, "x")

@@ -47,7 +47,7 @@ def test_the_events_own_time_is_a_time_already() -> None:
 @pytest.mark.parametrize(
     "value", ["never", "", "2015-02-30 00:00:00", "x" * 100_000, None, True, [1], {"a": 1}, 10**30]
 )
-def test_what_is_no_time_is_told_in_the_event_which_is_otherwise_as_it_was(value: Any) -> None:
+def test_a_value_that_is_not_a_time_is_reported_in_the_event_which_is_otherwise_unchanged(value: Any) -> None:
     metrics = Metrics()
     (record,) = run(f"field: t, id: mine, {LAYOUTS}", {"t": value, "message": "x"}, metrics=metrics)
     assert record["@timestamp"] == "1970-01-01T00:00:00.000Z"

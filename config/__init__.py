@@ -18,5 +18,5 @@ and dotted keys stayed.
 - Code: some 400 of the 2,050 lines of engine and commands would go, and 80 lines of glue come back. Bounds on files,
   places, the merge of dotted keys and of files, variables, notes about ignored options and "did you mean" have no
   counterpart. Even without `walk`, `schema`, `names`, `maps`, `scalars` and `json_schema` it would be 930 lines less.
-- msgspec is imported in 4 ms, but reports the first mistake only; whoever edits a file wants to see all of them.
+- msgspec is imported in 4 ms, but reports the first mistake only; the user who edits a file wants to see all of them.
 """

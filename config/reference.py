@@ -166,8 +166,8 @@ def _rows_of_kinds(kinds: Kinds, above: str) -> Iterator[Row]:
     for kind, model in kinds.models.items():
         for row in _rows(model, above):
             owners.setdefault(row, []).append(kind)
-    for row, of in owners.items():
-        only = f" (`{kinds.key}: {', '.join(of)}`)" if len(of) < len(kinds.models) else ""
+    for row, having in owners.items():
+        only = f" (`{kinds.key}: {', '.join(having)}`)" if len(having) < len(kinds.models) else ""
         yield (*row[:-1], row[-1] + only)
 
 

@@ -30,7 +30,7 @@ _JAVA_ONLY = re.compile(r"\\[pPQEhHRXkzGK]|&&|\(\?<[A-Za-z]|\[[^\]]*\[")
 
 
 def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
-    """Return the topics that are named; none where a pattern selects them."""
+    """Check that each is the name of a topic, and is given once."""
     for topic in topics:
         if "*" in topic:
             yield "", f"{topic!r} is not the name of a topic; to match several topics, use kafka.topics_pattern"

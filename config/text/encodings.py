@@ -163,7 +163,7 @@ def charset_of(encoding: str) -> Charset:
 
 @cache
 def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
-    """Return the bytes that end a line. Raises ValueError if they cannot be told from text in this encoding."""
+    """Return the bytes that end a line. Raises ValueError if text may contain them in this encoding."""
     charset = charset_of(encoding)
     characters = CHARACTERS[terminator]
     if charset.table:

@@ -110,9 +110,9 @@ def _segments(names: list[str], recursive: bool) -> list[Segment]:
 
 def wild(text: str) -> Wildcard:
     pieces = [""]  # what is between the stars
-    at = 0
-    while at < len(text):
-        token = _TOKEN.match(text, at)
+    position = 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
         if token is None:
             raise ValueError(
                 f"{text!r} is not a valid glob: a set must be complete, as in [a-z], and a \\ needs a character"
@@ -121,7 +121,7 @@ def wild(text: str) -> Wildcard:
             pieces.append("")
         else:
             pieces[-1] += _regex(token)
-        at = token.end()
+        position = token.end()
     first, *middle = pieces
     last = middle.pop() if middle else None
     # Atomic: without it, a name that does not match takes time exponential in the number of stars.

@@ -24,8 +24,8 @@ _PREFIXES: dict[str, Kind] = {"?": "name", "*": "name", "+": "append", "&": "ind
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`length` 0: the value ends at `until`, or at the end of the text if that is empty. `before`: the literal text in
-    front."""
+    """`before` and `after` are the literal texts around the key. If `length` is 0, the value ends at `after`, or at the
+    end of the text if that is empty."""
 
     kind: Kind
     name: str
@@ -34,7 +34,7 @@ class Key:
     padded: bool
     type: str
     before: str
-    until: str
+    after: str
     last: bool
 
 
@@ -55,7 +55,7 @@ def parse_tokenizer(text: str) -> tuple[Key, ...]:
     return keys
 
 
-def _key(raw: str, before: str, until: str, *, last: bool) -> Key:
+def _key(raw: str, before: str, after: str, *, last: bool) -> Key:
     parts = _PARTS.fullmatch(raw)
     assert parts is not None, "every part is optional"
     name, kind = parts["name"], parts["type"]
@@ -72,7 +72,7 @@ def _key(raw: str, before: str, until: str, *, last: bool) -> Key:
     if not key:
         what = "skip"
     padded = bool(parts["padded"])
-    return Key(what, key, int(parts["order"] or 0), int(parts["length"] or 0), padded, kind or "", before, until, last)
+    return Key(what, key, int(parts["order"] or 0), int(parts["length"] or 0), padded, kind or "", before, after, last)
 
 
 def _check(keys: tuple[Key, ...]) -> None:

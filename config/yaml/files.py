@@ -1,6 +1,6 @@
 """The files of a configuration: regular files of a bounded size, which only root or the agent's user may write.
 
-Opening a named pipe would wait for a writer, and a device may return bytes without end. Whoever can write the
+Opening a named pipe would wait for a writer, and a device may return bytes without end. A user who can write the
 configuration chooses which files are read and where they are sent.
 """
 
@@ -23,7 +23,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def read_bytes(file: Path) -> bytes:
-    """Return all that the file holds. Raises ConfigError when it is not a regular file, too large, or unreadable."""
+    """Return the content of the file. Raises ConfigError if it is not a regular file, too large, or unreadable."""
     try:
         _check_is_regular(file, os.stat(file))  # before it is opened: opening a device may have an effect
         descriptor = os.open(file, _FLAGS)
@@ -48,7 +48,7 @@ def _problem(file: Path, message: str) -> ConfigError:
 
 
 def check_permissions(file: Path) -> None:
-    """Raises ConfigError when group or others may write the file, or when it belongs to neither root nor this user."""
+    """Raise ConfigError if group or others may write the file, or if it belongs to neither root nor this user."""
     try:
         status = file.stat()
     except OSError as error:

@@ -45,7 +45,7 @@ class Kinds:
 
     @property
     def default(self) -> str:
-        """Return a new default each time: dicts must not be shared."""
+        """Return the kind of a section that does not give one."""
         return next(iter(self.models))
 
     def unknown(self, kind: str) -> str:
@@ -158,7 +158,9 @@ def options(model: Any) -> tuple[Option, ...]:
     """Return the options of a dataclass, in its order."""
     hints = typing.get_type_hints(model, include_extras=True)
     return tuple(
-        _option(of, hints[of.name]) for of in dataclasses.fields(model) if of.metadata.get("key", "") is not None
+        _option(declared, hints[declared.name])
+        for declared in dataclasses.fields(model)
+        if declared.metadata.get("key", "") is not None
     )
 
 
@@ -168,16 +170,16 @@ def beginning(model: Any) -> str:
     return f"{given[0].keys[0]}: ..." if given else "{}"
 
 
-def _option(of: "dataclasses.Field[Any]", hint: Any) -> Option:
-    key = of.metadata.get("key", of.name)
+def _option(declared: "dataclasses.Field[Any]", hint: Any) -> Option:
+    key = declared.metadata.get("key", declared.name)
     keys = (key,) if isinstance(key, str) else tuple(key)
-    return Option(of.name, keys, hint, _maker(of), of.metadata)
+    return Option(declared.name, keys, hint, _maker(declared), declared.metadata)
 
 
-def _maker(of: "dataclasses.Field[Any]") -> Callable[[], Any] | None:
-    if of.default_factory is not dataclasses.MISSING:
-        return of.default_factory
-    default = of.default
+def _maker(declared: "dataclasses.Field[Any]") -> Callable[[], Any] | None:
+    if declared.default_factory is not dataclasses.MISSING:
+        return declared.default_factory
+    default = declared.default
     return None if default is dataclasses.MISSING else lambda: default
 
 

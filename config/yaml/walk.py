@@ -127,7 +127,7 @@ class Walk:
         return self.section(named.models[name], child, spot.name(name, child))
 
     def _match(self, names: Names, section: Section, prefix: str, spot: Spot, matched: Matched) -> bool:
-        """Sort the written options into `matched`; unknown ones become a problem or a note. Returns True if a name is
+        """Sort the written options into `matched`; unknown ones become a problem or a note. Return True if a name is
         unknown: it may be the very one that a check would miss."""
         misspelt = False
         for key, node in section.children(self._report.clash(dotted(spot.path, prefix))).items():

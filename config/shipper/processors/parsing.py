@@ -78,9 +78,7 @@ class GrokConfig(ProcessorConfig):
         default=True, metadata={"doc": "Whether %{PATTERN} without a field name adds no field."}
     )
     overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
-    ignore_missing: bool = field(
-        default=False, metadata={"doc": "Whether an event without the field is skipped without an error."}
-    )
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(
         default=False, metadata={"doc": "Whether a text that no pattern matches is not an error."}
     )
@@ -136,9 +134,7 @@ class RedactConfig(ProcessorConfig):
             "unit": "characters",
         },
     )
-    ignore_missing: bool = field(
-        default=True, metadata={"doc": "Whether an event without the field is skipped without an error."}
-    )
+    ignore_missing: bool = field(default=True, metadata=IGNORE_MISSING)
 
     def check(self) -> Iterator[Finding]:
         if len(self.mask) > 1:

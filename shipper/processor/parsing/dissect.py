@@ -111,16 +111,16 @@ def _expression(keys: Sequence[Key]) -> str:
 
 def _part(key: Key) -> str:
     opening = "(?:" if key.kind == "skip" else "("
-    literal = re.escape(key.until)
+    literal = re.escape(key.after)
     # Padding is the repeated character of the literal text, as in Filebeat: ", " is never padding.
-    padding = f"{re.escape(key.until[0])}*+" if key.padded and len(set(key.until)) == 1 else ""
+    padding = f"{re.escape(key.after[0])}*+" if key.padded and len(set(key.after)) == 1 else ""
     if key.length:
         end = r"\Z" if key.last else ""
         return f"{opening}.{{{key.length}}}){literal}{padding}{end}"
     if key.last:
         return f"{opening}.*+)"
-    if not key.until:
+    if not key.after:
         return f"{opening})"  # nothing is between it and the next key, so it takes nothing
-    if len(key.until) == 1:
+    if len(key.after) == 1:
         return f"{opening}[^{literal}]*+){literal}{padding}"
     return f"(?>{opening}.*?){literal}){padding}"

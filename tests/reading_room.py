@@ -98,7 +98,7 @@ def entry_of(
 
 
 class Room:
-    """One input and what its files pass through; `found` stands in for the survey."""
+    """One input and what its files pass through; `candidates` stands in for the survey."""
 
     def __init__(self, folder: Path, clock: ManualClock, states: Iterable[FileState], options: dict[str, Any]) -> None:
         self.folder = folder
@@ -108,7 +108,7 @@ class Room:
         self.watches = Watches()
         self.watcher = cast("Watcher", self.watches)
         self.metrics = Metrics()
-        self.found: dict[FileKey, Candidate] = {}
+        self.candidates: dict[FileKey, Candidate] = {}
         config = replace(input_config(paths=(f"{folder}/*.log*",)), **options)
         self._inputs = [Input(config, AGENT, {}, 1000, clock, self.registrar.note)]
         self.inputs = ActiveInputs(self._inputs)
@@ -118,7 +118,7 @@ class Room:
         self.cleaning = Cleaning(self.entries, self.registrar, clock, self.inputs.specs)
         self.shut: list[Harvester] = []
         self.open_files = OpenFiles(
-            self.entries, self.scheduler, self.watcher, self.metrics, self.found.get, self.shut.append
+            self.entries, self.scheduler, self.watcher, self.metrics, self.candidates.get, self.shut.append
         )
         self._fds: list[tuple[int, FileKey]] = []
 
@@ -143,13 +143,13 @@ class Room:
     def open(self, name: str, spec: InputSpec | None = None) -> OpenedFile:
         path = str(self.path(name))
         spec = spec or self.spec
-        found = ScannedFile.of(path, os.stat(path))
+        scanned = ScannedFile.of(path, os.stat(path))
         fd = os.open(path, os.O_RDONLY)
-        self._fds.append((fd, found.key))
+        self._fds.append((fd, scanned.key))
         content = content_for(spec.config, fd)
-        known_by = name_of_file(spec.config, found, partial(part_of, content), content.ends_before)
+        known_by = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
         assert known_by is not None
-        return OpenedFile(found, content, found.size, known_by, spec, born(fd), os.fstat(fd).st_mtime_ns)
+        return OpenedFile(scanned, content, scanned.size, known_by, spec, born(fd), os.fstat(fd).st_mtime_ns)
 
     def read(self, name: str, content: bytes, *, spec: InputSpec | None = None, once: bool = False) -> Harvester:
         """A new file that is read from its start."""

@@ -29,22 +29,22 @@ class Terminator:
 
     def first(self, data: bytes, offset: int) -> int:
         """Where the first one begins in `data`, which begins at `offset` in the file; -1 without one."""
-        found = data.find(self.raw)
-        straddles = self.units and found >= 0 and (offset + found) % 2
-        return self._by_units(data, offset, str.find) if straddles else found
+        index = data.find(self.raw)
+        straddles = self.units and index >= 0 and (offset + index) % 2
+        return self._by_units(data, offset, str.find) if straddles else index
 
     def last(self, data: bytes, offset: int) -> int:
-        found = data.rfind(self.raw)
-        straddles = self.units and found >= 0 and (offset + found) % 2
-        return self._by_units(data, offset, str.rfind) if straddles else found
+        index = data.rfind(self.raw)
+        straddles = self.units and index >= 0 and (offset + index) % 2
+        return self._by_units(data, offset, str.rfind) if straddles else index
 
     def _by_units(self, data: bytes, offset: int, find: Callable[[str, str], int]) -> int:
         """Not from one misleading pair of bytes to the next: there may be as many as there are characters."""
         skip = offset % 2
         pairs = data[skip : len(data) - (len(data) - skip) % 2]
         text = pairs.decode(self.units, "replace")
-        found = find(text, self.text)
-        return skip + len(text[:found].encode(self.units)) if found >= 0 else -1
+        index = find(text, self.text)
+        return skip + len(text[:index].encode(self.units)) if index >= 0 else -1
 
     def strip(self, lines: list[str], text: str) -> list[str]:
         """The lines of a text, without what is not part of them."""
@@ -85,10 +85,10 @@ def codec_of(encoding: str, terminator: LineTerminator) -> Codec:
     raw = encoded_terminator(encoding, terminator)
     if charset.codec.startswith("utf-16"):
         return Utf16(charset.codec, terminator)
-    found = Terminator(raw, CHARACTERS[terminator], terminator == "auto")
+    index = Terminator(raw, CHARACTERS[terminator], terminator == "auto")
     if charset.table:
-        return SingleByte(found, charset.table)
-    return Utf8(found) if charset.codec == "utf-8" else MultiByte(found, charset.codec)
+        return SingleByte(index, charset.table)
+    return Utf8(index) if charset.codec == "utf-8" else MultiByte(index, charset.codec)
 
 
 class Utf8:

@@ -29,18 +29,18 @@ def rule_of(config: MultilineConfig) -> Rule:
 
 def after(search: _Search, negate: bool) -> Rule:
     """A line belongs to the one before it if (found) != `negate`."""
-    return lambda texts, under_way: [index for index, found in enumerate(search(texts)) if found == negate]
+    return lambda texts, pending: [index for index, found in enumerate(search(texts)) if found == negate]
 
 
 def before(search: _Search, negate: bool) -> Rule:
     """A line belongs to the one behind it if (found) != `negate`."""
-    return lambda texts, under_way: [index for index, found in enumerate(search(texts), 1) if found == negate]
+    return lambda texts, pending: [index for index, found in enumerate(search(texts), 1) if found == negate]
 
 
 def alike(search: _Search, negate: bool) -> Rule:
     """Lines in a row with (found) != `negate` belong together; any other is a message by itself."""
 
-    def ends(texts: Sequence[str], under_way: int) -> list[int]:
+    def ends(texts: Sequence[str], pending: int) -> list[int]:
         row = [found != negate for found in search(texts)]
         # A pending message is one of such lines; behind the run there may be more of them.
         return [index for index, both in enumerate(pairwise([True, *row, True])) if both != (True, True)]
@@ -49,7 +49,7 @@ def alike(search: _Search, negate: bool) -> Rule:
 
 
 def counting(lines: int) -> Rule:
-    return lambda texts, under_way: range(lines - under_way, len(texts) + 1, lines)
+    return lambda texts, pending: range(lines - pending, len(texts) + 1, lines)
 
 
 class Flushed:
@@ -65,12 +65,12 @@ class Flushed:
         self._before = before
         self._wants_more = True  # with `before`: the last line belongs to the one behind it
 
-    def __call__(self, texts: Sequence[str], under_way: int) -> list[int]:
+    def __call__(self, texts: Sequence[str], pending: int) -> list[int]:
         begins = [found == self._negate for found in self._search(texts)]
         if self._before and begins:
             begins.insert(0, not self._wants_more)
             self._wants_more = not begins.pop()
-        first = -1 if under_way else 0
+        first = -1 if pending else 0
         ends = []
         for index, (begin, flushed) in enumerate(zip(begins, self._flush(texts), strict=True)):
             if index != first and (flushed or begin):

@@ -103,7 +103,7 @@ class Crawler:
         due = min(
             self._survey.next_step,
             self._closer.next_step,
-            self._copies.next_look,
+            self._copies.next_check,
             self._deletions.next_step,
             self._cleaning.next_step,
         )
@@ -133,8 +133,8 @@ class Crawler:
             self._survey.request_scan()  # it shows which input has them now
         if self._survey.step():
             self._after_survey()
-        elif changed or settled or self._copies.next_look <= self._clock.monotonic():
-            self._open(self._with_news(changed))
+        elif changed or settled or self._copies.next_check <= self._clock.monotonic():
+            self._open(self._with_new_data(changed))
         self._closer.step()
         if self._open_limits.any_wanted:
             self._intake.fill_places()
@@ -184,7 +184,7 @@ class Crawler:
     def _last_message(self, harvester: Harvester, error: Truncated) -> Batch | None:
         """Return the message that was pending, as far as it was read, unless a copy of the file has the rest. Counts
         and logs what is lost otherwise."""
-        in_copy = self._copies.has_rest(harvester.state, harvester.key, harvester.offset)
+        in_copy = self._copies.has_remainder(harvester.state, harvester.key, harvester.offset)
         batch = None if in_copy else harvester.end_message()
         unread = max(harvester.size - harvester.offset, 0)
         if not in_copy:
@@ -206,7 +206,7 @@ class Crawler:
         spec, unproven = self._inputs.specs.get(harvester.source.input_id), harvester.unproven
         try:
             path, fd = harvester.state.path, harvester.fd
-            opened = self._resolver.again(path, fd, spec, unproven) if spec is not None else None
+            opened = self._resolver.reopen(path, fd, spec, unproven) if spec is not None else None
         except OSError as error:
             self._refused(harvester, error)
             return
@@ -238,28 +238,28 @@ class Crawler:
         self._survey.look_again(changed)
         return changed
 
-    def _with_news(self, changed: list[FileKey]) -> list[Candidate]:
-        found = {key: self._survey.found[key] for key in changed if key in self._survey.found}
-        return plan(found, self.running, self.open_files.closed, self._blocked).open
+    def _with_new_data(self, changed: list[FileKey]) -> list[Candidate]:
+        candidates = {key: self._survey.candidates[key] for key in changed if key in self._survey.candidates}
+        return plan(candidates, self.running, self.open_files.closed, self._blocked).open
 
     @property
     def _blocked(self) -> set[FileKey]:
         return {*self._copies.suspects, *self.open_files.draining_keys, *self._input_swap.blocked}
 
     def _after_survey(self) -> None:
-        found = self._survey.found
-        self.open_files.forget_missing(found)
-        self._resolver.forget_missing(found)
+        candidates = self._survey.candidates
+        self.open_files.forget_missing(candidates)
+        self._resolver.forget_missing(candidates)
         self._survey.look_again([key for key in self.open_files.closed if not self._watcher.is_watched(key)])
-        self.open_files.end_renamed(found)
-        decided = plan(found, self.running, self.open_files.closed, self._blocked)
+        self.open_files.end_renamed(candidates)
+        decided = plan(candidates, self.running, self.open_files.closed, self._blocked)
         left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]
         previous_paths = {harvester.state.path: harvester.key for harvester in left}
         for harvester, file in decided.renamed:
             self._reading.rotation_links.renamed(harvester, harvester.state.path)
             harvester.renamed(file.path)
             self._closer.attend(harvester)
-        moved = self._entries.renamed(found)
+        moved = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {state.path: (state.device, state.inode) for state in moved})
         for harvester in decided.missing if not self._once else ():
             harvester.left_paths()
@@ -268,11 +268,11 @@ class Crawler:
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self._scheduler.wake(harvester)
-        self._entries.lose_missing(found, self._survey.present, self.problems.excuses, once=self._once)
+        self._entries.lose_missing(candidates, self._survey.present, self.problems.excuses, once=self._once)
         self._open_limits.clear()
         self._open(decided.open)
         for state in moved:
-            self._entries.note_path(state, found[state.device, state.inode][1].path)
+            self._entries.note_path(state, candidates[state.device, state.inode][1].path)
 
     def _open(self, wanted: list[Candidate]) -> None:
         self._intake.open(wanted)

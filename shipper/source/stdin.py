@@ -52,7 +52,7 @@ class Streamed:
     def tail_hash(self, position: int) -> str:
         return ""
 
-    def holds(self, state: FileState) -> bool:
+    def matches(self, state: FileState) -> bool:
         return True
 
     def ends_before(self, length: int) -> bool:

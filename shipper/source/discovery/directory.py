@@ -20,7 +20,7 @@ FileKey = tuple[int, int]  # device, inode
 
 TICK = 2.0  # seconds: FAT's, the longest known
 # A link that leads round in a circle leads to no directory either.
-NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Kind(Enum):
 @dataclass(slots=True, eq=False)
 class Name:
     """A name in a directory. `inode` is the directory's word for it: for a file that another is mounted over, it is not
-    the inode that one gets to read. `found` counts once it was looked at."""
+    the inode that one gets to read. `file` counts once it was looked at."""
 
     inode: int
     kind: Kind
-    found: ScannedFile | None = None
+    file: ScannedFile | None = None
     looked_at: bool = False
 
 
@@ -87,8 +87,8 @@ class Directory:
     def ways(self) -> list[tuple[str, Name]]:
         """What may lead to another directory."""
         if self._ways is None:
-            found = [(name, entry) for name, entry in self._names.items() if entry.kind in (Kind.DIRECTORY, Kind.LINK)]
-            self._ways = sorted(found, key=itemgetter(0))
+            file = [(name, entry) for name, entry in self._names.items() if entry.kind in (Kind.DIRECTORY, Kind.LINK)]
+            self._ways = sorted(file, key=itemgetter(0))
         return self._ways
 
     def refresh(self, *, full: bool) -> bool:
@@ -115,7 +115,7 @@ class Directory:
         except OSError as error:
             return self._refused(error, "looked at")
         if not stat.S_ISDIR(status.st_mode):
-            return self._gone()
+            return self._missing()
         key, stamp = (status.st_dev, status.st_ino), _stamp(status)
         if stamp == self._stamp:
             if self._reliable and not full:
@@ -123,7 +123,7 @@ class Directory:
         else:
             self._stamp, self._seen = stamp, self._monotonic()
         if key != self.key:
-            self._hold({}, True)  # the same inodes on another device are other files
+            self._replace({}, True)  # the same inodes on another device are other files
         self.key, self.watch = key, self.path
         return self._list(full, reliable=started - self._seen >= TICK)
 
@@ -144,9 +144,9 @@ class Directory:
             for name in names.values():
                 name.looked_at = False
         self.problem, self._reliable, self._listed = None, reliable, True
-        return self._hold(names, moved or len(names) != len(known))
+        return self._replace(names, moved or len(names) != len(known))
 
-    def _hold(self, names: dict[str, Name], moved: bool) -> bool:
+    def _replace(self, names: dict[str, Name], moved: bool) -> bool:
         if moved:
             self._names = names
             self._matching = {}
@@ -154,18 +154,18 @@ class Directory:
         return moved
 
     def _refused(self, error: OSError, what: str) -> bool:
-        if error.errno in NOT_THERE:
-            return self._gone()
+        if error.errno in MISSING_ERRORS:
+            return self._missing()
         self.problem = f"the directory cannot be {what}: {error.strerror}"
         self.watch = self.path if self.key is not None else deepest_directory(self.path)
         self._reliable = False
         return False
 
-    def _gone(self) -> bool:
+    def _missing(self) -> bool:
         self.key = self.problem = None
         self.watch = deepest_directory(self.path)
         self._reliable = False
-        return self._hold({}, bool(self._names))
+        return self._replace({}, bool(self._names))
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:

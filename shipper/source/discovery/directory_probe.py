@@ -6,7 +6,7 @@ import stat
 from collections.abc import Sequence
 
 from config.text.patterns import Pattern, searcher
-from shipper.source.discovery.directory import NOT_THERE, ScannedFile, deepest_directory
+from shipper.source.discovery.directory import MISSING_ERRORS, ScannedFile, deepest_directory
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -30,11 +30,11 @@ class Filters:
 
 
 class Probe:
-    """What a path is now: `found`, or a `problem` in words, or `excluded`, or none of these: nothing that one reads."""
+    """What a path is now: `file`, or a `problem` in words, or `excluded`, or none of these: nothing that one reads."""
 
     def __init__(self, path: str, filters: Filters, *, symlinks: bool, literal: bool) -> None:
         self.path = path
-        self.found: ScannedFile | None = None
+        self.file: ScannedFile | None = None
         self.problem: str | None = None
         self.excluded = False
         self.is_link = False
@@ -45,7 +45,7 @@ class Probe:
 
     def refresh(self, *, full: bool) -> bool:
         """Look again. Whether anything about it is not as before."""
-        before = (self.found, self.problem, self.excluded, self.watch)
+        before = (self.file, self.problem, self.excluded, self.watch)
         self.problem, self.watch = None, os.path.dirname(self.path)
         self.is_link = False
         try:
@@ -57,23 +57,23 @@ class Probe:
                 self._leave(f"is a symbolic link, which is not read: {READ_LINKS}" if self._literal else None)
         except OSError as error:
             self._refused(error)
-        return (self.found, self.problem, self.excluded, self.watch) != before
+        return (self.file, self.problem, self.excluded, self.watch) != before
 
     def _see(self, status: os.stat_result, full: bool) -> None:
         if not stat.S_ISREG(status.st_mode):
             kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
             self._leave(f"is {kind}, not a regular file" if self._literal else None)
-        elif full or self.found is None or self.found.key != (status.st_dev, status.st_ino):
+        elif full or self.file is None or self.file.key != (status.st_dev, status.st_ino):
             paths = {self.path, os.path.realpath(self.path) if self.is_link else self.path}
             self.excluded = not all(self._filters.let_through(path) for path in paths)
-            self.found = None if self.excluded else ScannedFile.of(self.path, status)
+            self.file = None if self.excluded else ScannedFile.of(self.path, status)
 
     def _leave(self, problem: str | None) -> None:
-        self.found, self.excluded, self.problem = None, False, problem
+        self.file, self.excluded, self.problem = None, False, problem
 
     def _refused(self, error: OSError) -> None:
         """What is there but cannot be looked at for the moment is taken to be what it was."""
-        if error.errno not in NOT_THERE:
+        if error.errno not in MISSING_ERRORS:
             self.problem = f"cannot be looked at: {error.strerror}"
         elif self.is_link:
             self._leave(f"is a symbolic link that leads nowhere: {os.path.realpath(self.path)}: {error.strerror}")

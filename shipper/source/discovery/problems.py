@@ -1,4 +1,4 @@
-"""What is wrong with a path now, in words; each is reported once, and again only if it was well meanwhile."""
+"""The current problems of paths, in words; each is reported once, and again only if it was solved meanwhile."""
 
 import logging
 from collections.abc import Iterable
@@ -8,20 +8,21 @@ logger = logging.getLogger(__name__)
 
 class Problems:
     def __init__(self) -> None:
-        self._of_files: dict[str, str] = {}  # what opening them tells
-        self._of_reads: dict[str, str] = {}  # of files that could be opened
+        self._of_files: dict[str, str] = {}  # met when opening them
+        self._of_reads: dict[str, str] = {}  # met when reading files that could be opened
         self._of_scans: dict[str, dict[str, str]] = {}  # by input id
 
     @property
     def now(self) -> dict[str, str]:
-        """By path or pattern."""
-        found = self._of_reads | self._of_files
+        """Return all problems, by path or pattern."""
+        current = self._of_reads | self._of_files
         for problems in self._of_scans.values():
-            found |= problems
-        return found
+            current |= problems
+        return current
 
     def of_scan(self, input_id: str, problems: dict[str, str]) -> None:
-        """All that a scan of the input found wrong; what it found before and not now is well again."""
+        """Report all problems that a scan of the input met. A problem of the scan before that is not among them is
+        solved."""
         before = self._of_scans.get(input_id, {})
         for path, problem in problems.items():
             if before.get(path) != problem:
@@ -29,7 +30,7 @@ class Problems:
         self._of_scans[input_id] = problems
 
     def forget_scans(self, input_ids: Iterable[str]) -> None:
-        """No one looks through their paths any more."""
+        """Forget the problems of inputs whose paths are not scanned any more."""
         for input_id in input_ids:
             self._of_scans.pop(input_id, None)
 
@@ -37,18 +38,19 @@ class Problems:
         _note(self._of_files, path, problem)
 
     def of_read(self, path: str, problem: str | None) -> None:
-        """A file that can be opened each time, and not be read, is well only when it was read."""
+        """Report the problem of a read, or None when the file was read. A file that can be opened again and again, but
+        not read, keeps its problem until it was read."""
         _note(self._of_reads, path, problem)
 
     def keep(self, present: set[str]) -> None:
-        """Forget what was wrong with files that are not there any more."""
+        """Forget the problems of files that no longer exist."""
         self._of_files, self._of_reads = (
             {path: problem for path, problem in problems.items() if path in present}
             for problems in (self._of_files, self._of_reads)
         )
 
     def excuses(self, path: str) -> bool:
-        """True if the file could not be looked at, so that its absence from a listing says nothing."""
+        """True if the file could not be inspected, so that its absence from a listing means nothing."""
         return any(
             path == place or path.startswith(place.rstrip("/") + "/")
             for problems in self._of_scans.values()

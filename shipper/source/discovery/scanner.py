@@ -142,8 +142,8 @@ class _Search:
         if entry.kind is Kind.FILE:
             if not entry.looked_at:
                 self._look(directory, directory.prefix + name, entry)
-            if entry.found is not None:
-                self._add(entry.found, linked)
+            if entry.file is not None:
+                self._add(entry.file, linked)
             elif entry.looked_at:
                 self._excluded = True
         elif entry.kind is Kind.LINK:
@@ -154,12 +154,12 @@ class _Search:
 
     def _look(self, directory: Directory, path: str, entry: Name) -> None:
         if not self._filters.let_through(path):
-            entry.found, entry.looked_at = None, True
+            entry.file, entry.looked_at = None, True
             return
         try:
             status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
-            entry.found = None  # it went since its directory was listed
+            entry.file = None  # it went since its directory was listed
             self.unsettled = True
         except OSError as error:
             # What was seen before is taken to be there still. One line for the directory: it is the one that refuses.
@@ -167,7 +167,7 @@ class _Search:
             self.unsettled = self._matched = True
         else:
             entry.looked_at = stat.S_ISREG(status.st_mode)
-            entry.found = ScannedFile.of(path, status) if entry.looked_at else None
+            entry.file = ScannedFile.of(path, status) if entry.looked_at else None
             self.unsettled = self.unsettled or not entry.looked_at
 
     def _probe(self, path: str, linked: bool, *, literal: bool) -> None:
@@ -182,21 +182,21 @@ class _Search:
         if known.problem is not None:
             self.listing.problems[path] = known.problem
             self._matched = True
-        if known.found is not None:
-            self._add(known.found, linked or known.is_link)
+        if known.file is not None:
+            self._add(known.file, linked or known.is_link)
 
-    def _add(self, found: ScannedFile, linked: bool) -> None:
+    def _add(self, file: ScannedFile, linked: bool) -> None:
         self._matched = True
         if linked:
-            self._linked.add(found.path)
-        other = self.listing.files.setdefault(found.key, found)
-        if other is not found and self._rank(found) < self._rank(other):
-            self.listing.files[found.key] = found
+            self._linked.add(file.path)
+        other = self.listing.files.setdefault(file.key, file)
+        if other is not file and self._rank(file) < self._rank(other):
+            self.listing.files[file.key] = file
 
-    def _rank(self, found: ScannedFile) -> tuple[bool, bool, str]:
+    def _rank(self, file: ScannedFile) -> tuple[bool, bool, str]:
         """Of several names for a file, the one that it had before is kept, or else a real one, or else the first."""
-        before = self._last.files.get(found.key)
-        return (before is None or before.path != found.path, found.path in self._linked, found.path)
+        before = self._last.files.get(file.key)
+        return (before is None or before.path != file.path, file.path in self._linked, file.path)
 
     def _why_nothing(self, pattern: PathPattern) -> str:
         if self._links:

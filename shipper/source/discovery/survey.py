@@ -1,6 +1,6 @@
-"""Which files are there, over all inputs: when to scan, and what is to be looked at besides.
+"""Surveys the files of all inputs: decides when to scan, and which files to inspect besides.
 
-A scan lists what changed (scanner.py). What it cannot know, because no event came, is looked at here: files without a
+A scan lists what changed (scanner.py). What it cannot know, because no event came, is inspected here: files without a
 watch at every scan, and everything every few minutes, because events get lost.
 """
 
@@ -30,7 +30,7 @@ class Survey:
     def __init__(
         self, inputs: Iterable[InputSpec], watcher: Watcher, clock: Clock, problems: Problems, *, once: bool
     ) -> None:
-        self._found: dict[FileKey, Candidate] = {}
+        self._candidates: dict[FileKey, Candidate] = {}
         self._is_requested = False
         self._watcher = watcher
         self._clock = clock
@@ -47,7 +47,8 @@ class Survey:
         self.replace(inputs)
 
     def replace(self, inputs: Iterable[InputSpec]) -> None:
-        """Scan for these from now on. What is known of those that stay is kept; `found` is as the next scan has it."""
+        """Scan for these inputs from now on. What is known of those that stay is kept; `candidates` changes with the
+        next scan."""
         specs = list(inputs)
         self._due = {spec: self._due.get(spec, 0.0) for spec in specs}
         self._scanners = {spec: self._scanners.get(spec) or spec.scanner() for spec in specs}
@@ -55,16 +56,16 @@ class Survey:
         self._is_changed = True
 
     @property
-    def found(self) -> Mapping[FileKey, Candidate]:
-        """What the inputs' paths name, by file; of several inputs that name one file the first has it."""
-        return MappingProxyType(self._found)
+    def candidates(self) -> Mapping[FileKey, Candidate]:
+        """The files that the inputs' paths name; of several inputs that name one file, the first has it."""
+        return MappingProxyType(self._candidates)
 
     def file(self, key: FileKey) -> Candidate | None:
-        return self._found.get(key)
+        return self._candidates.get(key)
 
     @property
     def done(self) -> bool:
-        """With `once`: every input was scanned, and that was all there is to find."""
+        """True if, with `once`, every input was scanned: there will be no other scan."""
         return self._once and self.next_step == NEVER
 
     @property
@@ -83,14 +84,14 @@ class Survey:
         self._is_requested = True
 
     def step(self) -> bool:
-        """Scan the inputs whose time has come; True if there were any. Raises nothing about files."""
+        """Scan the inputs that are due; True if there were any. Raises nothing about files."""
         now = self._clock.monotonic()
-        asked = self.wants_scan and now >= self._paused_until
-        due = [spec for spec, deadline in self._due.items() if asked or deadline <= now]
+        requested = self.wants_scan and now >= self._paused_until
+        due = [spec for spec, deadline in self._due.items() if requested or deadline <= now]
         if not due:
             return False
         self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
-        if asked:
+        if requested:
             self._scan_begins(full=full)
         if full:
             self._full_scan_at = now + FULL_SCAN_EVERY
@@ -103,7 +104,7 @@ class Survey:
         return True
 
     def scan_now(self) -> None:
-        """Scan all inputs now: something is to be decided that cannot wait for the pause between two scans."""
+        """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""
         self.was_full_scan = False
         self._scan_begins(full=False)
         self._scan(list(self._due), full=False)
@@ -127,13 +128,17 @@ class Survey:
     def _merge(self) -> None:
         listed: dict[FileKey, Candidate] = {}
         for spec in self._due:
-            for key, found in self._listings[spec].files.items():
-                listed.setdefault(key, (spec, found))
-        # What a scan did not look at again may be older than what `look_again` saw since.
-        kept = {key: self._found[key] for key in listed if self._listed.get(key) == listed[key] and key in self._found}
+            for key, scanned in self._listings[spec].files.items():
+                listed.setdefault(key, (spec, scanned))
+        # What a scan did not inspect again may be older than what `look_again` saw since.
+        kept = {
+            key: self._candidates[key]
+            for key in listed
+            if self._listed.get(key) == listed[key] and key in self._candidates
+        }
         self._listed = listed
-        self._found = listed | kept
-        self._problems.keep({found.path for _, found in listed.values()})
+        self._candidates = listed | kept
+        self._problems.keep({scanned.path for _, scanned in listed.values()})
 
     def _watch_directories(self) -> None:
         directories = {directory for listing in self._listings.values() for directory in listing.directories}
@@ -142,30 +147,30 @@ class Survey:
         self._watcher.keep_directories(directories)
 
     def look_again(self, keys: Iterable[FileKey]) -> None:
-        """Note size and time of change of files as they are now; where one cannot be seen at its path, scan."""
+        """Update size and time of change of these files; if one is not at its path any more, request a scan."""
         for key in keys:
-            if key not in self._found:
+            if key not in self._candidates:
                 continue
-            spec, found = self._found[key]
+            spec, scanned = self._candidates[key]
             try:
-                status = os.stat(found.path)
+                status = os.stat(scanned.path)
             except OSError:
                 self.request_scan()
                 continue
             if (status.st_dev, status.st_ino) == key:
-                self._found[key] = spec, ScannedFile.of(found.path, status)
+                self._candidates[key] = spec, ScannedFile.of(scanned.path, status)
             else:
                 self.request_scan()
 
     @property
     def present(self) -> dict[str, FileKey]:
-        """What is under the paths now, by path."""
-        return {found.path: key for key, (_, found) in self._found.items()}
+        """Return the files that are under the paths now, by path."""
+        return {scanned.path: key for key, (_, scanned) in self._candidates.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What finds files, as its users have it together."""
+    """The parts that find files, as one collaborator of those who need them."""
 
     survey: Survey
     watcher: Watcher

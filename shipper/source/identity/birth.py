@@ -20,9 +20,9 @@ def born(fd: int) -> int:
         statx = _libc.statx
     except AttributeError:
         return 0
-    found = ctypes.create_string_buffer(_SIZE)
-    if statx(fd, b"", _EMPTY_PATH, _BIRTH, found) != 0:
+    buffer = ctypes.create_string_buffer(_SIZE)
+    if statx(fd, b"", _EMPTY_PATH, _BIRTH, buffer) != 0:
         return 0
-    (mask,) = struct.unpack_from("I", found)
-    seconds, nanoseconds = struct.unpack_from("qI", found, _AT)
+    (mask,) = struct.unpack_from("I", buffer)
+    seconds, nanoseconds = struct.unpack_from("qI", buffer, _AT)
     return seconds * 10**9 + nanoseconds if mask & _BIRTH else 0

@@ -32,7 +32,7 @@ class Content(Protocol):
     def tail_hash(self, position: int) -> str:
         """Hash of the up to 256 bytes before `position`; empty where that cannot be had."""
 
-    def holds(self, state: FileState) -> bool:
+    def matches(self, state: FileState) -> bool:
         """True if the bytes that the registry's entry remembers may be here: a quick look, which proves nothing."""
 
     def ends_before(self, length: int) -> bool:
@@ -129,7 +129,7 @@ class Plain:
     def tail_hash(self, position: int) -> str:
         return tail_hash(self.fd, position)
 
-    def holds(self, state: FileState) -> bool:
+    def matches(self, state: FileState) -> bool:
         """Head and tail are both compared: the head tells a reused inode, the bytes before the position a file that
         was truncated and has grown again behind an equal header."""
         if os.fstat(self.fd).st_size < state.position or state.compressed:
@@ -176,7 +176,7 @@ class Zipped:
     def tail_hash(self, position: int) -> str:
         return ""
 
-    def holds(self, state: FileState) -> bool:
+    def matches(self, state: FileState) -> bool:
         return not state.fingerprint[0] or self.fingerprint(state.fingerprint[0]) == state.fingerprint
 
     def ends_before(self, length: int) -> bool:

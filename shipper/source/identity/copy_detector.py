@@ -1,11 +1,11 @@
-"""New files that may become another name for one that is there: copies, before their original is truncated or removed.
+"""Detects new files that may be copies of another file, before that original is truncated or removed.
 
-copytruncate and gzip write a second file beside the first, and only then empty or remove the first. An agent that is
-told of new files within milliseconds sees both at once; taken for a file of its own, the second would be shipped a
-second time. So a new file whose name and bytes look like those of another is held, and compared with it. Either its
-original ends, then it goes on there (relation.py), or it gets bytes of its own, is deleted, or stays as it is for some
-seconds: then it is a file like any other. Longer than that it is held only while its original is ending, or is another
-than was read of it, which is about to be noticed; an output that is blocked can make both last.
+copytruncate and gzip write a second file beside the first, and only then empty or remove the first. An agent that
+learns of new files within milliseconds sees both at once; taken for a file of its own, the second would be shipped
+again. So a new file whose name and bytes look like those of another is a suspected copy: it waits, and is compared
+with the other. If its original ends, it resumes there (relation.py). If it gets bytes of its own, is deleted, or does
+not change for some seconds, it is a file like any other. It waits longer only while its original is ending, or was
+rewritten, which is about to be noticed; an output that is blocked can prolong both.
 """
 
 import os
@@ -24,21 +24,22 @@ from shipper.source.identity.rotated_names import possible_originals
 from shipper.source.identity.unclaimed import UnclaimedEntries
 
 NEVER = float("inf")
-GRACE = 5.0  # seconds without growth after which a file that looks like another is one of its own
-MOST_HELD = 64  # their descriptors are open, and who makes many copies makes files of their own
+GRACE = 5.0  # seconds without growth after which a suspected copy is taken for a file of its own
+MOST_SUSPECTS = 64  # their descriptors are open; that many copies at once are taken for files of their own
 COMPARED_AT_ONCE = 4 * 1024 * 1024
-UNKNOWN = "?"  # a proof that is still to come
-COMPARE_AGAIN = 0.01  # seconds until the next part of a large one is compared
+UNKNOWN = "?"  # a proof that is not known yet
+COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
 
 
-# The files that are at a path, or were there just before.
+# Returns the files that are at a path, or were just before.
 FilesAt = Callable[[str], Iterable[FileKey]]
 
 
 @dataclass(slots=True)
 class SuspectedCopy:
-    """A file that is held; `size` and `since`: when it was seen to have grown last. `shipped`: of its content, what was
-    seen to be that of the life `compared_with` of its original."""
+    """A file that waits because it may be a copy. It had grown to `size` when that was last seen, at `since`.
+    `shipped` is the part of its content that was found equal to the original's; `compared_with` is the id that the
+    original had then."""
 
     opened: OpenedFile
     original: FileKey
@@ -46,13 +47,13 @@ class SuspectedCopy:
     since: float
     shipped: Prefix = field(default_factory=Prefix)
     compared_with: str = ""  # file id
-    compare_at: float = NEVER  # monotonic time at which there is more to be compared
+    compare_at: float = NEVER  # monotonic time at which the next part is to be compared
 
 
 class CopyDetector:
-    """Used by the reading thread only. `ending`: the states of files that were deleted and are not done with;
-    `state_of`: what is known of a file that exists; `rewritten`: the states of open files that hold something else
-    now, which no one has noticed."""
+    """Used by the reading thread only. `ending` returns the states of deleted files that are still read or in flight;
+    `state_of` the state of an existing file; `rewritten` the states of open files whose content was replaced, which
+    their harvesters have not noticed yet."""
 
     def __init__(
         self,
@@ -65,18 +66,18 @@ class CopyDetector:
         self._ending = ending
         self._state_of = state_of
         self._rewritten = rewritten
-        self._as_if_gone: UnclaimedEntries | None = None  # made once in each round, if it is asked for
+        self._assumed_ended: UnclaimedEntries | None = None  # made at most once a round, when needed
         self._suspects: dict[FileKey, SuspectedCopy] = {}
 
     @property
     def suspects(self) -> Mapping[FileKey, SuspectedCopy]:
         return MappingProxyType(self._suspects)
 
-    def holds(self, opened: OpenedFile, files_at: FilesAt) -> bool:
-        """True if the file must wait; if not, it is for the caller to `drop` it. Raises OSError."""
+    def must_wait(self, opened: OpenedFile, files_at: FilesAt) -> bool:
+        """True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises OSError."""
         known = self._suspects.get(opened.key)
         original = self._original(opened, files_at)
-        if original is None or (known is None and len(self._suspects) >= MOST_HELD):
+        if original is None or (known is None and len(self._suspects) >= MOST_SUSPECTS):
             return False
         now = self._clock.monotonic()
         if known is None or known.size != opened.size:
@@ -93,28 +94,29 @@ class CopyDetector:
             known.since = now
         return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
 
-    def has_rest(self, state: FileState, key: FileKey, offset: int) -> bool:
-        """True if a file is held that has the bytes of this one from `offset` on. Raises OSError."""
+    def has_remainder(self, state: FileState, key: FileKey, offset: int) -> bool:
+        """True if a suspected copy has the bytes of this file from `offset` on. Raises OSError."""
         return any(
             suspect.original == key
-            and suspect.opened.content.holds(state)
+            and suspect.opened.content.matches(state)
             and os.fstat(suspect.opened.content.fd).st_size > offset
             for suspect in self._suspects.values()
         )
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
-        """A file took over the entry of what was the original of others too: they look like it now. Which ones."""
-        found = {key for key, suspect in self._suspects.items() if suspect.original in successors}
-        for key in found:
+        """Replace originals whose entry another file took over by that file, and return the suspects concerned: they
+        look like the successor now."""
+        inheriting = {key for key, suspect in self._suspects.items() if suspect.original in successors}
+        for key in inheriting:
             self._suspects[key].original = successors[self._suspects[key].original]
-        return found
+        return inheriting
 
     def original_of(self, key: FileKey) -> FileKey | None:
         return self._suspects[key].original if key in self._suspects else None
 
     def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
-        """All of a copy that was made before the last lines of its original came, which were read there: what was
-        compared with the original, as long as that was whole."""
+        """Return the whole content of a copy that lacks only the last lines of its original, which were read from the
+        original: what was compared while the original was whole. None for any other file."""
         suspect = self._suspects.get(opened.key)
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
@@ -124,25 +126,26 @@ class CopyDetector:
         return suspect.shipped if was.position >= opened.size else None
 
     @property
-    def next_look(self) -> float:
-        """Monotonic time at which a file that is held must be looked at again."""
-        return min((min(each.since + GRACE, each.compare_at) for each in self._suspects.values()), default=NEVER)
+    def next_check(self) -> float:
+        """Monotonic time at which a suspected copy must be checked again."""
+        due = (min(suspect.since + GRACE, suspect.compare_at) for suspect in self._suspects.values())
+        return min(due, default=NEVER)
 
     def refreshed(self) -> list[OpenedFile]:
-        """Those that are held, as they are now."""
-        self._as_if_gone = None
-        found = []
+        """Return the suspected copies with their current size and times."""
+        self._assumed_ended = None
+        current = []
         for suspect in self._suspects.values():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
-            now = ScannedFile.of(opened.found.path, status)
-            found.append(replace(opened, size=opened.content.size, found=now, modified=status.st_mtime_ns))
-        return found
+            now = ScannedFile.of(opened.scanned.path, status)
+            current.append(replace(opened, size=opened.content.size, scanned=now, modified=status.st_mtime_ns))
+        return current
 
-    def hand_over(self, gone: Container[str], spec_of: Callable[[FileKey, str], InputSpec | None]) -> None:
-        """The inputs `gone` are not read any more: `spec_of` gives the one that has the file of a suspect now, from the
-        id of the input that had it. A suspect that no input wants is closed."""
+    def hand_over(self, removed: Container[str], spec_of: Callable[[FileKey, str], InputSpec | None]) -> None:
+        """Move the suspects of the `removed` inputs to the inputs that have their files now: `spec_of` returns these,
+        from a file and the id of its previous input. A suspect that no input has is closed."""
         for key, suspect in list(self._suspects.items()):
-            if suspect.opened.spec.id not in gone:
+            if suspect.opened.spec.id not in removed:
                 continue
             spec = spec_of(key, suspect.opened.spec.id)
             if spec is None:
@@ -152,7 +155,7 @@ class CopyDetector:
                 suspect.opened = replace(suspect.opened, spec=spec)
 
     def drop(self, key: FileKey) -> None:
-        """It is known now what it is; its descriptor is the caller's."""
+        """Forget a suspect, because it is known now what it is; its descriptor stays the caller's."""
         self._suspects.pop(key, None)
 
     def close(self) -> None:
@@ -164,16 +167,16 @@ class CopyDetector:
         known = self._suspects.get(opened.key)
         if known is not None and (known.original in self._ending() or self._is_like_known(opened, known.original)):
             return known.original  # by its key, because it may have been renamed since
-        if self._as_if_gone is None:
-            self._as_if_gone = UnclaimedEntries()
-            gone = {state.id: _settled(state, state.ended or REMOVED) for state in self._ending().values()}
-            gone |= {state.id: _settled(state, TRUNCATED) for state in self._rewritten()}
-            for state in gone.values():
-                self._as_if_gone.add(state)
-        original = self._as_if_gone.match(opened, None)
+        if self._assumed_ended is None:
+            self._assumed_ended = UnclaimedEntries()
+            ended = {state.id: _settled(state, state.ended or REMOVED) for state in self._ending().values()}
+            ended |= {state.id: _settled(state, TRUNCATED) for state in self._rewritten()}
+            for state in ended.values():
+                self._assumed_ended.add(state)
+        original = self._assumed_ended.match(opened, None)
         if original is not None:
             return original.device, original.inode
-        for path in possible_originals(opened.found.path):
+        for path in possible_originals(opened.scanned.path):
             for key in files_at(path):
                 if key != opened.key and self._looks_like(opened, path, key):
                     return key
@@ -184,33 +187,34 @@ class CopyDetector:
         return state is not None and self._looks_like(opened, state.path, original)
 
     def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
-        """True if all bytes are those of the other file, as far as head and tail tell, or were those of the file that
-        this one was."""
+        """True if all bytes equal those of the file `key`, judged by head and tail, or equalled them until that file
+        was rewritten."""
         if opened.content.fingerprint()[0] == 0:
-            return True  # cp and gzip make it before they fill it
+            return True  # cp and gzip create the copy before they fill it
         state = self._state_of(key)
-        was = state is not None and state.fingerprint[0] > 0 and opened.content.holds(state)
+        was = state is not None and state.fingerprint[0] > 0 and opened.content.matches(state)
         return (was and not self._is_as_it_was(key)) or _begins_as(path, opened)
 
     def _is_rewritten(self, key: FileKey) -> bool:
-        """True if the file does not hold any more what was read of it. As long as no one reads on in it, that may be
-        noticed late."""
+        """True if the file no longer has the bytes that were read of it. While it is not read, its harvester may notice
+        that late."""
         return self._is_as_it_was(key) is False
 
     def _is_as_it_was(self, key: FileKey) -> bool | None:
-        """None where it is not known, or not found: it may just have been renamed."""
+        """True if the file still has the bytes that were read of it. None where the file is unknown, or is not at its
+        path: it may just have been renamed."""
         state = self._state_of(key)
         if state is None:
             return None
         with opened_plain(state.path) as file:
-            return file.holds(state) if file is not None and _key_of(file) == key else None
+            return file.matches(state) if file is not None and _key_of(file) == key else None
 
     def _compare(self, suspect: SuspectedCopy) -> bool:
-        """Compare some more with the original; False where they differ."""
+        """Compare the next part with the original. False if they differ."""
         state = self._state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
             return True
-        if state.id != suspect.compared_with:  # what was shipped of an earlier life there says nothing of this one
+        if state.id != suspect.compared_with:  # what was shipped under an earlier id proves nothing about this one
             suspect.shipped, suspect.compared_with = Prefix(), state.id
         shipped = suspect.shipped
         with opened_plain(state.path) as original:
@@ -227,7 +231,7 @@ class CopyDetector:
 
 
 def _settled(state: FileState, ended: str) -> FileState:
-    """As it may be when all that was read is acknowledged, for a first suspicion."""
+    """Return the state that the file may have once all that was read is acknowledged, for a first suspicion."""
     tail = state.tail_hash if state.position else ""
     return replace(state, ended=ended, position=max(state.position, 1), tail_hash=tail, proof=UNKNOWN)
 
@@ -238,7 +242,8 @@ def _key_of(file: Plain) -> FileKey:
 
 
 def begins_as(content: Content, other: Content, size: int) -> bool:
-    """True if it begins with all of another, of that size, as far as head and tail tell. Raises OSError."""
+    """True if the content begins with all of the other one, which has that size, judged by head and tail. Raises
+    OSError."""
     head = other.fingerprint()
     if content.fingerprint(head[0]) != head:
         return False

@@ -1,4 +1,4 @@
-"""Which entry of the registry belongs to an open file: the remembered one if the bytes confirm it, else a new one."""
+"""Decides which registry entry belongs to an open file: a known one if the bytes confirm it, else a new one."""
 
 import logging
 import uuid
@@ -15,8 +15,8 @@ from shipper.source.identity.fingerprint import Name, name_of_entry
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.possibly_lost import (
     INODE_USED_AGAIN,
-    NOT_THERE,
-    OF_NO_INPUT,
+    NO_FILE,
+    NO_INPUT,
     REWRITTEN,
     STOPPED,
     PossiblyLost,
@@ -31,8 +31,8 @@ KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recog
 
 @dataclass(frozen=True, slots=True)
 class EntryMatch:
-    """The state from which an open file is read, and the path under which it was known; None: it is a new one. Where it
-    is to be proven that it holds what was shipped, `was` is the entry as it was."""
+    """The state from which an open file is read, and the path under which it was known, None for a new file. Where the
+    file must be proven to have the bytes that were shipped, `was` is the entry before the match."""
 
     state: FileState
     previous_path: str | None = None
@@ -47,7 +47,7 @@ class RegistryEntries:
     """The entries of files that are not open now. Used by the reading thread only."""
 
     def __init__(self, registrar: Registrar, clock: Clock, metrics: Metrics, inputs: Mapping[str, InputSpec]) -> None:
-        """`inputs` by id, for what each says about cleaning."""
+        """`inputs` by id, for their options about cleaning."""
         self._registrar = registrar
         self._clock = clock
         self._inputs = inputs
@@ -56,7 +56,7 @@ class RegistryEntries:
         self.unclaimed = UnclaimedEntries()
         self._closed: set[str] = set()  # ids of files that this agent read itself
         self.possibly_lost = PossiblyLost(registrar, metrics, self.unclaimed)
-        for state in sorted(registrar.states.values(), key=lambda each: each.ended is None):
+        for state in sorted(registrar.states.values(), key=lambda state: state.ended is None):
             if state.ended is None or _may_be_named_again(state):
                 self.closed_entries[name_of_entry(state)] = state
             else:
@@ -65,13 +65,14 @@ class RegistryEntries:
                     self.possibly_lost.add(state.id, STOPPED)
 
     def keep(self, state: FileState) -> None:
-        """The file was closed: this is where it goes on when it is opened again."""
+        """Keep the state of a file that was closed: it resumes there when it is opened again."""
         self._closed.add(state.id)
         self.possibly_lost.proven(state.id)
         self.closed_entries[name_of_entry(state)] = state
 
     def ended(self, state: FileState, why: str) -> FileState:
-        """The state of a file whose life is over, or that is not under the paths any more; noted."""
+        """Return the state of a file that was deleted or truncated or has left the paths, and note it in the
+        registry."""
         spec = self._inputs.get(state.input)
         stays = spec is not None and not spec.config.clean_removed and why != TRUNCATED
         ttl = -1.0 if stays else KEPT_FOR
@@ -80,7 +81,7 @@ class RegistryEntries:
         return state
 
     def orphan(self, state: FileState) -> None:
-        """The entry waits for a file that turns out to be it."""
+        """Keep the entry for a file that may prove to be the missing one."""
         self._closed.discard(state.id)
         self.possibly_lost.proven(state.id)
         if _may_be_named_again(state):
@@ -89,27 +90,27 @@ class RegistryEntries:
             self.unclaimed.add(state)
 
     def claim(self, opened: OpenedFile) -> EntryMatch | None:
-        """By its name. None where no entry has it, or the file does not hold what the entry remembers. Raises
-        OSError."""
+        """Match the file by its name. None where no entry has that name, or the file does not have the bytes that the
+        entry remembers. Raises OSError."""
         known = self.closed_entries.get(opened.name)
         if known is None:
             return None
         if _is_trusted(opened):
-            # A compressed file's size says nothing of where its content ends.
+            # The size of a compressed file does not show where its content ends.
             fits = opened.content.compressed or opened.size >= known.position
-            # What it remembers of the bytes is of no account; the reader compares with what is there from now on.
+            # The remembered bytes do not count here; from now on the reader compares with the bytes that are there.
             head, tail = opened.content.fingerprint(), opened.content.tail_hash(known.position)
             known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
-            needs_no_proof = True  # what the name says is not to be proven
+            needs_no_proof = True  # the name alone decides
         else:
             if known.birth and opened.birth and known.birth != opened.birth:
                 del self.closed_entries[opened.name]
                 self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
                 return None
-            fits = opened.content.holds(known)
+            fits = opened.content.matches(known)
             is_as_closed = (known.compressed, known.modified) == (opened.size, opened.modified)
             needs_no_proof = known.id in self._closed and (is_as_closed or not opened.content.compressed)
-        del self.closed_entries[opened.name]  # not before: where that raised, the entry must stay
+        del self.closed_entries[opened.name]  # not earlier: if the above raises, the entry must stay
         if fits:
             return EntryMatch(self._taken(known, opened), known.path, None if needs_no_proof else known)
         self._disprove(known, opened)
@@ -119,22 +120,23 @@ class RegistryEntries:
         return opened.name not in self.closed_entries
 
     def check(self, opened: OpenedFile) -> None:
-        """End the entry's life if the file does not hold what it remembers. Raises OSError."""
+        """End the entry if the file does not have the bytes that it remembers. Raises OSError."""
         known = self.closed_entries.get(opened.name)
-        if known is not None and not _is_trusted(opened) and not opened.content.holds(known):
+        if known is not None and not _is_trusted(opened) and not opened.content.matches(known):
             del self.closed_entries[opened.name]
             self._disprove(known, opened)
 
     def mark_rewritten(self, opened: OpenedFile) -> None:
-        """A file that was missing is back, and was truncated meanwhile: a copy of it may resume where it was."""
-        for state in self.unclaimed.at_inode(opened) if not _is_trusted(opened) else ():
-            if not opened.content.holds(state):
+        """End the entries of a missing file that is back with other bytes: it was truncated meanwhile, and a copy of it
+        may resume where it was. Raises OSError."""
+        for state in self.unclaimed.of_inode(opened) if not _is_trusted(opened) else ():
+            if not opened.content.matches(state):
                 self.unclaimed.remove(state.id)
                 self._disprove(state, opened)
 
     def adopt(self, opened: OpenedFile, original: FileKey | None = None) -> EntryMatch | None:
-        """By its content: an entry whose own file is missing. `original`: the file that it was taken for a copy of.
-        Raises OSError."""
+        """Match the file by its content with an entry whose own file is missing. `original`: the file that it was
+        suspected to be a copy of. Raises OSError."""
         if _is_trusted(opened):
             return None
         known = self.unclaimed.match(opened, original)
@@ -145,7 +147,7 @@ class RegistryEntries:
         return EntryMatch(self._taken(known, opened), known.path, known)
 
     def put_back(self, state: FileState) -> None:
-        """A file was taken for the one that the entry remembers, and nothing was read of it."""
+        """Undo a match: nothing was read of the file that was matched with this entry."""
         self.possibly_lost.disproved(state.id)
         if state.ended is None:
             self.closed_entries[name_of_entry(state)] = state
@@ -153,14 +155,14 @@ class RegistryEntries:
             self.unclaimed.add(state)
 
     def give_back(self, claim: EntryMatch) -> None:
-        """Nothing could be read of the file that has claimed it. A new entry is made again."""
+        """Undo a match, because the file could not be read. A new entry is dropped, and made again later."""
         if claim.was is not None:
             self.put_back(claim.was)
         elif not claim.is_new:
             self.keep(claim.state)
 
     def disproved(self, state: FileState, opened: OpenedFile) -> None:
-        """The file for which the entry was put back is another one."""
+        """Note that the file was proven not to be that of the entry, which was put back."""
         if state.ended is None:
             del self.closed_entries[name_of_entry(state)]
             self._disprove(state, opened)
@@ -168,13 +170,14 @@ class RegistryEntries:
             self.unclaimed.refuse(state.id, opened.key)
 
     def make(self, opened: OpenedFile, shipped: Prefix | None = None) -> EntryMatch:
-        """A new one; its id is not saved yet. `shipped`: what of it was shipped, as another file. Raises OSError."""
-        found, content = opened.found, opened.content
+        """Return a new entry, whose id is not saved yet. `shipped`: the part of the content that was shipped from
+        another file. Raises OSError."""
+        scanned, content = opened.scanned, opened.content
         state = FileState(
             id=uuid.uuid4().hex,
-            path=found.path,
-            device=found.key[0],
-            inode=found.key[1],
+            path=scanned.path,
+            device=scanned.key[0],
+            inode=scanned.key[1],
             size_seen=0 if content.compressed else opened.size,
             fingerprint=content.fingerprint(),
             updated=self._clock.time(),
@@ -186,15 +189,17 @@ class RegistryEntries:
         if shipped is not None:
             tail = content.tail_hash(shipped.length)
             state = replace(state, position=shipped.length, tail_hash=tail, proof=shipped.proof)
-        logger.info("new file %s (file id %s, %d bytes)", found.path, state.id, opened.size)
+        logger.info("new file %s (file id %s, %d bytes)", scanned.path, state.id, opened.size)
         return EntryMatch(state)
 
-    def renamed(self, found: Mapping[FileKey, tuple[InputSpec, ScannedFile]]) -> list[FileState]:
-        """Those of files that are not open and have another path now."""
+    def renamed(self, candidates: Mapping[FileKey, tuple[InputSpec, ScannedFile]]) -> list[FileState]:
+        """Return the states of files that are not open and have another path now."""
         return [
             state
             for state in self.closed_entries.values()
-            if (key := (state.device, state.inode)) in found and found[key][1].path != state.path and not state.key
+            if (candidate := candidates.get((state.device, state.inode))) is not None
+            and candidate[1].path != state.path
+            and not state.key
         ]
 
     def note_path(self, state: FileState, path: str) -> None:
@@ -206,8 +211,8 @@ class RegistryEntries:
     def lose_missing(
         self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool], *, once: bool = False
     ) -> None:
-        """After a scan: end the entries whose file no longer exists. `excused` is true of a path that could not be
-        looked at, so that nothing is known about it. With `once` nothing is reported: only copies are looked for."""
+        """After a scan, end the entries whose file no longer exists. `excused` is true of a path that could not be
+        inspected, so that nothing is known about it. With `once` nothing is reported: only copies are searched."""
         self.unclaimed.forget_refused(present)
         missing = [
             state
@@ -216,16 +221,16 @@ class RegistryEntries:
             and (state.device, state.inode) not in present
             and not (state.key and state.path in paths)
         ]
-        for state in [each for each in missing if not excused(each.path)]:
+        for state in [entry for entry in missing if not excused(entry.path)]:
             del self.closed_entries[name_of_entry(state)]
             if once:
                 self.orphan(replace(state, ended=MISSING))
                 continue
-            self.possibly_lost.add(state.id, NOT_THERE if state.input in self._inputs else OF_NO_INPUT)
+            self.possibly_lost.add(state.id, NO_FILE if state.input in self._inputs else NO_INPUT)
             self.orphan(self.ended(state, MISSING))
 
     def change(self, state: FileState) -> None:
-        """Of an entry whose file is not open: when it was updated, and nothing else."""
+        """Replace the state of an entry whose file is not open; only its time of update may differ."""
         if state.id in self.unclaimed.states:
             self.unclaimed.states[state.id] = state
         else:
@@ -233,13 +238,13 @@ class RegistryEntries:
         self._registrar.note(state)
 
     def _taken(self, known: FileState, opened: OpenedFile) -> FileState:
-        found = opened.found
+        scanned = opened.scanned
         size = known.size_seen if opened.content.compressed else opened.size
-        self.matched_entries[found.key] = taken = replace(
+        self.matched_entries[scanned.key] = taken = replace(
             known,
-            path=found.path,
-            device=found.key[0],
-            inode=found.key[1],
+            path=scanned.path,
+            device=scanned.key[0],
+            inode=scanned.key[1],
             size_seen=size,
             input=opened.spec.id,
             ended=None,
@@ -250,7 +255,7 @@ class RegistryEntries:
         return taken
 
     def _disprove(self, known: FileState, opened: OpenedFile) -> None:
-        """A file was truncated while no one read it: its entry fits no file of that inode any more."""
+        """End the entry of a file that was truncated while it was not read: no file of that inode matches it."""
         self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, REWRITTEN)
 
     def _end_unseen(self, known: FileState, why: str, words: str) -> None:
@@ -259,11 +264,12 @@ class RegistryEntries:
 
 
 def _is_trusted(opened: OpenedFile) -> bool:
-    """Where file_identity names something else than device and inode with their bytes, that alone decides."""
+    """True if the file's name alone identifies it: `file_identity` is not the default, device and inode confirmed by
+    the bytes."""
     return opened.spec.config.file_identity.name != "default"
 
 
 def _may_be_named_again(state: FileState) -> bool:
-    """True if a file that has the name of an ended one goes on there. What is now at the path or inode of one that was
-    truncated or deleted is a new life; who has the same fingerprint holds the same bytes."""
+    """True if a file with the name of an ended entry resumes there. What is now at the path or inode of a file that was
+    truncated or deleted is a new file; with the same fingerprint, it is the same content."""
     return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)

@@ -39,23 +39,23 @@ def name_of_entry(state: FileState) -> Name:
 
 
 def name_of_file(
-    config: InputConfig, found: ScannedFile, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
+    config: InputConfig, scanned: ScannedFile, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
 ) -> Name | None:
     """`part` gives bytes of the content, from an offset on; `ends_before` whether it ends before one, and cannot grow.
     None for a file that is too short to have a name yet. Raises OSError."""
     identity = config.file_identity
     match identity.name:
         case "path":
-            return f"{BY_PATH}{found.path}"
+            return f"{BY_PATH}{scanned.path}"
         case "inode_marker":
             try:
                 marker = Path(identity.marker).read_text(encoding="utf-8", errors="replace").strip()
             except OSError as error:
                 why = f"{error.strerror}: {identity.marker}, the marker file of file_identity.inode_marker"
                 raise OSError(error.errno, why) from error
-            return f"inode_marker:{marker}:{found.key[1]}"
+            return f"inode_marker:{marker}:{scanned.key[1]}"
         case "fingerprint":
             taken = part(identity.offset, identity.length)
             is_all = len(taken) == identity.length or (taken and ends_before(identity.offset + identity.length))
             return f"fingerprint:{identity.offset}:{len(taken)}:{digest(taken)}" if is_all else None
-    return found.key
+    return scanned.key

@@ -1,4 +1,4 @@
-"""Files that are open, and not read yet."""
+"""Files that are open and not read yet."""
 
 import os
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from shipper.source.identity.fingerprint import Name
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A file that a scan found. `size` is that of its content, `name` what the file is known by; `birth` and `modified`
-    are in nanoseconds, the first 0 where no one knows it."""
+    """A scanned file that was opened. `size` is that of its content, `name` what the file is known by; `birth` and
+    `modified` are in nanoseconds, the former 0 where it is unknown."""
 
-    found: ScannedFile
+    scanned: ScannedFile
     content: Content
     size: int
     name: Name
@@ -26,12 +26,13 @@ class OpenedFile:
 
     @property
     def key(self) -> FileKey:
-        return self.found.key
+        return self.scanned.key
 
 
 @contextmanager
 def opened_plain(path: str, flags: int = 0) -> Iterator[Plain | None]:
-    """What is at a path now; None where it cannot be opened. `flags`: for open(2), beside the usual ones."""
+    """Open the file that is at a path now; None where it cannot be opened. `flags`: for open(2), beside the usual
+    ones."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
     except OSError:

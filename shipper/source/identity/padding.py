@@ -40,10 +40,10 @@ def _start_of_content(data: bytes) -> int:
 
 def _first_nul(data: bytes, start: int, unit: int) -> int:
     """Index of the first character that is one; -1: none."""
-    found = data.find(bytes(unit))
-    while found >= 0 and (start + found) % unit:
-        found = data.find(bytes(unit), found + 1)
-    return found
+    index = data.find(bytes(unit))
+    while index >= 0 and (start + index) % unit:
+        index = data.find(bytes(unit), index + 1)
+    return index
 
 
 def content_size(fd: int, unit: int, most: int = MOST_READ) -> int | None:
@@ -109,10 +109,10 @@ class Padding:
         elif end:
             return end
         else:
-            found = self._scan(fd, start + whole)
-            if found is None:
+            index = self._scan(fd, start + whole)
+            if index is None:
                 return 0
-            nul, end, content_to = 0, whole, found
+            nul, end, content_to = 0, whole, index
         if not self._is_settled(start + nul):
             self.busy = True
             return nul

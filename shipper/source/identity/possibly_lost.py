@@ -1,4 +1,4 @@
-"""Entries whose file disappeared before all of it was shipped: a loss, unless a file turns out to have the rest."""
+"""Entries whose file disappeared before all of it was shipped: a loss, unless another file has the remainder."""
 
 import logging
 from dataclasses import replace
@@ -11,11 +11,11 @@ from shipper.source.identity.unclaimed import UnclaimedEntries
 logger = logging.getLogger(__name__)
 
 STOPPED = "had ended before all that was read of it was acknowledged, and then the agent was stopped"
-NOT_THERE = (
+NO_FILE = (
     "no longer exists under the paths: lost if it was deleted; if it was moved, add where it is now to the paths, and "
     "the rest is shipped"
 )
-OF_NO_INPUT = "belongs to no input any more: the rest is shipped if one names it again within a day"
+NO_INPUT = "belongs to no input any more: the rest is shipped if one names it again within a day"
 REWRITTEN = (
     "does not hold what was read of it before: truncated or rewritten; what is there now is read as a new file, and "
     "what was not shipped of it is lost"
@@ -31,7 +31,7 @@ class PossiblyLost:
         self._metrics = metrics
         self._unclaimed = unclaimed
         self._why: dict[str, str] = {}  # by file id
-        self._tried: set[str] = set()  # a file goes on there, if it is proven to be that file
+        self._tried: set[str] = set()  # a file resumes from the entry, once it is proven to be its file
 
     def add(self, file_id: str, why: str) -> None:
         self._why[file_id] = why
@@ -48,14 +48,14 @@ class PossiblyLost:
             self._why.pop(file_id, None)
 
     def report(self) -> None:
-        """After a scan and what it led to."""
+        """Log and count what is lost. Called after a scan, when its files are identified."""
         for file_id in self._why.keys() - self._tried:
             why = self._why.pop(file_id)
             state = self._unclaimed.states.get(file_id)
             behind = state.size_seen - state.position if state is not None else 0
             if state is not None and (behind > 0 or state.ended == TRUNCATED):
                 self._metrics.bytes_lost += max(behind, 0)
-                logged = replace(self._unclaimed.remove(file_id), size_seen=state.position)  # it is reported once
+                logged = replace(self._unclaimed.remove(file_id), size_seen=state.position)  # reported once
                 self._unclaimed.add(logged)
                 self._registrar.note(logged)
                 logger.warning(

@@ -1,7 +1,7 @@
-"""Opens files that a scan found, and finds out which of them is which.
+"""Opens the files that a scan found, and identifies them: which registry entry belongs to which file.
 
-All that were found together are looked at together, in this order: those whose name and bytes the registry knows; those
-that hold what an entry without a file remembers; those that look like a copy of another, which wait; the rest are new.
+The files of one scan are identified together, in this order: files whose name and bytes the registry knows; files that
+have the bytes of an entry whose file is missing; suspected copies, which wait; all others are new.
 """
 
 import logging
@@ -30,8 +30,8 @@ Step = Callable[[OpenedFile], EntryMatch | None]
 
 
 class FileResolver:
-    """Used by the reading thread only. `report` takes what is wrong with a path, in words, or None when it is well;
-    `open_states` gives those of the open files."""
+    """Used by the reading thread only. `report` takes a path and its problem in words, or None when it has none;
+    `open_states` returns the states of the open files."""
 
     def __init__(
         self,
@@ -49,33 +49,35 @@ class FileResolver:
         self._once = once
         self._warned_of_twins: set[FileKey] = set()
         self._warned_of_gzip: set[FileKey] = set()
-        self._truncated: set[FileKey] = set()  # in place: what is there now is no copy
+        self._truncated: set[FileKey] = set()  # in place: the new content is not a copy
 
     def truncated(self, key: FileKey) -> None:
-        """A file's life ended in place: what it holds now is a new file, and no copy of another."""
+        """Note that a file was truncated in place: what it has now is a new file, and not a copy of another."""
         self._truncated.add(key)
 
-    def forget_missing(self, found: Container[FileKey]) -> None:
-        """After a scan: who is not there any more was told of, and is no file whose life ended in place."""
+    def forget_missing(self, present: Container[FileKey]) -> None:
+        """After a scan, forget what was noted of files that are missing: another file may get their inode."""
         for keys in (self._warned_of_twins, self._warned_of_gzip, self._truncated):
-            keys.intersection_update([key for key in keys if key in found])
+            keys.intersection_update([key for key in keys if key in present])
 
     def open(self, wanted: Iterable[Candidate]) -> list[OpenedFile]:
-        """Those that could be opened and are still the files that were found."""
-        opened = [each for spec, found in wanted if (each := self._open(spec, found)) is not None]
-        if not any(_is_by_fingerprint(each) for each in opened):
+        """Open these files. Those that cannot be opened, or are not the files that were scanned any more, are left
+        out."""
+        opened = [file for spec, scanned in wanted if (file := self._open(spec, scanned)) is not None]
+        if not any(_is_by_fingerprint(file) for file in opened):
             return opened
         first = {state.key: state.path for state in self._open_states()}
-        return [each for each in opened if not _is_by_fingerprint(each) or self._is_first(each, first)]
+        return [file for file in opened if not _is_by_fingerprint(file) or self._is_first(file, first)]
 
     def _is_first(self, opened: OpenedFile, first: dict[str, str]) -> bool:
-        """By `file_identity.fingerprint`, files that begin alike are one file, of which one is read; as in Filebeat."""
-        path = opened.found.path
+        """True if the file is the first of those with its name; any other is closed. With `file_identity.fingerprint`,
+        files that begin alike are one file and only one of them is read, as in Filebeat."""
+        path = opened.scanned.path
         other = first.setdefault(str(opened.name), path)
         if other != path:
             os.close(opened.content.fd)
-            if opened.found.key not in self._warned_of_twins:
-                self._warned_of_twins.add(opened.found.key)
+            if opened.scanned.key not in self._warned_of_twins:
+                self._warned_of_twins.add(opened.scanned.key)
                 logger.warning(
                     "%s begins as %s does: by file_identity.fingerprint they are one file, and only that one is read; "
                     "if they are not, raise prospector.scanner.fingerprint.length or offset",
@@ -84,71 +86,73 @@ class FileResolver:
                 )
         return other == path
 
-    def look_at_originals(self, opened: list[OpenedFile], found: Mapping[FileKey, Candidate]) -> None:
-        """What a new file may be a copy of may wait for its own turn, and be truncated: that must be known first, or
-        the copy is taken for a file of its own."""
-        unknown = [each.found.path for each in opened if self._entries.is_unknown(each)]
+    def check_originals(self, opened: list[OpenedFile], candidates: Mapping[FileKey, Candidate]) -> None:
+        """Check the possible originals of new files that are not opened together with them. Such an original may wait
+        for its own turn and have been truncated: that must be known first, or its copy is taken for a file of its
+        own."""
+        unknown = [file.scanned.path for file in opened if self._entries.is_unknown(file)]
         if not unknown:
             return
-        together = {each.found.key for each in opened}
-        by_path = {file.path: (spec, file) for spec, file in found.values()}
-        for path in dict.fromkeys(original for each in unknown for original in possible_originals(each)):
+        together = {file.scanned.key for file in opened}
+        by_path = {file.path: (spec, file) for spec, file in candidates.values()}
+        for path in dict.fromkeys(original for copy in unknown for original in possible_originals(copy)):
             if path in by_path and by_path[path][1].key not in together:
                 self._check(*by_path[path])
 
-    def again(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> OpenedFile:
-        """A file that is open, by a descriptor of its own. `was`: the entry for which it was taken. Raises OSError."""
+    def reopen(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> OpenedFile:
+        """Return a file that is open already, with a descriptor of its own. `was`: the entry with which it was matched
+        before. Raises OSError."""
         fd = os.dup(open_fd)
-        found = ScannedFile.of(path, os.fstat(fd))
+        scanned = ScannedFile.of(path, os.fstat(fd))
         try:
-            opened = self._look_into(spec, found, fd)
-            assert opened is not None  # it is what it was
+            opened = self._look_into(spec, scanned, fd)
+            assert opened is not None  # the descriptor is that of the same file
         except OSError:
             os.close(fd)
             raise
         if was is None or was.ended is None:
-            self._truncated.add(opened.key)  # else it may be a copy of another one yet
+            self._truncated.add(opened.key)  # else it may still be a copy of another file
         return opened
 
-    def _check(self, spec: InputSpec, found: ScannedFile) -> None:
-        opened = self._open(spec, found)
+    def _check(self, spec: InputSpec, scanned: ScannedFile) -> None:
+        opened = self._open(spec, scanned)
         if opened is not None:
-            with suppress(OSError):  # whoever opens it in its turn will be told
+            with suppress(OSError):  # reported when the file is opened in its turn
                 self._entries.check(opened)
             os.close(opened.content.fd)
 
     def identify(self, opened: list[OpenedFile], files_at: FilesAt | None) -> list[tuple[OpenedFile, EntryMatch]]:
-        """Which entry each belongs to; those that must wait or cannot be read are left out. `files_at`: None where
-        nothing can be a copy of something that is still to end."""
-        for each in opened:
-            with suppress(OSError):  # whoever reads it will be told
-                self._entries.mark_rewritten(each)
+        """Return the files with the entry that belongs to each. Suspected copies and files that cannot be read are left
+        out. `files_at` is None where no file can be a copy of one that has not ended."""
+        for file in opened:
+            with suppress(OSError):  # reported when the file is read
+                self._entries.mark_rewritten(file)
         claims: dict[FileKey, EntryMatch] = {}
         successors: dict[FileKey, FileKey] = {}
-        left = {each.found.key: each for each in opened}
+        left = {file.key: file for file in opened}
         for step, turn in ((self._entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
-            for each in [each for each in turn if each.found.key in left]:
-                claim = self._try(step, each, left)
+            for file in [candidate for candidate in turn if candidate.key in left]:
+                claim = self._try(step, file, left)
                 if claim is not None:
-                    claims[each.found.key] = claim
-                    del left[each.found.key]
-                    self._copies.drop(each.found.key)
+                    claims[file.key] = claim
+                    del left[file.key]
+                    self._copies.drop(file.key)
                     if claim.was is not None:
-                        successors[claim.was.device, claim.was.inode] = each.found.key
+                        successors[claim.was.device, claim.was.inode] = file.key
         waiting = self._copies.inherit(successors)
-        for key, each in list(left.items()):
-            if key not in waiting and not self._is_suspect(each, files_at):
-                claim = self._try(self._make, each, left)
+        for key, file in list(left.items()):
+            if key not in waiting and not self._is_suspect(file, files_at):
+                claim = self._try(self._make, file, left)
                 if claim is not None:
                     claims[key] = claim
         self._entries.matched_entries.clear()
-        for each in opened:
-            if each.found.key not in claims and each.found.key not in self._copies.suspects:
-                os.close(each.content.fd)
-        return [(each, claims[each.found.key]) for each in opened if each.found.key in claims]
+        for file in opened:
+            if file.key not in claims and file.key not in self._copies.suspects:
+                os.close(file.content.fd)
+        return [(file, claims[file.key]) for file in opened if file.key in claims]
 
     def _adopt(self, opened: OpenedFile) -> EntryMatch | None:
-        return self._entries.adopt(opened, self._copies.original_of(opened.found.key))
+        return self._entries.adopt(opened, self._copies.original_of(opened.scanned.key))
 
     def _make(self, opened: OpenedFile) -> EntryMatch:
         shipped = self._copies.shipped_of(opened, self._entries.unclaimed)
@@ -156,58 +160,59 @@ class FileResolver:
         return self._entries.make(opened, shipped)
 
     def _is_suspect(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
-        if files_at is None or opened.found.key in self._truncated:
-            self._truncated.discard(opened.found.key)
+        if files_at is None or opened.scanned.key in self._truncated:
+            self._truncated.discard(opened.scanned.key)
             return False
         try:
-            return self._copies.holds(opened, files_at)
+            return self._copies.must_wait(opened, files_at)
         except OSError as error:
-            self._report(opened.found.path, f"cannot be read: {error.strerror}")
+            self._report(opened.scanned.path, f"cannot be read: {error.strerror}")
             return False
 
     def _try(self, step: Step, opened: OpenedFile, left: dict[FileKey, OpenedFile]) -> EntryMatch | None:
-        """One that cannot be read is not looked at any more: it may be known, and must not be taken for a new one."""
+        """Return what the step returns. A file that cannot be read is taken out of `left`: it may be known, and must
+        not be taken for a new one."""
         try:
             return step(opened)
         except OSError as error:
-            self._report(opened.found.path, f"cannot be read: {error.strerror}")
-            self._copies.drop(opened.found.key)
-        del left[opened.found.key]
+            self._report(opened.scanned.path, f"cannot be read: {error.strerror}")
+            self._copies.drop(opened.scanned.key)
+        del left[opened.scanned.key]
         return None
 
-    def _open(self, spec: InputSpec, found: ScannedFile) -> OpenedFile | None:
+    def _open(self, spec: InputSpec, scanned: ScannedFile) -> OpenedFile | None:
         try:
-            fd = os.open(found.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            fd = os.open(scanned.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
-            return None  # it went since it was listed: the next scan tells
+            return None  # it was removed since it was listed: the next scan shows that
         except OSError as error:
-            self._report(found.path, f"cannot be opened: {error.strerror}")
+            self._report(scanned.path, f"cannot be opened: {error.strerror}")
             return None
         try:
-            opened = self._look_into(spec, found, fd)
+            opened = self._look_into(spec, scanned, fd)
         except OSError as error:
-            self._report(found.path, f"cannot be read: {error.strerror}")
+            self._report(scanned.path, f"cannot be read: {error.strerror}")
             opened = None
         if opened is None:
             os.close(fd)
         else:
-            self._report(found.path, None)
+            self._report(scanned.path, None)
         return opened
 
-    def _look_into(self, spec: InputSpec, found: ScannedFile, fd: int) -> OpenedFile | None:
+    def _look_into(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> OpenedFile | None:
         status = os.fstat(fd)
-        if (status.st_dev, status.st_ino) != found.key:
-            return None  # another file took the path since it was listed
-        content = content_for(spec.config, fd, found.path)
-        name = name_of_file(spec.config, found, partial(part_of, content), content.ends_before)
+        if (status.st_dev, status.st_ino) != scanned.key:
+            return None  # another file took its path since it was listed
+        content = content_for(spec.config, fd, scanned.path)
+        name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
         if name is None:
-            if status.st_size:  # a file that is empty misses nothing
-                self._report_short(spec, found)
+            if status.st_size:  # an empty file has nothing to wait for
+                self._report_short(spec, scanned)
             return None
         if spec.config.compression == "none" and is_gzip(fd):
-            self._warn_of_gzip(found)
+            self._warn_of_gzip(scanned)
         return OpenedFile(
-            ScannedFile.of(found.path, status),
+            ScannedFile.of(scanned.path, status),
             content,
             content.size,
             name,
@@ -216,27 +221,27 @@ class FileResolver:
             status.st_mtime_ns,
         )
 
-    def _report_short(self, spec: InputSpec, found: ScannedFile) -> None:
+    def _report_short(self, spec: InputSpec, scanned: ScannedFile) -> None:
         identity = spec.config.file_identity
         self._report(
-            found.path,
+            scanned.path,
             f"waits until it has {identity.offset + identity.length} bytes, which file_identity.fingerprint needs; "
             "prospector.scanner.fingerprint.length makes it less",
         )
 
-    def _warn_of_gzip(self, found: ScannedFile) -> None:
-        if found.key not in self._warned_of_gzip:
-            self._warned_of_gzip.add(found.key)
+    def _warn_of_gzip(self, scanned: ScannedFile) -> None:
+        if scanned.key not in self._warned_of_gzip:
+            self._warned_of_gzip.add(scanned.key)
             logger.warning(
                 "%s looks like a gzip file and is read as text; set compression: auto, or leave it out by "
                 "prospector.scanner.exclude_files",
-                found.path,
+                scanned.path,
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What knows which file is which, as its users have it together."""
+    """The parts that identify files, as one collaborator of those who need them."""
 
     entries: RegistryEntries
     copies: CopyDetector
@@ -248,6 +253,6 @@ def _is_by_fingerprint(opened: OpenedFile) -> bool:
 
 
 def _comes_last(opened: OpenedFile) -> tuple[bool, int]:
-    """Of several copies goes on first the one that is deleted by now: its .gz goes on after it. Else the longest: it
-    alone may have what was not read."""
+    """Return the key that sorts copies of one file. First comes a copy that was deleted meanwhile: its .gz resumes
+    after it. Then the longest: it alone may have what was not read."""
     return os.fstat(opened.content.fd).st_nlink > 0, -opened.size

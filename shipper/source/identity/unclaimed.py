@@ -1,4 +1,4 @@
-"""Entries whose file is missing, so that a file that turns out to be it goes on there (relation.py says which)."""
+"""Entries whose file is missing: a file that proves to be it resumes there (relation.py has the rules)."""
 
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterator
@@ -6,17 +6,17 @@ from collections.abc import Container, Hashable, Iterator
 from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
 from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.relation import SECOND, Relation, may_go_on, relation
+from shipper.source.identity.relation import SECOND, Relation, may_resume, relation
 from shipper.source.identity.rotated_names import family_of, generation_of, name_of, possible_names
 
-LOOKED_AT = 16  # of the entries that a file may belong to: who truncates a file every second leaves many
+MOST_COMPARED = 16  # of the entries that a file may belong to: a file that is truncated every second leaves many
 
 
 class UnclaimedEntries:
     def __init__(self) -> None:
         self.states: dict[str, FileState] = {}
-        self._by: defaultdict[Hashable, dict[str, None]] = defaultdict(dict)  # ids, by all that could be seen
-        self._refused: defaultdict[FileKey, set[str]] = defaultdict(set)  # ids, by the file that is another one
+        self._by: defaultdict[Hashable, dict[str, None]] = defaultdict(dict)  # ids, by all that a file may show
+        self._refused: defaultdict[FileKey, set[str]] = defaultdict(set)  # ids, by the file that was disproved
 
     def add(self, state: FileState) -> None:
         self.states[state.id] = state
@@ -34,41 +34,42 @@ class UnclaimedEntries:
         return state
 
     def forget_refused(self, present: Container[FileKey]) -> None:
-        """After a scan: what was refused to a file says nothing about the next one that has its inode."""
+        """After a scan, forget the refusals of missing files: they do not apply to the next file with that inode."""
         for key in [key for key, refused in self._refused.items() if not refused or key not in present]:
             del self._refused[key]
 
     def of(self, key: FileKey) -> FileState | None:
-        """What was at this device and inode last, and was truncated there."""
+        """Return the entry that was truncated last at this device and inode."""
         states = map(self.states.__getitem__, self._by.get(key, ()))
-        return max(states, key=lambda each: each.updated, default=None)
+        return max(states, key=lambda state: state.updated, default=None)
 
-    def at_inode(self, opened: OpenedFile) -> list[FileState]:
-        """Those of which this is the file, whatever it holds."""
+    def of_inode(self, opened: OpenedFile) -> list[FileState]:
+        """Return the entries of which this is the very file, whatever its content."""
         states = map(self.states.__getitem__, self._by.get(opened.key[1], ()))
         return [state for state in states if relation(state, opened, None) is Relation.SAME]
 
     def refuse(self, file_id: str, key: FileKey) -> None:
-        """The file does not hold what the entry remembers: it was proven."""
+        """Note that the file was proven not to have the bytes that the entry remembers."""
         self._refused[key].add(file_id)
 
     def match(self, opened: OpenedFile, original: FileKey | None) -> FileState | None:
-        """The entry on which the file may go on, if its bytes prove it; of several that of `original`, the file that it
-        was suspected to be a copy of, or else the one that was read furthest. Raises OSError."""
+        """Return the entry from which the file may resume, if its bytes prove that. Of several, prefer the entry of
+        `original`, the file that it was suspected to be a copy of, then the one that was read furthest. Raises
+        OSError."""
         if not self.states:
             return None
         refused = self._refused.get(opened.key, set())
         seen = dict.fromkeys(file_id for what in _seen(opened, original) for file_id in self._by.get(what, ()))
-        found = [file_id for file_id in seen if file_id not in refused]
+        allowed = [file_id for file_id in seen if file_id not in refused]
         candidates = [
             state
-            for state in map(self.states.__getitem__, found)
-            if not state.key and may_go_on(state, opened, original)
+            for state in map(self.states.__getitem__, allowed)
+            if not state.key and may_resume(state, opened, original)
         ]
         candidates.sort(
-            key=lambda each: ((each.device, each.inode) == original, each.position, each.updated), reverse=True
+            key=lambda state: ((state.device, state.inode) == original, state.position, state.updated), reverse=True
         )
-        return next((state for state in candidates[:LOOKED_AT] if opened.content.holds(state)), None)
+        return next((state for state in candidates[:MOST_COMPARED] if opened.content.matches(state)), None)
 
 
 def _keys(state: FileState) -> Iterator[Hashable]:
@@ -87,13 +88,13 @@ def _keys(state: FileState) -> Iterator[Hashable]:
 def _seen(opened: OpenedFile, original: FileKey | None) -> Iterator[Hashable]:
     if original is not None:
         yield original
-    yield from (("name", name) for name in possible_names(opened.found.path))
-    yield "family", family_of(opened.found.path)
-    if generation := generation_of(opened.found.path):
+    yield from (("name", name) for name in possible_names(opened.scanned.path))
+    yield "family", family_of(opened.scanned.path)
+    if generation := generation_of(opened.scanned.path):
         yield "generations", generation[0]
     yield opened.key[1]
     if opened.modified % SECOND:
         yield "modified", opened.modified
-        yield "modified", opened.modified // SECOND * SECOND  # of one that keeps no more than the second
+        yield "modified", opened.modified // SECOND * SECOND  # of an entry that keeps whole seconds only
     else:
         yield "second", opened.modified // SECOND

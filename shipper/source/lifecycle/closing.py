@@ -178,11 +178,11 @@ class Closer:
             if size > harvester.read_to or not harvester.is_as_read:
                 self._open_files.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
                 return False
-            self._warn_of_rest(harvester, size - harvester.state.position)
+            self._warn_of_incomplete(harvester, size - harvester.state.position)
         self._open_files.end(harvester, REMOVED)
         return True
 
-    def _warn_of_rest(self, harvester: Harvester, lost: int) -> None:
+    def _warn_of_incomplete(self, harvester: Harvester, lost: int) -> None:
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.warning(

@@ -1,7 +1,8 @@
-"""`delete.enabled`: removes a file once all of it is acknowledged, saved, and as old as `delete.grace_period` says.
+"""Implements `delete.enabled`: removes a file once all of it is acknowledged and saved, and `delete.grace_period` is
+over.
 
-No one can look at a file and remove it in one step. So it stays open over its removal and is looked at once more: what
-was written in between is read by that descriptor.
+A file cannot be checked and removed in one step. So it stays open while it is removed and is checked once more: what
+was written in between is read through that descriptor.
 """
 
 import heapq
@@ -37,8 +38,8 @@ class PendingDeletion:
 class Deletions:
     """Used by the reading thread only.
 
-    `read_on` reads what a file that has no name any more holds beyond its state; False where no input asks for it. It
-    may raise OSError, and the descriptor stays the caller's."""
+    `read_on` reads what a file that has no name any more has beyond its state; it returns False where no input wants
+    that, and may raise OSError. The descriptor stays the caller's."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Deletions:
             self.plan(harvester.state, delete.grace_period)
 
     def plan(self, state: FileState, grace: float) -> None:
-        """A file that was closed at its end. Whether it still is at its end is looked at when its time has come."""
+        """Plan the deletion of a file that was closed at its end. Whether it has new data is checked when it is due."""
         self._put(PendingDeletion(state, grace), grace)
 
     def step(self) -> None:
@@ -82,7 +83,7 @@ class Deletions:
             if file is None or not _is_read(file, deletion.state):
                 return  # it was removed or moved, or has new data: then it is planned again when it is closed
             if deletion.saved is None:
-                # The position must be on disk first: else a crash could forget what became of the file.
+                # The position must be on disk first: a crash could lose what was read of the file.
                 deletion.saved = self._registrar.save([deletion.state])
             if deletion.saved.done:
                 self._delete(deletion, file)
@@ -107,7 +108,7 @@ class Deletions:
             self._rescue(file.fd, state)
 
     def _rescue(self, fd: int, state: FileState) -> None:
-        """It was written to between the last look and its end: only this descriptor has that now."""
+        """Read what was written between the last check and the removal: only this descriptor reaches it now."""
         size = os.fstat(fd).st_size
         try:
             if self.read_on(fd, state):
@@ -131,15 +132,15 @@ class Deletions:
 
 
 def _is_read(file: Plain, state: FileState) -> bool:
-    """True if the file holds what was read, and nothing besides."""
+    """True if the file has the bytes that were read, and no others."""
     try:
         status = os.fstat(file.fd)
         if (status.st_dev, status.st_ino) != (state.device, state.inode):
             return False
         if state.compressed:
             return status.st_size == state.compressed
-        # Behind the position may be NULs, which are no content.
+        # Behind the position may be NULs, which are not content.
         is_at_end = status.st_size == state.position or status.st_size > state.position >= file.size
-        return is_at_end and file.holds(state)
+        return is_at_end and file.matches(state)
     except OSError:
         return False

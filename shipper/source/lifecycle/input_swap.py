@@ -1,12 +1,12 @@
-"""Puts other inputs in the place of those that are read, while everything goes on.
+"""Replaces the inputs while the agent runs.
 
-What an input that stays is reading, no one touches. The files of one that goes, or comes back with other options, are
-released where they stand: what was read of them is still delivered and acknowledged, what was not is read by whoever
-has them next, from the position of their entry. So nothing is lost and nothing is sent twice, and no file is open
-under two inputs at once: until the last batch under the old one is acknowledged, the new one waits.
+The files of an input that stays are not touched. The files of an input that is removed, or that returns with other
+options, are released at their current offset: what was read of them is still delivered and acknowledged, and what was
+not is read under their next input, from the position of their entry. So nothing is lost and nothing is sent twice, and
+no file is open under two inputs at once: the new input waits until the last batch under the old one is acknowledged.
 
-A file that has no name any more (deleted, or moved out of the paths) could not be opened again: it is read on as it
-was, to its end, and closed by what closes files.
+A file that has no name any more (deleted, or moved out of the paths) could not be opened again: it is read to its end
+with its old options, and the Closer closes it.
 """
 
 import os
@@ -24,8 +24,8 @@ from shipper.source.reading.harvester import Harvester
 
 
 class Rules(Protocol):
-    """What follows the options of inputs. Those of inputs that are not read any more stay: files without a name may
-    still be read by them."""
+    """A component that follows the options of inputs. The options of removed inputs stay: files without a name may
+    still be read with them."""
 
     def learn(self, specs: Iterable[InputSpec]) -> None: ...
 
@@ -57,30 +57,30 @@ class InputSwap:
         return {harvester.key for harvester in self._leaving}
 
     def replace(self, inputs: list[Input]) -> None:
-        """These are to be read from now on; the very objects that are read already stay as they are. Looks through
-        the paths at once: what can be found again can be released."""
-        gone = self._inputs.replace(inputs)
+        """Read these inputs from now on; inputs that are the very same objects stay as they are. Scans the paths at
+        once: only a file that is found again can be released."""
+        removed = self._inputs.replace(inputs)
         specs = self._inputs.specs
         for rules in self._rules:
             rules.learn(specs.values())
-        self._problems.forget_scans(gone - specs.keys())
+        self._problems.forget_scans(removed - specs.keys())
         self._survey.replace(specs.values())
         self._survey.scan_now()
-        self._copies.hand_over(gone, self._spec_of)
+        self._copies.hand_over(removed, self._spec_of)
         for harvester in self._open_files.running.values():
-            if harvester.source.input_id in gone and not self._is_nameless(harvester):
+            if harvester.source.input_id in removed and not self._is_nameless(harvester):
                 self._leaving[harvester] = None
         self.step()
 
     def step(self) -> bool:
-        """Release what can be; True if there are files now that may be opened again."""
+        """Release the files that can be released; True if some may be opened again now."""
         if not self._leaving:
             return False
         self._release()
         in_flight = {harvester for harvester in self._leaving if self._is_running(harvester) or not harvester.settled}
         ids = {harvester.state.id for harvester in in_flight}
         successors = {harvester.state.continues_in for harvester in in_flight}
-        # Also those that share a message with one of them: only together they can be joined again.
+        # Also files that share a message with one of them: it can be resumed only when both are opened together.
         waiting = {
             harvester: None
             for harvester in self._leaving
@@ -100,9 +100,9 @@ class InputSwap:
         return candidate[0] if candidate is not None else self._inputs.specs.get(input_id)
 
     def _is_nameless(self, harvester: Harvester) -> bool:
-        """True if it is under no path any more under which it could be opened again. One that is where it was, and
-        that no input wants, is not."""
-        return harvester.key not in self._survey.found and _key_at(harvester.state.path) != harvester.key
+        """True if the file cannot be opened again: no path of the inputs names it, and it has left the path that it
+        had. A file that is still there is not nameless, even if no input wants it."""
+        return harvester.key not in self._survey.candidates and _key_at(harvester.state.path) != harvester.key
 
     def _is_running(self, harvester: Harvester) -> bool:
         return self._open_files.running.get(harvester.key) is harvester

@@ -1,4 +1,4 @@
-"""The open files: what is done when one is opened and when one is closed, whoever decided it."""
+"""The open files: what happens when one is opened or closed, whatever the reason."""
 
 import os
 from collections import Counter
@@ -20,17 +20,18 @@ from shipper.source.reading.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class ClosedFile:
-    """A file that was closed and is not ended: opened again when it has new data. `seen` is what it was then; `found`
-    what the survey had of it: the same object says that no one looked at the file since."""
+    """A file that was closed and has not ended: it is opened again when it has new data. `seen` is what it was when it
+    was closed, `surveyed` what the survey had of it: the same object means that the file was not inspected since."""
 
     seen: ScannedFile
-    found: ScannedFile | None = None
+    surveyed: ScannedFile | None = None
 
-    def has_new_data(self, found: ScannedFile) -> bool:
-        """Its time of change counts too (a rename is one): another file may have its inode, size and time by now."""
+    def has_new_data(self, scanned: ScannedFile) -> bool:
+        """True if the file has changed. Its time of change counts too (a rename is a change): another file may have its
+        inode, size and modification time by now."""
         seen = self.seen
-        now, then = (found.size, found.modified, found.changed), (seen.size, seen.modified, seen.changed)
-        return found is not self.found and now != then
+        now, then = (scanned.size, scanned.modified, scanned.changed), (seen.size, seen.modified, seen.changed)
+        return scanned is not self.surveyed and now != then
 
 
 class OpenFiles:
@@ -42,10 +43,11 @@ class OpenFiles:
         scheduler: Scheduler,
         watcher: Watcher,
         metrics: Metrics,
-        found: Callable[[FileKey], Candidate | None],
+        candidate_of: Callable[[FileKey], Candidate | None],
         on_shut: Callable[[Harvester], None],
     ) -> None:
-        """`found`: what the survey has of a file; `on_shut` is called for each file that is not read any more."""
+        """`candidate_of` returns what the survey has of a file; `on_shut` is called for each file that is not read any
+        more."""
         self.running: dict[FileKey, Harvester] = {}
         self.closed: dict[FileKey, ClosedFile] = {}
         self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are in flight
@@ -54,7 +56,7 @@ class OpenFiles:
         self._scheduler = scheduler
         self._watcher = watcher
         self._metrics = metrics
-        self._found = found
+        self._candidate_of = candidate_of
         self._on_shut = on_shut
 
     def add(self, harvester: Harvester) -> None:
@@ -64,24 +66,24 @@ class OpenFiles:
         self._metrics.harvesters_started += 1
 
     def register_idle(self, opened: OpenedFile, state: FileState) -> None:
-        """A file that is known and in which there is nothing to read now."""
+        """Close a file that is known and has nothing to read now; it is watched for new data."""
         self._entries.keep(state)
         self._watch_closed(opened)
 
     def register_skipped(self, opened: OpenedFile, was: FileState) -> None:
-        """A file that is not to be read now; which it is, is to be proven when it is."""
+        """Close a file that is not to be read now; that it is the file of its entry is proven when it is read."""
         self._entries.put_back(was)
         self._watch_closed(opened)
 
     def _watch_closed(self, opened: OpenedFile) -> None:
-        key = opened.found.key
-        if opened.size == opened.found.size:  # what is stored in memory, over NULs at the end, gives no event
+        key = opened.scanned.key
+        if opened.size == opened.scanned.size:  # what is stored in memory, over NULs at the end, gives no event
             self._watcher.watch_file(key, opened.content.fd)
         os.close(opened.content.fd)
-        self.closed[key] = ClosedFile(opened.found)
+        self.closed[key] = ClosedFile(opened.scanned)
 
     def close(self, harvester: Harvester) -> bool:
-        """Stop reading a file that may be opened again. False when it has new data just now: then it stays open."""
+        """Stop reading a file that may be opened again. False if it has new data just now: then it stays open."""
         if harvester.padding:  # as in _watch_closed
             self._watcher.unwatch_file(harvester.key)
         elif not self._watcher.is_watched(harvester.key):
@@ -101,50 +103,52 @@ class OpenFiles:
         self._scheduler.wake(harvester)
 
     def end(self, harvester: Harvester, ended: str) -> None:
-        """Stop reading a file whose life is over. Batches of it that are in flight still move its position."""
+        """Stop reading a file that was deleted or truncated. Batches of it that are in flight still move its
+        position."""
         self._watcher.unwatch_file(harvester.key)
         harvester.end(partial(self._entries.ended, why=ended))
         self._close_file(harvester)
 
     def release(self, harvester: Harvester, *, until_new_data: bool) -> None:
-        """Close a file that cannot be read on, wherever it stands; opened again at the next scan, or with new data."""
+        """Close a file that cannot be read further, at whatever offset; it is opened again at the next scan, or with
+        new data."""
         if until_new_data:
             self._note_closed(harvester, harvester.status())
         self._watcher.unwatch_file(harvester.key)
         self._close_file(harvester)
 
-    def forget_missing(self, found: Container[FileKey]) -> None:
-        """After a scan: what is not under the paths any more is no file that has new data."""
-        for key in [key for key in self.closed if key not in found]:
+    def forget_missing(self, present: Container[FileKey]) -> None:
+        """After a scan, forget closed files that are not under the paths any more: new data in them is not read."""
+        for key in [key for key in self.closed if key not in present]:
             del self.closed[key]
             self._watcher.unwatch_file(key)
 
     def _note_closed(self, harvester: Harvester, status: os.stat_result) -> None:
-        candidate = self._found(harvester.key)
-        found = candidate[1] if candidate is not None else None
-        self.closed[harvester.key] = ClosedFile(ScannedFile.of(harvester.state.path, status), found)
+        candidate = self._candidate_of(harvester.key)
+        surveyed = candidate[1] if candidate is not None else None
+        self.closed[harvester.key] = ClosedFile(ScannedFile.of(harvester.state.path, status), surveyed)
 
-    def end_renamed(self, found: Mapping[FileKey, Candidate]) -> None:
-        """Under `file_identity.path`, end the lives of files that a survey found at other paths: they are met again as
-        new ones, from their start. What was not read of them is read then, and an entry that stayed would be taken for
-        that of the next file at its path."""
-        for harvester in [running for running in self.running.values() if _has_moved(running.state, found)]:
+    def end_renamed(self, candidates: Mapping[FileKey, Candidate]) -> None:
+        """With `file_identity.path`, end the files that a survey found at other paths: they are read again from their
+        start, as new files. What was not read of them is read then, and an entry that stayed would be taken for that of
+        the next file at its path."""
+        for harvester in [running for running in self.running.values() if _has_moved(running.state, candidates)]:
             self.end(harvester, REMOVED)
-        for state in [entry for entry in self._entries.closed_entries.values() if _has_moved(entry, found)]:
+        for state in [entry for entry in self._entries.closed_entries.values() if _has_moved(entry, candidates)]:
             del self._entries.closed_entries[name_of_entry(state)]
             self.closed.pop((state.device, state.inode), None)
             self._entries.orphan(self._entries.ended(state, REMOVED))
 
     def wake_unwatched(self, *, all_of_them: bool) -> None:
-        """Wake those that have new data: a write whose event was lost, or of which none will ever tell, because there
-        is no watch, or because it is stored in memory (padding.py). `all_of_them`: watched ones too."""
+        """Wake the files that have new data of which no event came or will come: it was lost, or the file has no watch,
+        or the write is stored in memory (padding.py). `all_of_them`: watched files too."""
         for harvester in self.running.values():
             unwatched = all_of_them or not self._watcher.is_watched(harvester.key)
             if harvester.padding or (unwatched and _may_have_new_data(harvester)):
                 self._scheduler.wake(harvester)
 
     def step(self) -> bool:
-        """True if a file that was closed is done with now: another may have waited for it."""
+        """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
         settled = [harvester for harvester in self.draining.values() if harvester.settled]
         for harvester in settled:
             del self.draining[harvester.state.id]
@@ -157,7 +161,7 @@ class OpenFiles:
             self._close_file(harvester)
 
     def ending(self) -> dict[FileKey, FileState]:
-        """Files that were deleted, and are not done with."""
+        """Return the deleted files that are still read, and the closed files of which batches are in flight."""
         deleted = {
             key: replace(harvester.state, modified=harvester.status().st_mtime_ns)
             for key, harvester in self.running.items()
@@ -179,8 +183,8 @@ class OpenFiles:
         return self._entries.closed_entries.get(key) or self._entries.matched_entries.get(key)
 
     def rewritten(self) -> list[FileState]:
-        """Of the files that have something to read or were deleted, those that hold something else now; modified when
-        they were."""
+        """Return the states of files that were rewritten, among those that have something to read or have left their
+        path, with their current time of modification."""
         return [
             replace(harvester.state, modified=harvester.status().st_mtime_ns)
             for harvester in self.running.values()
@@ -208,14 +212,14 @@ class OpenFiles:
             self._entries.orphan(harvester.state)
 
 
-def _has_moved(state: FileState, found: Mapping[FileKey, Candidate]) -> bool:
+def _has_moved(state: FileState, candidates: Mapping[FileKey, Candidate]) -> bool:
     if not state.key.startswith(BY_PATH) or state.ended is not None:
         return False
-    candidate = found.get((state.device, state.inode))
+    candidate = candidates.get((state.device, state.inode))
     return candidate is not None and candidate[1].path != state.path
 
 
 def _may_have_new_data(harvester: Harvester) -> bool:
-    """One that was rewritten may have its size again."""
+    """True if size or time differ: a file that was rewritten may have the same size again."""
     status = harvester.status()
     return harvester.has_new_data(status.st_size) or status.st_mtime_ns != harvester.state.modified

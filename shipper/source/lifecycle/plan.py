@@ -1,4 +1,4 @@
-"""Decides what a survey leads to, from what is known and without touching a file; the crawler carries it out."""
+"""Decides what to do after a survey, from what is known and without touching a file; the crawler carries it out."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from shipper.source.reading.harvester import Harvester
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a survey leads to: files to open, oldest first; those that are open and have a new path; open ones that
-    are not under the paths any more."""
+    """What to do after a survey: files to open, oldest first; open files that have a new path; open files that are no
+    longer under the paths."""
 
     open: list[Candidate]
     renamed: list[tuple[Harvester, ScannedFile]]
@@ -20,15 +20,16 @@ class Plan:
 
 
 def plan(
-    found: Mapping[FileKey, Candidate],
+    candidates: Mapping[FileKey, Candidate],
     running: Mapping[FileKey, Harvester],
     closed: Mapping[FileKey, ClosedFile],
     blocked: Iterable[FileKey],
 ) -> Plan:
-    """`closed`: files that were closed, opened again when their size or time of change differs. `blocked` ones wait."""
+    """Return the plan. `closed` files are opened again when their size or time of change differs; `blocked` files
+    wait."""
     to_open = []
     renamed = []
-    for key, (spec, file) in found.items():
+    for key, (spec, file) in candidates.items():
         if key in running:
             if running[key].state.path != file.path:
                 renamed.append((running[key], file))
@@ -37,4 +38,4 @@ def plan(
     waiting = set(blocked)
     to_open = [wanted for wanted in to_open if wanted[1].key not in waiting]
     to_open.sort(key=lambda wanted: wanted[1].modified)
-    return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in found])
+    return Plan(to_open, renamed, [harvester for key, harvester in running.items() if key not in candidates])

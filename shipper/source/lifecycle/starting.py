@@ -51,8 +51,8 @@ class OpenLimits:
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
         """Those of the waiting and of these that may be opened now."""
-        for spec, found in wanted:
-            self._waiting[spec.id][found.key] = spec, found
+        for spec, scanned in wanted:
+            self._waiting[spec.id][scanned.key] = spec, scanned
         admitted: list[Candidate] = []
         free = self._most - len(self._open_files.running) - len(self._suspects)
         for input_id, files in self._waiting.items():
@@ -69,7 +69,7 @@ class OpenLimits:
     @property
     def waiting(self) -> tuple[int, int]:
         """How many files wait, and their bytes on disk."""
-        sizes = [found.size for files in self._waiting.values() for _, found in files.values()]
+        sizes = [scanned.size for files in self._waiting.values() for _, scanned in files.values()]
         return len(sizes), sum(sizes)
 
     @property
@@ -85,12 +85,12 @@ class Ignoring:
         self._clock = clock
         self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
 
-    def skips(self, spec: InputSpec, found: ScannedFile) -> bool:
+    def skips(self, spec: InputSpec, scanned: ScannedFile) -> bool:
         """True if what the file holds now is not to be read; what is added to it later is."""
         config = spec.config
-        if 0 < config.ignore_older < self._clock.time() - found.modified:
+        if 0 < config.ignore_older < self._clock.time() - scanned.modified:
             return True
-        return config.ignore_inactive != "" and found.modified + TICK < self._since[config.ignore_inactive]
+        return config.ignore_inactive != "" and scanned.modified + TICK < self._since[config.ignore_inactive]
 
 
 class HarvesterStarter:
@@ -131,8 +131,8 @@ class HarvesterStarter:
                 refused.append((opened, claim, error))
                 continue
             if harvester is not None:
-                at_once = claim.is_new or (self._once and harvester.is_proven)
-                (fresh if at_once else known).append(harvester)
+                must_save = claim.is_new or (self._once and harvester.is_proven)
+                (fresh if must_save else known).append(harvester)
         self._rotation_links.resume(known, {each.state.id: each for each in self._open_files.running.values()})
         predecessors = self._rotation_links.on_new_files(fresh)
         for harvester in known:
@@ -148,7 +148,7 @@ class HarvesterStarter:
     def _start(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> Harvester | None:
         """None where there is nothing to read now. Raises OSError."""
         state = claim.state
-        skipped = self._ignoring.skips(opened.spec, opened.found)
+        skipped = self._ignoring.skips(opened.spec, opened.scanned)
         if claim.is_new and (skipped or (first and opened.spec.config.tail_files)):
             state = _at_its_end(opened, state)
         # One that is to be deleted is closed first, by what closes files.

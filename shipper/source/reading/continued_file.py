@@ -119,7 +119,7 @@ class Continuation:
         """Raises Truncated where the successor was, before anything of it was read: what it holds is not what
         followed. And OSError."""
         successor = self.successor
-        if not self._file.offset and successor.is_open and not successor.content.holds(successor.state):
+        if not self._file.offset and successor.is_open and not successor.content.matches(successor.state):
             raise Truncated(os.fstat(successor.fd).st_size)
 
     def take_cut(self) -> bool:

@@ -137,7 +137,7 @@ class FileReader:
         OSError."""
         if not self._is_confirmed:
             # Between finding out which file it is and now, its id was saved, and it may have become another.
-            if not self._content.holds(self._state):
+            if not self._content.matches(self._state):
                 size = os.fstat(self._content.fd).st_size
                 raise Truncated(size) if self._proving is None else Disproved(size)
             self._is_confirmed = True

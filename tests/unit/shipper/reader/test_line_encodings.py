@@ -182,13 +182,13 @@ def test_a_byte_order_mark_may_come_byte_by_byte_and_late(log: LogOnDisk) -> Non
     log.write(b"")
     reader = line.build("utf-16-bom", "auto", log.open(), 1000)
     assert reader.next() is None
-    found = []
+    runs = []
     for byte in codecs.BOM_UTF16_BE + "a\n".encode("utf-16-be"):
         log.append(bytes([byte]))
         run = reader.next()
         assert run is not None
-        found.append(run)
-    assert rows(found) == [("a", 0, 6)]
+        runs.append(run)
+    assert rows(runs) == [("a", 0, 6)]
 
 
 def test_a_file_without_the_mark_it_must_have_is_not_read_on_a_guess(log: LogOnDisk) -> None:

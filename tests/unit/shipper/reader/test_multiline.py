@@ -313,8 +313,8 @@ def test_the_documents_of_the_lines_become_one_and_the_later_wins(clock: ManualC
         ("z", {}),
     ]
     reader = multiline.build(MultilineConfig(pattern=INDENTED), Documents(lines, *runs), 1000, clock)
-    found = [(text, doc) for run in read(reader) for text, doc in zip(run.texts, run.docs or [], strict=True)]
-    assert found == [
+    documents = [(text, doc) for run in read(reader) for text, doc in zip(run.texts, run.docs or [], strict=True)]
+    assert documents == [
         ("a\n b", {"x": 1, "y": 2, "json": {"k": 1, "l": 2, "deep": {"m": 2, "n": 2}}, "gone": DELETED}),
         ("c\n d", {"@timestamp": "c"}),
         ("", {"message": 8}),

@@ -40,13 +40,13 @@ def pipe() -> Iterator[Pipe]:
 
 def read_all(stream: Stream) -> bytes:
     """What is there, to the end of the stream, which must come soon."""
-    found = b""
+    content = b""
     deadline = time.monotonic() + LONG
     while not stream.complete:
-        found += stream.next()
+        content += stream.next()
         stream.take_cut()
         assert time.monotonic() < deadline
-    return found
+    return content
 
 
 def test_what_is_in_the_pipe_is_read_and_counted(pipe: Pipe) -> None:

@@ -51,10 +51,10 @@ class Pipe:
 
     def batches(self) -> list[Batch]:
         """All that can be had now."""
-        found = []
+        batches = []
         while (batch := self.harvester.read()) is not None:
-            found.append(batch)
-        return found
+            batches.append(batch)
+        return batches
 
     def close(self) -> None:
         self.end()

@@ -33,7 +33,7 @@ class Search:
         return self.scanner.scan(full=full)
 
     def names(self, *, full: bool = False) -> list[str]:
-        return sorted(os.path.relpath(found.path, self.place) for found in self.listing(full=full).files.values())
+        return sorted(os.path.relpath(file.path, self.place) for file in self.listing(full=full).files.values())
 
     def problems(self) -> dict[str, str]:
         return {os.path.relpath(path, self.place): text for path, text in self.listing().problems.items()}
@@ -63,10 +63,10 @@ def write(path: Path, content: str = "x") -> Path:
 
 def test_files_are_found_with_size_and_identity(tmp_path: Path) -> None:
     write(tmp_path / "a.log", "12345")
-    (found,) = Search(tmp_path, "*.log").listing().files.values()
+    (file,) = Search(tmp_path, "*.log").listing().files.values()
     status = (tmp_path / "a.log").stat()
     key = status.st_dev, status.st_ino
-    assert found == ScannedFile(str(tmp_path / "a.log"), key, 5, status.st_mtime, status.st_ctime_ns)
+    assert file == ScannedFile(str(tmp_path / "a.log"), key, 5, status.st_mtime, status.st_ctime_ns)
 
 
 def test_a_file_that_two_patterns_name_counts_once(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_relative_path_counts_from_where_the_scanner_was_made(tmp_path: Path) 
         scanner = Scanner(("logs/../logs/*.log",), ScanOptions())
     finally:
         os.chdir(here)
-    assert [found.path for found in scanner.scan(full=False).files.values()] == [f"{tmp_path}/logs/a.log"]
+    assert [file.path for file in scanner.scan(full=False).files.values()] == [f"{tmp_path}/logs/a.log"]
 
 
 def test_exclude_and_include_are_searched_for_in_the_path(tmp_path: Path) -> None:
@@ -229,10 +229,10 @@ def test_a_link_that_is_swapped_to_a_new_target_is_seen_at_the_next_scan(tmp_pat
     targets = [write(tmp_path / "app" / name) for name in ("1", "2")]
     (tmp_path / "current.log").symlink_to("app/1")
     search = Search(tmp_path, pattern, symlinks=True)
-    assert [found.key[1] for found in search.settle().files.values()] == [targets[0].stat().st_ino]
+    assert [file.key[1] for file in search.settle().files.values()] == [targets[0].stat().st_ino]
     (tmp_path / "next").symlink_to("app/2")
     (tmp_path / "next").replace(tmp_path / "current.log")
-    assert [found.key[1] for found in search.listing().files.values()] == [targets[1].stat().st_ino]
+    assert [file.key[1] for file in search.listing().files.values()] == [targets[1].stat().st_ino]
 
 
 def test_a_link_whose_target_is_replaced_elsewhere_is_seen_at_the_next_scan(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_link_whose_target_is_replaced_elsewhere_is_seen_at_the_next_scan(tmp_
     search.settle()
     inode = new.stat().st_ino
     new.replace(tmp_path / "app" / "1")
-    assert [found.key[1] for found in search.listing().files.values()] == [inode]
+    assert [file.key[1] for file in search.listing().files.values()] == [inode]
 
 
 def test_exclude_and_include_count_for_the_target_of_a_link_too(tmp_path: Path) -> None:
@@ -364,8 +364,8 @@ def test_a_file_that_cannot_be_looked_at_is_a_problem_until_it_can(
 def test_directories_are_all_that_a_pattern_looks_through(tmp_path: Path) -> None:
     write(tmp_path / "app" / "logs" / "a.log")
     (tmp_path / "other").mkdir()
-    found = Search(tmp_path, "*/logs/*.log", "other/b.log").listing().directories
-    assert found == {str(tmp_path), f"{tmp_path}/app/logs", f"{tmp_path}/other"}
+    file = Search(tmp_path, "*/logs/*.log", "other/b.log").listing().directories
+    assert file == {str(tmp_path), f"{tmp_path}/app/logs", f"{tmp_path}/other"}
 
 
 @pytest.mark.parametrize("pattern", ["x/y/z/*.log", "x/y/z/a.log", "x/*/z/*.log"])
@@ -410,7 +410,7 @@ def test_the_very_same_listing_comes_back_while_nothing_changes(tmp_path: Path) 
     write(file, "more than before")
     assert search.listing() is listing
     fresh = search.listing(full=True)
-    assert [found.size for found in fresh.files.values()] == [16]
+    assert [file.size for file in fresh.files.values()] == [16]
     assert search.listing(full=True) is fresh
 
 
@@ -421,8 +421,8 @@ def test_a_scan_afresh_tells_the_size_of_now(tmp_path: Path, pattern: str) -> No
     search = Search(tmp_path, pattern, symlinks=True)
     search.settle()
     write(tmp_path / "a.log", "grown")
-    assert [found.size for found in search.listing().files.values()] == [1]
-    assert [found.size for found in search.listing(full=True).files.values()] == [5]
+    assert [file.size for file in search.listing().files.values()] == [1]
+    assert [file.size for file in search.listing(full=True).files.values()] == [5]
 
 
 def test_a_listing_is_new_when_a_directory_was_replaced_by_an_equal_one(tmp_path: Path) -> None:
@@ -492,7 +492,7 @@ def test_a_file_that_is_moved_while_directories_are_listed_is_not_missed(tmp_pat
     for _ in range(scans):
         assert len(scanner.scan(full=False).files) == 1
     move_at = asked + (3 if scans else 5)
-    assert [found.path for found in scanner.scan(full=False).files.values()] == [f"{tmp_path}/a/x.log"]
+    assert [file.path for file in scanner.scan(full=False).files.values()] == [f"{tmp_path}/a/x.log"]
 
 
 def test_what_no_pattern_leads_to_any_more_is_forgotten(tmp_path: Path) -> None:
@@ -514,7 +514,7 @@ def test_a_name_that_another_file_took_is_looked_at(tmp_path: Path) -> None:
     new = write(tmp_path / "new")
     inode = new.stat().st_ino
     new.replace(tmp_path / "a.log")
-    assert [found.key[1] for found in search.listing().files.values()] == [inode]
+    assert [file.key[1] for file in search.listing().files.values()] == [inode]
 
 
 def test_a_directory_that_another_took_the_place_of_is_listed(tmp_path: Path) -> None:
@@ -525,7 +525,7 @@ def test_a_directory_that_another_took_the_place_of_is_listed(tmp_path: Path) ->
     inode = new.stat().st_ino
     (tmp_path / "app").rename(tmp_path / "old")
     (tmp_path / "new").rename(tmp_path / "app")
-    assert [found.key[1] for found in search.listing().files.values()] == [inode]
+    assert [file.key[1] for file in search.listing().files.values()] == [inode]
 
 
 class Entry:
@@ -544,13 +544,13 @@ def test_a_name_whose_kind_is_hidden_counts_as_a_file_until_it_is_looked_at() ->
 
 def plain_search(place: Path) -> dict[tuple[int, int], set[str]]:
     """Every regular file below a directory, with all of its names."""
-    found: dict[tuple[int, int], set[str]] = {}
+    file: dict[tuple[int, int], set[str]] = {}
     for where, _, names in os.walk(place):
         for name in names:
             status = os.lstat(os.path.join(where, name))
             if stat.S_ISREG(status.st_mode) and name.endswith(".log"):
-                found.setdefault((status.st_dev, status.st_ino), set()).add(os.path.join(where, name))
-    return found
+                file.setdefault((status.st_dev, status.st_ino), set()).add(os.path.join(where, name))
+    return file
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -564,7 +564,7 @@ def test_after_any_changes_a_scan_finds_what_a_plain_search_finds(tmp_path: Path
         files = search.listing(full=rng.random() < 0.1).files
         expected = plain_search(tmp_path)
         assert files.keys() == expected.keys()
-        assert all(found.path in expected[key] for key, found in files.items())
+        assert all(file.path in expected[key] for key, file in files.items())
 
 
 def change(rng: random.Random, place: Path, step: int) -> None:

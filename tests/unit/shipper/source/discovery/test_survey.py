@@ -49,10 +49,10 @@ class Outlook:
 
     @property
     def names(self) -> list[str]:
-        return sorted(os.path.basename(found.path) for _, found in self.survey.found.values())
+        return sorted(os.path.basename(scanned.path) for _, scanned in self.survey.candidates.values())
 
     def size_of(self, key: FileKey) -> int:
-        return self.survey.found[key][1].size
+        return self.survey.candidates[key][1].size
 
 
 MakeOutlook = Callable[..., Outlook]
@@ -88,7 +88,7 @@ def test_a_file_that_went_is_not_found_any_more(outlook: Outlook) -> None:
     outlook.step()
     (outlook.folder / "a.log").unlink()
     outlook.step(after=10)
-    assert outlook.survey.found == {}
+    assert outlook.survey.candidates == {}
 
 
 def test_each_input_has_its_own_time(make_outlook: MakeOutlook) -> None:
@@ -192,7 +192,7 @@ def test_looking_again_sees_a_file_as_it_is_now(outlook: Outlook) -> None:
     outlook.write("a.log", b"one\ntwo\n")
     outlook.survey.look_again([key, (0, 0)])
     assert outlook.size_of(key) == 8
-    assert outlook.survey.found[key][1].modified == (outlook.folder / "a.log").stat().st_mtime
+    assert outlook.survey.candidates[key][1].modified == (outlook.folder / "a.log").stat().st_mtime
     assert not outlook.survey.wants_scan
 
 
@@ -230,10 +230,10 @@ def test_of_several_inputs_that_name_a_file_the_first_has_it(tmp_path: Path, clo
     outlook = Outlook(tmp_path, clock, {"a.*": 60.0, "*.log": 10.0}, once=False)
     key = outlook.write("a.log")
     outlook.step()
-    assert outlook.survey.found[key][0] is outlook.inputs["a.*"]
+    assert outlook.survey.candidates[key][0] is outlook.inputs["a.*"]
     outlook.write("b.log")
     outlook.step(after=10)
-    assert outlook.survey.found[key][0] is outlook.inputs["a.*"]
+    assert outlook.survey.candidates[key][0] is outlook.inputs["a.*"]
 
 
 def test_present_tells_what_is_under_each_path(outlook: Outlook) -> None:
@@ -285,13 +285,13 @@ def test_what_a_survey_has_can_be_told_from_what_it_had(outlook: Outlook) -> Non
     """The same object says that nobody looked at the file since."""
     key = outlook.write("a.log")
     outlook.step()
-    before: ScannedFile = outlook.survey.found[key][1]
+    before: ScannedFile = outlook.survey.candidates[key][1]
     outlook.write("b.log")
     outlook.step(after=10)
-    assert outlook.survey.found[key][1] is before
+    assert outlook.survey.candidates[key][1] is before
     outlook.survey.look_again([key])
-    assert outlook.survey.found[key][1] is not before
-    assert outlook.survey.found[key][1] == replace(before)
+    assert outlook.survey.candidates[key][1] is not before
+    assert outlook.survey.candidates[key][1] == replace(before)
 
 
 def test_of_other_inputs_those_that_stay_are_not_looked_through_again(tmp_path: Path, clock: ManualClock) -> None:
@@ -300,12 +300,12 @@ def test_of_other_inputs_those_that_stay_are_not_looked_through_again(tmp_path: 
     key = outlook.write("b1")
     assert outlook.step()
     a, b = outlook.inputs.values()
-    scanner, found = outlook.survey._scanners[b], outlook.survey.found[key]
+    scanner, scanned = outlook.survey._scanners[b], outlook.survey.candidates[key]
     outlook.survey.replace([b])
     assert outlook.names == ["a1", "b1"], "until it is time to look"
     outlook.survey.scan_now()
     assert outlook.names == ["b1"]
-    assert outlook.survey.found[key] is found
+    assert outlook.survey.candidates[key] is scanned
     assert outlook.survey._scanners == {b: scanner}
     outlook.survey.replace([a, b])
     outlook.survey.scan_now()
@@ -318,7 +318,7 @@ def test_the_first_of_several_inputs_has_a_file_also_when_it_came_last(tmp_path:
     narrow, wide = outlook.inputs.values()
     outlook.survey.replace([wide])
     outlook.survey.scan_now()
-    assert outlook.survey.found[key][0] is wide
+    assert outlook.survey.candidates[key][0] is wide
     outlook.survey.replace([narrow, wide])
     outlook.survey.scan_now()
-    assert outlook.survey.found[key][0] is narrow
+    assert outlook.survey.candidates[key][0] is narrow

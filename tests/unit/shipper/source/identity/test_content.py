@@ -39,33 +39,33 @@ def test_a_file_that_has_grown_is_the_same(file: OpenFile) -> None:
     file.write(b"one\n")
     state = file.state(4)
     file.write(b"one\ntwo\n")
-    assert Plain(file.fd).holds(state)
+    assert Plain(file.fd).matches(state)
 
 
 def test_a_file_shorter_than_the_position_is_another(file: OpenFile) -> None:
     file.write(b"one\ntwo\n")
     state = file.state(8)
     file.write(b"one\ntwo")
-    assert not Plain(file.fd).holds(state)
+    assert not Plain(file.fd).matches(state)
 
 
 def test_another_head_is_another_life(file: OpenFile) -> None:
     file.write(b"A" + b"x" * 2000)
     state = file.state(2001)
     file.write(b"B" + b"x" * 2000)
-    assert not Plain(file.fd).holds(state)
+    assert not Plain(file.fd).matches(state)
 
 
 def test_other_bytes_before_the_position_behind_an_equal_head_are_another_life(file: OpenFile) -> None:
     file.write(b"x" * HEAD_SIZE + b"old\n")
     state = file.state(HEAD_SIZE + 4)
     file.write(b"x" * HEAD_SIZE + b"new\n")
-    assert not Plain(file.fd).holds(state)
+    assert not Plain(file.fd).matches(state)
 
 
 def test_an_entry_that_remembers_nothing_yet_fits_any_file(file: OpenFile) -> None:
     file.write(b"anything")
-    assert Plain(file.fd).holds(FileState("f1", "/x", 1, 2))
+    assert Plain(file.fd).matches(FileState("f1", "/x", 1, 2))
 
 
 def test_more_nuls_than_can_be_looked_at_are_content(file: OpenFile) -> None:
@@ -111,15 +111,15 @@ def test_the_fingerprint_is_that_of_the_content(zipped: Zipped, lines: bytes) ->
 
 @pytest.mark.parametrize("position", [0, 1, 256, 1500, 3000])
 def test_a_compressed_copy_may_be_it_at_every_position(zipped: Zipped, lines: bytes, position: int) -> None:
-    assert zipped.holds(plain(lines, position))
+    assert zipped.matches(plain(lines, position))
 
 
 def test_of_a_compressed_file_only_the_head_is_looked_at_before_it_is_proven(zipped: Zipped, lines: bytes) -> None:
-    assert zipped.holds(plain(lines[:HEAD_SIZE] + lines[HEAD_SIZE:][::-1], 1500))
+    assert zipped.matches(plain(lines[:HEAD_SIZE] + lines[HEAD_SIZE:][::-1], 1500))
 
 
 def test_another_head_is_another_content(zipped: Zipped, lines: bytes) -> None:
-    assert not zipped.holds(plain(b"other" + lines, 1500))
+    assert not zipped.matches(plain(b"other" + lines, 1500))
 
 
 def test_a_compressed_file_that_is_not_complete_yet_has_a_shorter_head(file: OpenFile, lines: bytes) -> None:
@@ -138,8 +138,8 @@ def test_what_is_damaged_has_the_head_that_can_be_had(file: OpenFile) -> None:
 def test_a_plain_file_is_none_of_which_the_end_of_its_compressed_one_was_read(file: OpenFile) -> None:
     file.write(b"one\n")
     state = file.state(4)
-    assert Plain(file.fd).holds(state)
-    assert not Plain(file.fd).holds(replace(state, compressed=4))
+    assert Plain(file.fd).matches(state)
+    assert not Plain(file.fd).matches(replace(state, compressed=4))
 
 
 # Which of the two.

@@ -8,7 +8,7 @@ import pytest
 
 from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
-from shipper.source.identity.copy_detector import COMPARE_AGAIN, COMPARED_AT_ONCE, GRACE, MOST_HELD, CopyDetector
+from shipper.source.identity.copy_detector import COMPARE_AGAIN, COMPARED_AT_ONCE, GRACE, MOST_SUSPECTS, CopyDetector
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.unclaimed import UnclaimedEntries
 from tests.reading_room import Room, entry_of, proof_of
@@ -40,13 +40,13 @@ class Store:
         self.room.write(name, content)
         return self.room.open(name)
 
-    def holds(self, opened: OpenedFile) -> bool:
-        return self.copies.holds(opened, self.files_at)
+    def must_wait(self, opened: OpenedFile) -> bool:
+        return self.copies.must_wait(opened, self.files_at)
 
-    def holds_still(self) -> bool:
+    def must_still_wait(self) -> bool:
         """Of the only one: whether it is held when it is looked at again."""
         (opened,) = self.copies.refreshed()
-        return self.holds(opened)
+        return self.must_wait(opened)
 
     def files_at(self, path: str) -> list[FileKey]:
         try:
@@ -64,30 +64,30 @@ def store(room: Room) -> Store:
 def test_a_file_that_looks_like_another_is_held(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n")
     copy = store.meets("app.log.1", b"one\ntwo\n")
-    assert store.holds(copy)
-    assert list(store.copies.suspects) == [copy.found.key]
-    assert store.copies.original_of(copy.found.key) == key
+    assert store.must_wait(copy)
+    assert list(store.copies.suspects) == [copy.scanned.key]
+    assert store.copies.original_of(copy.scanned.key) == key
 
 
 def test_so_is_the_beginning_of_a_copy(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    assert store.holds(store.meets("app.log.1", b"one\n"))
+    assert store.must_wait(store.meets("app.log.1", b"one\n"))
 
 
 def test_so_is_an_empty_file_that_may_become_a_copy(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    assert store.holds(store.meets("app.log.1", b""))
+    assert store.must_wait(store.meets("app.log.1", b""))
 
 
 def test_so_is_a_compressed_copy(make_room: MakeRoom) -> None:
     store = Store(make_room(compression="auto"))
     store.original("app.log.1", b"one\ntwo\n")
-    assert store.holds(store.meets("app.log.1.gz", gzip.compress(b"one\ntwo\n")))
+    assert store.must_wait(store.meets("app.log.1.gz", gzip.compress(b"one\ntwo\n")))
 
 
 def test_a_name_of_its_own_is_not_held_whatever_it_holds(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    assert not store.holds(store.meets("web.log", b"one\ntwo\n"))
+    assert not store.must_wait(store.meets("web.log", b"one\ntwo\n"))
     assert not store.copies.suspects
 
 
@@ -108,100 +108,100 @@ def test_bytes_of_its_own_are_not_held_whatever_the_name(
     store: Store, content: bytes, position: int, other: bytes
 ) -> None:
     store.original("app.log", content, position)
-    assert not store.holds(store.meets("app.log.1", other))
+    assert not store.must_wait(store.meets("app.log.1", other))
 
 
 def test_no_file_is_held_for_ever_beside_one_that_stays_as_it_is(store: Store) -> None:
     """Two tables with the same first line, of which one has no more yet."""
     store.original("app.log", b"name,value\n", position=11)
-    held = store.holds(store.meets("app.log.1", b"name,value\none,1\n"))
+    waits = store.must_wait(store.meets("app.log.1", b"name,value\none,1\n"))
     for _ in range(3):
         store.room.clock.advance(GRACE)
-        held = held and store.holds_still()
-    assert not held
+        waits = waits and store.must_still_wait()
+    assert not waits
 
 
 def test_a_file_of_which_nothing_was_read_yet_may_be_an_original(store: Store) -> None:
     store.room.write("app.log", b"one\n")
-    assert store.holds(store.meets("app.log.1", b"one\n"))
+    assert store.must_wait(store.meets("app.log.1", b"one\n"))
 
 
 def test_no_file_is_an_original_of_itself(store: Store) -> None:
     """It has two names."""
     copy = store.meets("app.log.1", b"one\n")
     store.room.path("app.log").hardlink_to(store.room.path("app.log.1"))
-    assert not store.holds(copy)
+    assert not store.must_wait(copy)
 
 
 def test_no_more_are_held_than_may_be_open(store: Store) -> None:
     store.original("app.log", b"one\n")
-    held = [store.holds(store.meets(f"app.log.{number}", b"one\n")) for number in range(MOST_HELD + 1)]
-    assert held == [*[True] * MOST_HELD, False]
-    assert [store.holds(opened) for opened in store.copies.refreshed()] == [True] * MOST_HELD
+    waits = [store.must_wait(store.meets(f"app.log.{number}", b"one\n")) for number in range(MOST_SUSPECTS + 1)]
+    assert waits == [*[True] * MOST_SUSPECTS, False]
+    assert [store.must_wait(opened) for opened in store.copies.refreshed()] == [True] * MOST_SUSPECTS
 
 
 def test_what_stays_as_it_is_beside_its_original_is_a_file_like_any_other(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.clock.advance(ALMOST)
-    assert store.holds_still()
+    assert store.must_still_wait()
     store.room.clock.advance(GRACE - ALMOST)
-    assert not store.holds_still()
+    assert not store.must_still_wait()
 
 
 def test_the_time_counts_from_its_last_growth(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.clock.advance(ALMOST)
     store.room.append("app.log.1", b"two\n")
-    assert store.holds_still()
+    assert store.must_still_wait()
     store.room.clock.advance(ALMOST)
-    assert store.holds_still()
+    assert store.must_still_wait()
     store.room.clock.advance(GRACE)
-    assert not store.holds_still()
+    assert not store.must_still_wait()
 
 
 def test_it_is_let_go_as_soon_as_it_has_bytes_of_its_own(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.append("app.log.1", b"other\n")
-    assert not store.holds_still()
+    assert not store.must_still_wait()
 
 
 def test_an_original_that_was_truncated_meanwhile_is_about_to_be_noticed(store: Store) -> None:
     """Until then nothing that was written behind it may let the copy go."""
     store.original("app.log", b"one\ntwo\n", position=4)
-    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     store.room.write("app.log", b"new\n")
     for _ in range(3):
         store.room.clock.advance(GRACE)
-        assert store.holds_still()
-        assert store.copies.next_look == store.room.clock.monotonic() + GRACE
+        assert store.must_still_wait()
+        assert store.copies.next_check == store.room.clock.monotonic() + GRACE
 
 
 def test_an_original_that_was_renamed_meanwhile_is_still_the_original(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=8)
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     moved = store.room.path("app.log").rename(store.room.path("moved"))
     store.known[key] = replace(store.known[key], path=str(moved))
-    assert store.holds_still()
+    assert store.must_still_wait()
 
 
 def test_a_file_that_is_held_for_one_may_turn_out_to_look_like_another(store: Store) -> None:
     first = store.original("app.log", b"one\n")
     copy = store.meets("app.log.2", b"")
-    store.holds(copy)
-    assert store.copies.original_of(copy.found.key) == first
+    store.must_wait(copy)
+    assert store.copies.original_of(copy.scanned.key) == first
     second = store.original("app.log.1", b"two\n")
     store.room.append("app.log.2", b"two\n")
-    assert store.holds_still()
-    assert store.copies.original_of(copy.found.key) == second
+    assert store.must_still_wait()
+    assert store.copies.original_of(copy.scanned.key) == second
 
 
 def test_nothing_is_held_for_a_path_at_which_nothing_is_any_more(store: Store) -> None:
     key = store.original("app.log", b"one\n")
     store.room.path("app.log").unlink()
-    assert not store.copies.holds(store.meets("app.log.1", b"two\n"), lambda _: [key])
+    assert not store.copies.must_wait(store.meets("app.log.1", b"two\n"), lambda _: [key])
 
 
 def test_of_several_files_that_were_at_a_path_one_is_the_original(store: Store) -> None:
@@ -209,37 +209,37 @@ def test_of_several_files_that_were_at_a_path_one_is_the_original(store: Store) 
     first, second = store.original("app.log", b"one\n"), store.original("app.log.9", b"two\n", position=4)
     store.room.write("app.log.9", b"new\n")
     copy = store.meets("app.log.1", b"two\n")
-    assert store.copies.holds(copy, lambda path: [first, second] if path.endswith("app.log") else [])
-    assert store.copies.original_of(copy.found.key) == second
+    assert store.copies.must_wait(copy, lambda path: [first, second] if path.endswith("app.log") else [])
+    assert store.copies.original_of(copy.scanned.key) == second
 
 
 def test_who_took_over_the_entry_of_an_original_is_the_original_now(store: Store) -> None:
     first = store.original("app.log", b"one\n")
     copy, other = store.meets("app.log.1", b"one\n"), store.meets("app.log.2", b"one\n")
-    store.holds(copy)
-    assert store.copies.inherit({(0, 0): other.found.key}) == set()
-    assert store.copies.inherit({first: other.found.key}) == {copy.found.key}
-    assert store.copies.original_of(copy.found.key) == other.found.key
+    store.must_wait(copy)
+    assert store.copies.inherit({(0, 0): other.scanned.key}) == set()
+    assert store.copies.inherit({first: other.scanned.key}) == {copy.scanned.key}
+    assert store.copies.original_of(copy.scanned.key) == other.scanned.key
 
 
 def test_to_compare_leaves_no_file_open(store: Store) -> None:
     store.original("app.log", b"one\n")
     opened = store.meets("app.log.1", b"one\n")
     before = os.listdir("/proc/self/fd")
-    store.holds(opened)
+    store.must_wait(opened)
     assert os.listdir("/proc/self/fd") == before
 
 
 def test_a_copy_of_a_file_that_is_gone_is_held_until_that_is_done_with(store: Store) -> None:
     """The output is blocked: the last lines of the original are still under way."""
     key = store.original("app.log", b"one\ntwo\n", position=4)
-    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     store.room.path("app.log").unlink()
     store.ending[key] = store.known.pop(key)
     store.room.clock.advance(GRACE * 10)
-    assert store.holds_still()
+    assert store.must_still_wait()
     del store.ending[key]
-    assert not store.holds_still()
+    assert not store.must_still_wait()
 
 
 def ends(store: Store, name: str, content: bytes, **changes: Any) -> FileState:
@@ -253,15 +253,15 @@ def ends(store: Store, name: str, content: bytes, **changes: Any) -> FileState:
 def test_a_copy_that_is_met_when_its_original_was_truncated_is_held_too(store: Store) -> None:
     state = ends(store, "app.log", b"one\ntwo\n", ended=TRUNCATED, modified=LATER)
     copy = store.meets("app.log.1", b"one\ntwo\n")
-    assert store.holds(copy)
-    assert store.copies.original_of(copy.found.key) == (state.device, state.inode)
+    assert store.must_wait(copy)
+    assert store.copies.original_of(copy.scanned.key) == (state.device, state.inode)
 
 
 def test_so_is_a_compressed_copy_of_a_file_that_is_gone(make_room: MakeRoom) -> None:
     """gzip removes what it has compressed."""
     store = Store(make_room(compression="auto"))
     ends(store, "app.log.1", b"one\ntwo\n")
-    assert store.holds(store.meets("app.log.1.gz", gzip.compress(b"one\ntwo\n")))
+    assert store.must_wait(store.meets("app.log.1.gz", gzip.compress(b"one\ntwo\n")))
 
 
 def test_so_is_a_copy_that_has_its_time(store: Store) -> None:
@@ -269,13 +269,13 @@ def test_so_is_a_copy_that_has_its_time(store: Store) -> None:
     state = ends(store, "app.log", b"one\ntwo\n")
     store.room.write("web.log", b"one\ntwo\n")
     os.utime(store.room.path("web.log"), ns=(state.modified, state.modified))
-    assert store.holds(store.room.open("web.log"))
+    assert store.must_wait(store.room.open("web.log"))
 
 
 def test_a_file_of_equal_bytes_that_was_made_when_the_other_was_gone_is_not_held(store: Store) -> None:
     """It is the next one: equal is not the same."""
     ends(store, "app.log", b"one\ntwo\n", modified=1)
-    assert not store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    assert not store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
 
 
 def test_a_copy_of_a_file_that_was_rewritten_is_held_before_anybody_noticed_that(store: Store) -> None:
@@ -283,7 +283,7 @@ def test_a_copy_of_a_file_that_was_rewritten_is_held_before_anybody_noticed_that
     store.rewritten.append(replace(store.known[key], modified=LATER))
     store.room.write("app.log", b"new\n")
     copy = store.meets("app-20261121.log", b"one\ntwo\n")
-    assert store.copies.holds(copy, lambda _: [])
+    assert store.copies.must_wait(copy, lambda _: [])
     assert store.copies.original_of(copy.key) == key
 
 
@@ -291,80 +291,80 @@ def test_bytes_of_its_own_are_not_held_by_a_file_that_is_gone(store: Store) -> N
     key = store.original("app.log", b"one\ntwo\n", position=4)
     store.room.path("app.log").unlink()
     store.ending[key] = store.known.pop(key)
-    assert not store.holds(store.meets("app.log.1", b"ONE\ntwo\n"))
+    assert not store.must_wait(store.meets("app.log.1", b"ONE\ntwo\n"))
 
 
 def test_a_held_copy_has_the_rest_of_its_original(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=4)
-    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     state = store.known[key]
-    assert store.copies.has_rest(state, key, 4)
-    assert not store.copies.has_rest(state, key, 8)
-    assert not store.copies.has_rest(state, (0, 0), 4)
+    assert store.copies.has_remainder(state, key, 4)
+    assert not store.copies.has_remainder(state, key, 8)
+    assert not store.copies.has_remainder(state, (0, 0), 4)
 
 
 def test_a_copy_that_is_held_for_another_file_has_no_rest_of_this_one(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=4)
-    store.holds(store.meets("app.log.1", b""))
-    assert not store.copies.has_rest(store.known[key], key, 4)
+    store.must_wait(store.meets("app.log.1", b""))
+    assert not store.copies.has_remainder(store.known[key], key, 4)
 
 
 def test_it_says_when_a_held_file_is_to_be_looked_at(store: Store) -> None:
-    assert store.copies.next_look == float("inf")
+    assert store.copies.next_check == float("inf")
     store.original("app.log", b"one\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
-    assert store.copies.next_look == store.room.clock.monotonic() + GRACE
+    store.must_wait(store.meets("app.log.1", b"one\n"))
+    assert store.copies.next_check == store.room.clock.monotonic() + GRACE
 
 
 def test_while_its_original_is_ending_there_is_no_need_to_look_all_the_time(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=4)
-    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     store.ending[key] = store.known[key]
     store.room.clock.advance(GRACE)
-    assert store.holds_still()
-    assert store.copies.next_look > store.room.clock.monotonic()
+    assert store.must_still_wait()
+    assert store.copies.next_check > store.room.clock.monotonic()
 
 
 def test_held_files_are_shown_as_they_are_now(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.append("app.log.1", b"two\n")
     (opened,) = store.copies.refreshed()
-    assert (opened.size, opened.found.size) == (8, 8)
+    assert (opened.size, opened.scanned.size) == (8, 8)
     status = store.room.path("app.log.1").stat()
-    assert (opened.found.modified, opened.modified) == (status.st_mtime, status.st_mtime_ns)
+    assert (opened.scanned.modified, opened.modified) == (status.st_mtime, status.st_mtime_ns)
 
 
 def test_a_held_file_that_was_deleted_is_let_go_at_once(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.path("app.log.1").unlink()
-    assert not store.holds_still()
+    assert not store.must_still_wait()
 
 
 def test_but_not_while_its_original_is_ending(store: Store) -> None:
     """It may be the only one that has what was not read."""
     key = store.original("app.log", b"one\ntwo\n", position=4)
-    store.holds(store.meets("app.log.1", b"one\ntwo\n"))
+    store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     store.room.path("app.log.1").unlink()
     store.ending[key] = store.known[key]
-    assert store.holds_still()
+    assert store.must_still_wait()
 
 
 def test_a_file_that_turned_out_to_be_something_is_not_held(store: Store) -> None:
     store.original("app.log", b"one\n")
     opened = store.meets("app.log.1", b"one\n")
-    store.holds(opened)
-    store.copies.drop(opened.found.key)
-    store.copies.drop(opened.found.key)
-    assert (store.copies.suspects, store.copies.original_of(opened.found.key)) == ({}, None)
+    store.must_wait(opened)
+    store.copies.drop(opened.scanned.key)
+    store.copies.drop(opened.scanned.key)
+    assert (store.copies.suspects, store.copies.original_of(opened.scanned.key)) == ({}, None)
     os.fstat(opened.content.fd)
 
 
 def test_held_files_are_closed_at_the_end(store: Store) -> None:
     store.original("app.log", b"one\n")
     opened = store.meets("app.log.1", b"one\n")
-    store.holds(opened)
+    store.must_wait(opened)
     store.copies.close()
     assert store.copies.suspects == {}
     with pytest.raises(OSError, match="Bad file descriptor"):
@@ -378,27 +378,27 @@ LARGE = b"".join(b"%09d\n" % number for number in range(COMPARED_AT_ONCE // 10 +
 
 def test_a_large_copy_is_compared_in_parts_and_the_next_comes_soon(store: Store) -> None:
     store.original("app.log", LARGE)
-    store.holds(store.meets("app.log.1", LARGE))
-    assert store.copies.next_look == store.room.clock.monotonic() + COMPARE_AGAIN
+    store.must_wait(store.meets("app.log.1", LARGE))
+    assert store.copies.next_check == store.room.clock.monotonic() + COMPARE_AGAIN
     store.room.clock.advance(COMPARE_AGAIN)
-    assert store.copies.next_look <= store.room.clock.monotonic()
-    assert store.holds_still()
-    assert store.copies.next_look == store.room.clock.monotonic() + GRACE - COMPARE_AGAIN
+    assert store.copies.next_check <= store.room.clock.monotonic()
+    assert store.must_still_wait()
+    assert store.copies.next_check == store.room.clock.monotonic() + GRACE - COMPARE_AGAIN
 
 
 def test_what_was_compared_is_not_compared_again_when_it_has_grown(store: Store) -> None:
     store.original("app.log", LARGE + b"more\n")
-    store.holds(store.meets("app.log.1", LARGE))
+    store.must_wait(store.meets("app.log.1", LARGE))
     store.room.append("app.log.1", b"more\n")
-    assert store.holds_still()
-    assert store.copies.next_look == store.room.clock.monotonic() + GRACE
+    assert store.must_still_wait()
+    assert store.copies.next_check == store.room.clock.monotonic() + GRACE
 
 
 @pytest.mark.parametrize("at", [len(LARGE) // 2, len(LARGE) - 500])
 def test_it_is_let_go_when_a_part_differs_though_head_and_tail_are_equal(store: Store, at: int) -> None:
     store.original("app.log", LARGE)
-    held = store.holds(store.meets("app.log.1", LARGE[:at] + b"x" + LARGE[at + 1 :]))
-    assert not (held and store.holds_still())
+    waits = store.must_wait(store.meets("app.log.1", LARGE[:at] + b"x" + LARGE[at + 1 :]))
+    assert not (waits and store.must_still_wait())
 
 
 def truncate(store: Store, key: FileKey, position: int) -> UnclaimedEntries:
@@ -411,7 +411,7 @@ def truncate(store: Store, key: FileKey, position: int) -> UnclaimedEntries:
 def test_all_of_a_copy_was_shipped_that_was_made_before_the_last_lines_came(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\nthree\n")
     copy = store.meets("app.log.1", b"one\ntwo\n")
-    store.holds(copy)
+    store.must_wait(copy)
     shipped = store.copies.shipped_of(copy, truncate(store, key, position=14))
     assert shipped is not None
     assert (shipped.length, shipped.proof) == (8, proof_of(b"one\ntwo\n"))
@@ -419,9 +419,9 @@ def test_all_of_a_copy_was_shipped_that_was_made_before_the_last_lines_came(stor
 
 def test_also_when_it_was_met_while_it_grew(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\nthree\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.append("app.log.1", b"two\n")
-    store.holds_still()
+    store.must_still_wait()
     shipped = store.copies.shipped_of(store.room.open("app.log.1"), truncate(store, key, position=8))
     assert shipped is not None
     assert shipped.proof == proof_of(b"one\ntwo\n")
@@ -430,13 +430,13 @@ def test_also_when_it_was_met_while_it_grew(store: Store) -> None:
 def test_not_of_one_that_has_more_than_was_shipped(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n")
     copy = store.meets("app.log.1", b"one\ntwo\n")
-    store.holds(copy)
+    store.must_wait(copy)
     assert store.copies.shipped_of(copy, truncate(store, key, position=4)) is None
 
 
 def test_nor_of_one_that_grew_since_it_was_compared(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n")
-    store.holds(store.meets("app.log.1", b"one\n"))
+    store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.append("app.log.1", b"own\n")
     assert store.copies.shipped_of(store.room.open("app.log.1"), truncate(store, key, position=8)) is None
 
@@ -447,7 +447,7 @@ def test_nor_of_one_that_was_compared_with_a_later_life_of_its_original(store: S
     earlier = truncate(store, key, position=100)
     store.known[key] = replace(store.known[key], id="later")
     copy = store.meets("app.log.1", b"one\n")
-    store.holds(copy)
+    store.must_wait(copy)
     assert store.copies.shipped_of(copy, earlier) is None
     assert store.copies.shipped_of(copy, truncate(store, key, position=100)) is not None
 
@@ -455,10 +455,10 @@ def test_nor_of_one_that_was_compared_with_a_later_life_of_its_original(store: S
 def test_nor_of_one_of_which_only_a_part_was_compared(store: Store) -> None:
     key = store.original("app.log", LARGE)
     copy = store.meets("app.log.1", LARGE)
-    store.holds(copy)
+    store.must_wait(copy)
     unclaimed = truncate(store, key, position=len(LARGE))
     assert store.copies.shipped_of(copy, unclaimed) is None
-    store.holds(copy)
+    store.must_wait(copy)
     assert store.copies.shipped_of(copy, unclaimed) is not None
 
 
@@ -466,7 +466,7 @@ def test_nor_of_one_whose_original_was_never_truncated(store: Store) -> None:
     store.original("app.log", b"one\n")
     copy = store.meets("app.log.1", b"one\n")
     assert store.copies.shipped_of(copy, UnclaimedEntries()) is None
-    store.holds(copy)
+    store.must_wait(copy)
     assert store.copies.shipped_of(copy, UnclaimedEntries()) is None
 
 
@@ -474,5 +474,5 @@ def test_nor_of_a_compressed_one(make_room: MakeRoom) -> None:
     store = Store(make_room(compression="auto"))
     key = store.original("app.log", b"one\n")
     copy = store.meets("app.log.gz", gzip.compress(b"one\n"))
-    store.holds(copy)
+    store.must_wait(copy)
     assert store.copies.shipped_of(copy, truncate(store, key, position=4)) is None

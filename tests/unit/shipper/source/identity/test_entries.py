@@ -181,7 +181,7 @@ def test_by_path_another_file_at_the_path_is_the_same(make_room: MakeRoom) -> No
     opened = meet(room, "app.log", b"ONE\nTWO\n")
     claim = room.entries.claim(opened)
     assert claim is not None
-    assert (claim.state.position, claim.state.inode) == (4, opened.found.key[1])
+    assert (claim.state.position, claim.state.inode) == (4, opened.scanned.key[1])
 
 
 def test_by_path_a_file_that_is_shorter_than_what_was_read_begins_anew(make_room: MakeRoom) -> None:
@@ -238,7 +238,7 @@ def test_a_restored_file_takes_over_the_entry_of_what_is_gone(room: Room) -> Non
     claim = room.entries.adopt(opened)
     assert claim is not None
     assert (claim.state.id, claim.state.position, claim.previous_path) == (orphan.id, 4, orphan.path)
-    assert (claim.state.device, claim.state.inode) == opened.found.key
+    assert (claim.state.device, claim.state.inode) == opened.scanned.key
     assert (claim.state.birth, claim.state.modified) == (opened.birth, opened.modified)
     assert (claim.state.ended, claim.state.ttl, claim.state.input) == (None, -1.0, "app")
     assert claim.was is orphan  # that is to be proven
@@ -472,11 +472,11 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
 def test_the_new_path_of_a_closed_file_is_noted(room: Room) -> None:
     opened = meet(room, "app.log.1", b"one\n")
     known = know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
-    found = {opened.found.key: (room.spec, opened.found)}
-    assert room.entries.renamed(found) == [known]
-    room.entries.note_path(known, opened.found.path)
-    assert room.books.written[known.id].path == opened.found.path
-    assert room.entries.renamed(found) == []
+    candidates = {opened.scanned.key: (room.spec, opened.scanned)}
+    assert room.entries.renamed(candidates) == [known]
+    room.entries.note_path(known, opened.scanned.path)
+    assert room.books.written[known.id].path == opened.scanned.path
+    assert room.entries.renamed(candidates) == []
 
 
 def test_a_file_of_a_former_run_that_was_renamed_must_still_be_proven(make_room: MakeRoom) -> None:
@@ -485,7 +485,7 @@ def test_a_file_of_a_former_run_that_was_renamed_must_still_be_proven(make_room:
     known = entry_of(before.path("app.log.1"), 4, path="/l/app.log")
     room = make_room(known)
     opened = room.open("app.log.1")
-    room.entries.note_path(known, opened.found.path)
+    room.entries.note_path(known, opened.scanned.path)
     claim = room.entries.claim(opened)
     assert claim is not None
     assert claim.was is not None
@@ -495,7 +495,7 @@ def test_a_path_is_not_noted_of_a_file_that_was_opened_meanwhile(room: Room) -> 
     opened = meet(room, "app.log.1", b"one\n")
     known = know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
     room.entries.claim(opened)
-    room.entries.note_path(known, opened.found.path)
+    room.entries.note_path(known, opened.scanned.path)
     assert (room.entries.closed_entries, room.books.written[known.id]) == ({}, known)
 
 

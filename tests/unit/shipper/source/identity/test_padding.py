@@ -105,8 +105,8 @@ def test_a_hole_that_is_longer_than_a_read_is_content_if_something_lies_behind_i
     file.write(b"end\n", at=3 * READ_SIZE)
     assert content(padding, file) == b""
     clock.advance(2 * SETTLED)
-    found = b"".join(content(padding, file, at) for at in range(0, 4 * READ_SIZE, READ_SIZE))
-    assert found == bytes(3 * READ_SIZE) + b"end\n"
+    read = b"".join(content(padding, file, at) for at in range(0, 4 * READ_SIZE, READ_SIZE))
+    assert read == bytes(3 * READ_SIZE) + b"end\n"
 
 
 def test_nuls_that_are_on_disk_are_looked_at_one_read_at_a_time(file: OnDisk) -> None:

@@ -10,7 +10,7 @@ from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Plain, Zipped
 from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.identity.relation import SECOND, Relation, may_go_on, relation
+from shipper.source.identity.relation import SECOND, Relation, may_resume, relation
 
 ORIGINAL: FileKey = (1, 811)
 BIRTH = 1_763_000_000 * SECOND + 123
@@ -111,12 +111,12 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS)
 def test_which_file_may_resume_where_another_file_ended(row: str, ended: str) -> None:
     seen = ROWS[row]
-    assert may_go_on(replace(seen.state, ended=ended), seen.opened, seen.copy_of) is (ended in seen.resumes)
+    assert may_resume(replace(seen.state, ended=ended), seen.opened, seen.copy_of) is (ended in seen.resumes)
 
 
 def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
-    assert may_go_on(entry(), new_file(key=ORIGINAL, birth=BIRTH), None)
-    assert not may_go_on(entry(None), new_file(key=ORIGINAL, birth=BIRTH), None)
+    assert may_resume(entry(), new_file(key=ORIGINAL, birth=BIRTH), None)
+    assert not may_resume(entry(None), new_file(key=ORIGINAL, birth=BIRTH), None)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
     ],
 )
 def test_times_are_equal_to_the_second_only_where_one_has_no_more(remembered: int, seen: int, equal: bool) -> None:
-    assert may_go_on(entry(modified=remembered), new_file(modified=seen), None) is equal
+    assert may_resume(entry(modified=remembered), new_file(modified=seen), None) is equal
 
 
 UNPROVABLE: dict[str, dict[str, Any]] = {
@@ -152,7 +152,7 @@ def test_where_no_byte_can_be_proven_the_inode_alone_counts(why: str, ended: str
     state = entry(ended, **UNPROVABLE[why])
     same, same_inode = new_file(key=ORIGINAL, birth=BIRTH), new_file(key=ORIGINAL, birth=0)
     zipped, same_time = new_file("/l/app.log.1.gz", content=ZIPPED), new_file(modified=MODIFIED)
-    assert [may_go_on(state, opened, None) for opened in (same, same_inode, zipped, same_time)] == [
+    assert [may_resume(state, opened, None) for opened in (same, same_inode, zipped, same_time)] == [
         True,
         True,
         False,
@@ -163,8 +163,8 @@ def test_where_no_byte_can_be_proven_the_inode_alone_counts(why: str, ended: str
 @pytest.mark.parametrize("why", UNPROVABLE)
 def test_and_no_copy_resumes_where_it_was_truncated(why: str) -> None:
     state = entry(TRUNCATED, **UNPROVABLE[why])
-    assert not may_go_on(state, new_file(), ORIGINAL)
-    assert not may_go_on(state, new_file("/l/app.log.1", birth=MODIFIED), None)
+    assert not may_resume(state, new_file(), ORIGINAL)
+    assert not may_resume(state, new_file("/l/app.log.1", birth=MODIFIED), None)
 
 
 @pytest.mark.parametrize(

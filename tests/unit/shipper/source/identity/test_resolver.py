@@ -46,7 +46,7 @@ class Door:
 
     def identify(self, *opened: OpenedFile) -> dict[str, EntryMatch]:
         claims = self.resolver.identify(list(opened), self.files_at)
-        return {os.path.basename(each.found.path): claim for each, claim in claims}
+        return {os.path.basename(each.scanned.path): claim for each, claim in claims}
 
     def files_at(self, path: str) -> list[FileKey]:
         return [self.wanted(os.path.basename(path))[1].key] if os.path.exists(path) else []
@@ -72,8 +72,8 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     wanted = door.wanted("app.log")
     door.room.append("app.log", b"two\n")
     (opened,) = door.resolver.open([wanted])
-    assert (opened.size, opened.found.size) == (8, 8)
-    assert opened.found.modified == door.room.path("app.log").stat().st_mtime
+    assert (opened.size, opened.scanned.size) == (8, 8)
+    assert opened.scanned.modified == door.room.path("app.log").stat().st_mtime
     assert (opened.name, opened.spec) == (wanted[1].key, door.room.spec)
     assert (opened.birth, opened.modified) == (born(opened.content.fd), door.room.path("app.log").stat().st_mtime_ns)
     assert not os.get_inheritable(opened.content.fd)
@@ -114,7 +114,7 @@ def test_one_that_cannot_be_opened_does_not_keep_the_others(door: Door) -> None:
     door.room.write("b.log", b"one\n")
     wanted = [door.wanted("a.log"), door.wanted("b.log")]
     door.room.path("a.log").unlink()
-    assert [each.found.path for each in door.resolver.open(wanted)] == [str(door.room.path("b.log"))]
+    assert [each.scanned.path for each in door.resolver.open(wanted)] == [str(door.room.path("b.log"))]
 
 
 def test_a_missing_marker_file_is_told(make_room: MakeRoom) -> None:
@@ -155,7 +155,7 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
     before = open_files()
     for _ in range(2):
         (first,) = door.resolver.open([door.wanted("a.log"), door.wanted("b.log")])
-        assert first.found.path == str(door.room.path("a.log"))
+        assert first.scanned.path == str(door.room.path("a.log"))
         os.close(first.content.fd)
     assert open_files() == before
     assert len([line for line in caplog.messages if "begins as" in line]) == 1
@@ -215,7 +215,7 @@ def test_a_copy_of_a_running_file_waits(door: Door) -> None:
     running(door, "app.log", b"one\n")
     copy = door.meet("app.log.1", b"one\n")
     assert door.identify(copy) == {}
-    assert list(door.copies.suspects) == [copy.found.key]
+    assert list(door.copies.suspects) == [copy.scanned.key]
     assert is_open(copy.content.fd)
 
 
@@ -258,7 +258,7 @@ def test_at_the_first_look_nothing_is_held(door: Door) -> None:
 def test_what_began_anew_in_place_is_no_copy_once(door: Door) -> None:
     running(door, "app.log", b"one\n")
     truncated_in_place = door.meet("app.log.1", b"")
-    door.resolver.truncated(truncated_in_place.found.key)
+    door.resolver.truncated(truncated_in_place.scanned.key)
     assert door.identify(truncated_in_place)["app.log.1"].is_new
     assert door.resolver._truncated == set()
     assert door.identify(door.room.open("app.log.1")) == {}
@@ -290,7 +290,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
     (opened,) = door.resolver.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     assert harvester.unproven is state
-    again = door.resolver.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
+    again = door.resolver.reopen(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
     door.room.open_files.release(harvester, until_new_data=False)
     door.room.entries.disproved(state, again)
     assert is_open(again.content.fd)
@@ -306,7 +306,7 @@ def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
     door.room.entries.closed_entries[state.device, state.inode] = state
     (opened,) = door.resolver.open([door.wanted("app.log.1")])
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
-    again = door.resolver.again(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
+    again = door.resolver.reopen(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
     door.room.open_files.release(harvester, until_new_data=False)
     door.room.entries.disproved(state, again)
     assert door.identify(again)["app.log.1"].is_new
@@ -321,11 +321,11 @@ class Flaky(Plain):
         super().__init__(fd)
         self.refusals = 1
 
-    def holds(self, state: FileState) -> bool:
+    def matches(self, state: FileState) -> bool:
         if self.refusals:
             self.refusals -= 1
             raise OSError(errno.EIO, "Input/output error")
-        return super().holds(state)
+        return super().matches(state)
 
 
 def test_a_known_file_that_cannot_be_read_for_once_is_not_taken_for_a_new_one(door: Door) -> None:

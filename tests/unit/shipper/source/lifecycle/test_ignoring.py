@@ -23,9 +23,9 @@ def test_ignore_older_leaves_out_what_was_not_written_to_for_longer(
 
 
 def test_the_age_is_that_of_now_not_of_the_start(make_room: MakeRoom, clock: ManualClock) -> None:
-    source, ignoring, found = make_room(ignore_older=60.0).spec, Ignoring(clock, 0.0), written(clock, 0)
+    source, ignoring, scanned = make_room(ignore_older=60.0).spec, Ignoring(clock, 0.0), written(clock, 0)
     clock.advance(61)
-    assert ignoring.skips(source, found)
+    assert ignoring.skips(source, scanned)
 
 
 def test_by_default_no_file_is_too_old(room: Room, clock: ManualClock) -> None:
@@ -50,6 +50,6 @@ def test_ignore_inactive_leaves_out_what_was_not_written_to_since_a_start(
 
 def test_the_last_start_stays_where_it_was_while_time_goes_on(make_room: MakeRoom, clock: ManualClock) -> None:
     source, ignoring = make_room(ignore_inactive="since_last_start").spec, Ignoring(clock, 0.0)
-    found = written(clock, -1)
+    scanned = written(clock, -1)
     clock.advance(1000)
-    assert not ignoring.skips(source, found)
+    assert not ignoring.skips(source, scanned)

@@ -18,9 +18,9 @@ MakeRoom = Callable[..., Room]
 
 
 def survey(room: Room, harvester: Harvester) -> ScannedFile:
-    found = ScannedFile.of(harvester.state.path, os.stat(harvester.state.path))
-    room.found[harvester.key] = room.spec, found
-    return found
+    scanned = ScannedFile.of(harvester.state.path, os.stat(harvester.state.path))
+    room.candidates[harvester.key] = room.spec, scanned
+    return scanned
 
 
 @pytest.fixture
@@ -74,21 +74,21 @@ def test_the_watch_stands_before_the_last_look(room: Room, read: Harvester) -> N
 def test_a_closed_file_has_news_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
     room.open_files.close(read)
     closed = room.open_files.closed[read.key]
-    found = ScannedFile.of(read.state.path, os.stat(read.state.path))
-    assert not closed.has_new_data(found)
-    assert closed.has_new_data(ScannedFile(found.path, found.key, 5, found.modified))
-    assert closed.has_new_data(ScannedFile(found.path, found.key, found.size, found.modified + 1))
+    scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
+    assert not closed.has_new_data(scanned)
+    assert closed.has_new_data(ScannedFile(scanned.path, scanned.key, 5, scanned.modified))
+    assert closed.has_new_data(ScannedFile(scanned.path, scanned.key, scanned.size, scanned.modified + 1))
 
 
 def test_one_that_is_another_by_now_has_news_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
     room.open_files.close(read)
-    found = ScannedFile.of(read.state.path, os.stat(read.state.path))
-    assert room.open_files.closed[read.key].has_new_data(replace(found, changed=found.changed + 1))
+    scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
+    assert room.open_files.closed[read.key].has_new_data(replace(scanned, changed=scanned.changed + 1))
 
 
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_no_news(room: Room, read: Harvester) -> None:
     stale = ScannedFile(read.state.path, read.key, 0, 0.0)
-    room.found[read.key] = room.spec, stale
+    room.candidates[read.key] = room.spec, stale
     room.open_files.close(read)
     assert not room.open_files.closed[read.key].has_new_data(stale)
     assert room.open_files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key, 0, 0.0))
@@ -194,9 +194,9 @@ def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -
 
 def test_or_only_when_it_has_news(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
-    found = survey(room, harvester)
+    scanned = survey(room, harvester)
     room.open_files.release(harvester, until_new_data=True)
-    assert not room.open_files.closed[harvester.key].has_new_data(found)
+    assert not room.open_files.closed[harvester.key].has_new_data(scanned)
     room.append("app.log", b"two\n")
     assert room.open_files.closed[harvester.key].has_new_data(survey(room, harvester))
 
@@ -381,16 +381,20 @@ def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> Non
     room.write("app.log", b"one\n")
     opened, state = room.open("app.log"), entry_of(room.path("app.log"), 4)
     room.open_files.register_idle(opened, state)
-    assert (is_open(opened.content.fd), room.open_files.running, room.watches.files) == (False, {}, {opened.found.key})
-    assert room.entries.closed_entries[opened.found.key] == state
-    assert not room.open_files.closed[opened.found.key].has_new_data(opened.found)
+    assert (is_open(opened.content.fd), room.open_files.running, room.watches.files) == (
+        False,
+        {},
+        {opened.scanned.key},
+    )
+    assert room.entries.closed_entries[opened.scanned.key] == state
+    assert not room.open_files.closed[opened.scanned.key].has_new_data(opened.scanned)
 
 
 def test_a_file_that_was_never_looked_at_since_has_no_news() -> None:
-    found = ScannedFile("/l/a.log", (1, 2), 10, 5.0)
-    longer = replace(found, size=20)
-    assert not ClosedFile(longer, found).has_new_data(found)
-    assert ClosedFile(longer).has_new_data(found)
+    scanned = ScannedFile("/l/a.log", (1, 2), 10, 5.0)
+    longer = replace(scanned, size=20)
+    assert not ClosedFile(longer, scanned).has_new_data(scanned)
+    assert ClosedFile(longer).has_new_data(scanned)
 
 
 def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_its_watch(

@@ -15,16 +15,16 @@ B = ScannedFile("/logs/b", (1, 2), 20, 6.0)
 
 
 def planned(
-    *found: ScannedFile,
+    *scanned: ScannedFile,
     running: dict[FileKey, Harvester] | None = None,
     closed: dict[FileKey, ClosedFile] | None = None,
-    held: tuple[FileKey, ...] = (),
+    blocked: tuple[FileKey, ...] = (),
 ) -> Plan:
-    return plan({each.key: (SOURCE, each) for each in found}, running or {}, closed or {}, held)
+    return plan({each.key: (SOURCE, each) for each in scanned}, running or {}, closed or {}, blocked)
 
 
 def opened(decided: Plan) -> list[ScannedFile]:
-    return [found for _, found in decided.open]
+    return [scanned for _, scanned in decided.open]
 
 
 def test_files_that_nobody_reads_are_opened_in_the_order_of_their_age() -> None:
@@ -44,7 +44,7 @@ def test_what_was_seen_of_a_file_before_it_was_closed_is_no_news() -> None:
 
 
 def test_a_file_that_is_held_waits() -> None:
-    assert opened(planned(A, B, held=(A.key,))) == [B]
+    assert opened(planned(A, B, blocked=(A.key,))) == [B]
 
 
 def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harvester: OpenHarvester) -> None:

@@ -44,10 +44,10 @@ class Hall:
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
         admitted = self.places.admit([self._wanted(*each.split()) for each in wanted])
-        for source, found in admitted:
-            self.open_files.running[found.key] = source.id
+        for source, scanned in admitted:
+            self.open_files.running[scanned.key] = source.id
             self.open_files.of_input[source.id] += 1
-        return [f"{source.id} {found.path}" for source, found in admitted]
+        return [f"{source.id} {scanned.path}" for source, scanned in admitted]
 
     def close_one(self, input_id: str) -> None:
         key = next(key for key, of in self.open_files.running.items() if of == input_id)
@@ -376,10 +376,12 @@ def test_a_read_that_is_refused_is_handed_back_and_the_others_are_read(start: St
     for name in ("a.log", "b.log", "c.log"):
         start.room.write(name, b"one\ntwo\n")
     bad, good = refused_read(start, "b.log"), [start.room.open("a.log"), start.room.open("c.log")]
-    entries = {opened.found.path: entry_of(Path(opened.found.path), 4, opened.found.path) for opened in (bad, *good)}
+    entries = {
+        opened.scanned.path: entry_of(Path(opened.scanned.path), 4, opened.scanned.path) for opened in (bad, *good)
+    }
     claims = {path: EntryMatch(state, path, state) for path, state in entries.items()}
-    refused = start.starter.start([(opened, claims[opened.found.path]) for opened in (good[0], bad, good[1])])
-    assert [(opened, claim) for opened, claim, _ in refused] == [(bad, claims[bad.found.path])]
+    refused = start.starter.start([(opened, claims[opened.scanned.path]) for opened in (good[0], bad, good[1])])
+    assert [(opened, claim) for opened, claim, _ in refused] == [(bad, claims[bad.scanned.path])]
     assert [harvester.state.path for harvester in start.room.open_files.running.values()] == [
-        opened.found.path for opened in good
+        opened.scanned.path for opened in good
     ]

@@ -432,11 +432,11 @@ def test_a_split_message_is_read_once_also_where_it_is_dropped(case: str, grows:
     across = ACROSS[case]
     lines = re.findall(rb"[^\n]*\n\0?|[^\n]+", across.second) if grows else [across.second]
     pair = Pair(make_room(**across.options), across.first, lines.pop(0))
-    found = [*pair.before, *read_all(pair.old)]
+    batches = [*pair.before, *read_all(pair.old)]
     for following in lines:
         pair.room.append("app.log", following)
-        found += read_all(pair.old)
-    assert acknowledged(found) == across.of_first
+        batches += read_all(pair.old)
+    assert acknowledged(batches) == across.of_first
     assert acknowledged(read_all(pair.new)) == across.of_second
     assert pair.old.state.position == len(across.first)
 

@@ -8,16 +8,16 @@ that is missing all the same is reported by name. Used, all of delta-spark 4.0.1
     io.delta.VERSION
     DeltaLog              forTable, update, unsafeVolatileSnapshot, startTransaction, createDataFrame, checkpoint,
                           history, tombstoneRetentionMillis, deltaRetentionMillis, clearCache
-    Snapshot              version, timestamp, metadata, protocol, checksumOpt, transactions, allFiles
+    Snapshot              version, timestamp, metadata, schema, protocol, checksumOpt, transactions, allFiles
     OptimisticTransaction snapshot, writeFiles, filterFiles, readTxn, commit
     AddFile               numLogicalRecords, absolutePath, removeWithTimestamp, copy
-    SetTransaction, DeltaOperations.Write
-    DeltaHistoryManager   getActiveCommitAtTime
-    LastVacuumInfo        persistLastVacuumInfo
+    SetTransaction, DeltaOperations.Write, DeltaHistoryManager.getActiveCommitAtTime,
+    LastVacuumInfo.persistLastVacuumInfo
 
 Errors that Delta raises pass through; the caller knows what it was doing and translates them.
 """
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -28,6 +28,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from spark_sink.errors import SPARK_ERRORS, SinkError
 from spark_sink.platform import versions
@@ -90,27 +91,24 @@ def _translated(method: Callable[P, T]) -> Callable[P, T]:
         try:
             return method(*args, **kwargs)
         except (Py4JError, TypeError) as error:
-            if (lacking := _lacking(error)) is None:
+            if (name := _missing(error)) is None:
                 raise
-            raise SinkError(
-                f"this release of Delta lacks what the sink calls ({lacking}). {_advice(NEEDED)}"
-            ) from error
+            raise SinkError(f"this release of Delta lacks what the sink calls ({name}). {_advice(NEEDED)}") from error
 
     return call
 
 
-def _lacking(error: Exception) -> str | None:
+def _missing(error: Exception) -> str | None:
     """Return which class or method the error says is missing; None for every other error."""
     if isinstance(error, TypeError):  # to Py4J an unknown class is a package, which cannot be called
         return str(error) if "JavaPackage" in str(error) else None
-    missing = (_NO_CLASS if isinstance(error, Py4JJavaError) else _NO_METHOD).search(str(error))
-    return missing.group() if missing else None
+    match = (_NO_CLASS if isinstance(error, Py4JJavaError) else _NO_METHOD).search(str(error))
+    return match.group() if match else None
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version of a table, as Delta read it. Every property is answered from memory unless its docstring names a
-    cost."""
+    """One version of a table, as Delta read it. Answers come from memory unless a docstring names a cost."""
 
     spark: SparkSession
     java: Any
@@ -129,6 +127,11 @@ class Snapshot:
     @_translated
     def committed(self) -> datetime:
         return datetime.fromtimestamp(int(self.java.timestamp()) / 1000, UTC)
+
+    @property
+    @_translated
+    def schema(self) -> StructType:
+        return StructType.fromJson(json.loads(self.java.schema().json()))
 
     @property
     @_translated
@@ -296,8 +299,8 @@ class Transaction:
 
     @_translated
     def last_batch(self, query_id: str) -> int:
-        """Return the highest batch of this query that the table has. The commit will fail where another process commits
-        a batch of the same query in between."""
+        """As `Snapshot.last_batch`. The commit will fail where another process commits a batch of the query before
+        it."""
         self.java.readTxn().addOne(query_id)
         return self.snapshot.last_batch(query_id)
 

@@ -1,8 +1,9 @@
 """The start of a run: what has landed is read, checked and completed, before the first batch.
 
 The order of the steps is the argument for their correctness: a check has to come before any step that could overwrite
-what it looks at. The log of each table is read once for all of them, in step 2, and again only where step 8
-changes the table.
+what it looks at. The sink reads the log of each table once for all of them, in step 2 (that of the marks in step 1),
+and again only where step 8 changes the table. Spark lists it twice more for each query over the rows of a table: over
+the marks in step 1, over lines and dead letter in step 10.
 
     1   read_marks        What has landed. Without it, everything would be new.
     2   read_tables       One version of each table for every question: between two looks another program may commit.

@@ -116,7 +116,7 @@ def prepare(existing: TableSnapshot, layout: Layout) -> Prepared:
         if not existing.exists:
             table.spark.sql(_create(table, layout))
             return Prepared(table.snapshot())
-        extended = _extend(table, layout)
+        extended = _extend(existing, layout)
         return Prepared(table.snapshot() if extended else existing, tuple(_notes(existing, layout)))
     except SPARK_ERRORS as error:
         raise translate(str(error), f"cannot create the table {table.path}") from error
@@ -134,9 +134,9 @@ def _create(table: Table, layout: Layout) -> str:
     )
 
 
-def _extend(table: Table, layout: Layout) -> bool:
-    """Return True if the table lacked columns."""
-    types = {field.name.lower(): field.dataType for field in table.read().schema}
+def _extend(existing: TableSnapshot, layout: Layout) -> bool:
+    """Add the columns that the table lacks. Returns True if there were any."""
+    table, types = existing.table, {field.name.lower(): field.dataType for field in existing.delta.schema}
     for column in layout.columns:
         if column.name.lower() in types:
             _check_type(table, column, types[column.name.lower()])

@@ -63,7 +63,7 @@ class Books:
 
 
 def proof_of(content: bytes) -> str:
-    """What an entry has when these bytes were shipped."""
+    """Return the proof in an entry after these bytes were shipped."""
     prefix = Prefix()
     prefix.feed(content)
     return prefix.proof
@@ -72,7 +72,7 @@ def proof_of(content: bytes) -> str:
 def entry_of(
     where: Path, position: int = 0, file_id: str = "known", *, seen: bool = False, **changes: Any
 ) -> FileState:
-    """What the registry has of a plain file that was read up to `position`; `seen`: and that was closed then, and not
+    """Return the registry entry of a plain file that was read up to `position`; `seen`: it was then closed, and not
     written to since."""
     fd = os.open(where, os.O_RDONLY)
     try:
@@ -98,7 +98,7 @@ def entry_of(
 
 
 class Room:
-    """One input and what its files pass through; `candidates` stands in for the survey."""
+    """One input and the parts that its files pass through; `candidates` replaces the survey."""
 
     def __init__(self, folder: Path, clock: ManualClock, states: Iterable[FileState], options: dict[str, Any]) -> None:
         self.folder = folder
@@ -152,7 +152,7 @@ class Room:
         return OpenedFile(scanned, content, scanned.size, known_by, spec, born(fd), os.fstat(fd).st_mtime_ns)
 
     def read(self, name: str, content: bytes, *, spec: InputSpec | None = None, once: bool = False) -> Harvester:
-        """A new file that is read from its start."""
+        """Write a new file, and open it to be read from its start."""
         self.write(name, content)
         opened = self.open(name, spec)
         return self.start(opened, self.entries.make(opened), once=once)
@@ -171,7 +171,7 @@ class Room:
 
 
 def read_all(harvester: Harvester) -> list[Batch]:
-    """To its end; nothing is acknowledged."""
+    """Read the file to its end; nothing is acknowledged."""
     batches = []
     while (batch := harvester.read()) is not None or (harvester.is_busy and not harvester.finished):
         if batch is not None:
@@ -185,7 +185,7 @@ def acknowledge(batches: Iterable[Batch]) -> None:
 
 
 def finish(harvester: Harvester) -> Harvester:
-    """Read to its end, and all of it acknowledged."""
+    """Read the file to its end, and acknowledge all of it."""
     acknowledge(read_all(harvester))
     return harvester
 

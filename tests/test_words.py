@@ -46,7 +46,10 @@ def names(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
-@pytest.mark.parametrize("package", PRODUCT)
+TESTS = ["tests/contract", "tests/e2e", "tests/fault", "tests/model"]
+
+
+@pytest.mark.parametrize("package", [*PRODUCT, *TESTS])
 def test_no_name_has_a_word_that_was_replaced(package: str) -> None:
     found = {
         f"{name_of(path)}: {name} ({word} -> {BANNED[word]})"

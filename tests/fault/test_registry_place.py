@@ -13,7 +13,7 @@ from registry import DiskFiles, FileState, RegistryMisplaced, Store, read
 from tests.crashing_files import CrashingFiles
 
 A = FileState("a", "/logs/a", 1, 2, position=10)
-NOBODY = 65534
+UNPRIVILEGED_USER = 65534  # nobody
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def shown(place: Path) -> None:
     assert read(place) == {"a": A}
 
 
-def as_nobody(action: Callable[[], None]) -> int:
+def errno_unprivileged(action: Callable[[], None]) -> int:
     """Return the errno of the OSError that `action` raises without the rights of root; 0 if it raises none."""
     if os.geteuid() != 0:
         try:
@@ -139,7 +139,7 @@ def as_nobody(action: Callable[[], None]) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     code = 255
     try:
-        os.setuid(NOBODY)
+        os.setuid(UNPRIVILEGED_USER)
         action()
         code = 0
     except OSError as error:
@@ -157,8 +157,8 @@ def test_a_directory_that_cannot_be_written_at_the_start_is_a_plain_error_and_no
         place.chmod(0o555)
         for path in place.iterdir():
             path.chmod(0o444)
-        assert as_nobody(lambda: Store.open(Path(), DiskFiles()).close()) == errno.EACCES
-        assert as_nobody(lambda: shown(Path())) == 0
+        assert errno_unprivileged(lambda: Store.open(Path(), DiskFiles()).close()) == errno.EACCES
+        assert errno_unprivileged(lambda: shown(Path())) == 0
     finally:
         place.chmod(0o755)
         os.chdir(here)

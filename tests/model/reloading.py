@@ -16,16 +16,14 @@ from tests.lab import Lab
 
 
 class ReloadingLab(Lab):
-    """`configured` is the configuration that the agent finds; `hang_up` makes it look."""
+    """`configured` is the configuration that the agent reads; `hang_up` makes it read it again."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self.configured = self._config()
         self.fails: Exception | None = None  # what reading the configuration raises
         self._is_requested = False
-        self.delayed: list[Callable[[], None]] | None = (
-            None  # work that a test runs when it wants; else it is run at once
-        )
+        self.delayed: list[Callable[[], None]] | None = None  # work for the test to run; without a list it runs at once
 
     def start(self, *, once: bool = False) -> None:
         wake = Wake()
@@ -68,10 +66,10 @@ class ReloadingLab(Lab):
 
     @property
     def harvesters(self) -> dict[str, Harvester]:
-        """Those that read, by the name of their file."""
+        """The running harvesters, by the name of their file."""
         return {Path(harvester.state.path).name: harvester for harvester in self.crawler.running.values()}
 
-    def messages(self) -> list[tuple[str, list[str]]]:  # type: ignore[override]  # with tags
+    def tagged_messages(self) -> list[tuple[str, list[str]]]:
         """Return what arrived, repeats included, each message with its tags."""
         return [(record["message"], record.get("tags", [])) for record in map(orjson.loads, self.records)]
 

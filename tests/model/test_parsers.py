@@ -17,8 +17,7 @@ from shipper.reader import chain
 from shipper.reader.base import Reader
 from tests.builders import input_config, multiline, source
 from tests.fakes import ManualClock
-from tests.model.piecemeal import GrowingFile, random_sizes
-from tests.model.piecemeal import drain as drain
+from tests.model.piecemeal import GrowingFile, drain, random_sizes
 from tests.model.seeds import seeds
 from tests.short_reads import LogOnDisk
 

@@ -1,4 +1,4 @@
-"""Inputs that come, go and change while the agent runs, told through the Lab."""
+"""Inputs that are added, removed and changed while the agent runs."""
 
 import logging
 import random
@@ -25,7 +25,7 @@ def lab(tmp_path: Path) -> Iterator[ReloadingLab]:
     lab.close()
 
 
-class Said:
+class ReloadLog:
     """What was logged about the configuration."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -38,17 +38,15 @@ class Said:
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Said:
-    return Said(caplog)
+def reload_log(caplog: pytest.LogCaptureFixture) -> ReloadLog:
+    return ReloadLog(caplog)
 
 
-def test_an_input_that_did_not_change_goes_on_with_the_same_open_file(lab: ReloadingLab) -> None:
+def test_an_unchanged_input_continues_with_the_same_open_file(lab: ReloadingLab) -> None:
     a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
     lab.append("a.log", "one\nhalf")
-    lab.append("b.log", "one\n")
     lab.configure(a, b)
-    lab.start()
-    lab.expect_lines("b.log", "one")
+    lab.ship("b.log", "one")
     before, started = lab.harvesters["a.log"], lab.running.metrics.harvesters_started
     lab.reload(a, replace(b, tags=("new",)), lab.of("c", "c.log"))
     lab.append("a.log", " a line\n")
@@ -63,17 +61,15 @@ def test_an_input_that_did_not_change_goes_on_with_the_same_open_file(lab: Reloa
 
 def test_events_that_are_read_after_the_change_follow_the_new_configuration(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log")
-    lab.append("a.log", "one\n")
     lab.configure(a)
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
-    assert lab.messages() == [("one", []), ("two", ["new"])]
+    assert lab.tagged_messages() == [("one", []), ("two", ["new"])]
 
 
-def test_what_is_under_way_is_acknowledged_before_the_file_is_read_on(lab: ReloadingLab) -> None:
+def test_what_is_in_flight_is_acknowledged_before_the_file_is_resumed(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log", prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=3600)))
     lab.append("a.log", "one\ntwo\n")
     lab.configure(a)
@@ -87,42 +83,38 @@ def test_what_is_under_way_is_acknowledged_before_the_file_is_read_on(lab: Reloa
     assert lab.harvesters == {}
     lab.destination.holding = False
     lab.until(lambda: len(lab.records) == 3)  # before the next scan
-    assert lab.messages() == [("one", []), ("two", []), ("three", ["new"])]
+    assert lab.tagged_messages() == [("one", []), ("two", []), ("three", ["new"])]
 
 
-def test_a_message_under_way_comes_once_and_whole(lab: ReloadingLab) -> None:
+def test_a_pending_message_comes_once_and_whole(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log", parsers=(multiline(START, negate=True),))
     lab.append("a.log", "one\n  more\ntwo\n")
     lab.configure(a)
     lab.start()
-    lab.until(lambda: lab.messages())
+    lab.until(lambda: lab.tagged_messages())
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "  of it\nthree\n")
     lab.expect_lines("a.log", "one\n  more", "two\n  of it", "three")
-    assert [message for message, _ in lab.messages()] == ["one\n  more", "two\n  of it", "three"]
+    assert lab.messages == ["one\n  more", "two\n  of it", "three"]
 
 
-def test_an_input_that_is_removed_stops_and_goes_on_where_it_was_when_it_is_back(lab: ReloadingLab) -> None:
+def test_a_removed_input_stops_and_resumes_where_it_was_when_it_is_back(lab: ReloadingLab) -> None:
     a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
-    lab.append("a.log", "one\n")
     lab.configure(a, b)
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.reload(b)
     lab.append("a.log", "two\n")
     lab.calm_down()
-    assert lab.messages() == [("one", [])]
+    assert lab.tagged_messages() == [("one", [])]
     assert lab.inode("a.log") not in lab.opened_by_agent()
     lab.reload(a, b)
     lab.expect_lines("a.log", "one", "two")
     assert len(lab.records) == 2
 
 
-def test_an_input_with_another_id_goes_on_in_the_same_files(lab: ReloadingLab) -> None:
-    lab.append("a.log", "one\n")
+def test_an_input_with_another_id_resumes_the_same_files(lab: ReloadingLab) -> None:
     lab.configure(lab.of("a", "a.log"))
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.reload(lab.of("z", "a.log"))
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
@@ -132,10 +124,8 @@ def test_an_input_with_another_id_goes_on_in_the_same_files(lab: ReloadingLab) -
 
 def test_a_file_that_was_deleted_before_all_of_it_was_read_is_read_to_its_end(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log")
-    lab.append("a.log", "one\n")
     lab.configure(a)
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
     inode = lab.inode("a.log")
     lab.remove("a.log")
@@ -146,10 +136,8 @@ def test_a_file_that_was_deleted_before_all_of_it_was_read_is_read_to_its_end(la
 
 def test_a_file_that_was_moved_out_of_the_paths_is_read_to_its_end(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log")
-    lab.append("a.log", "one\n")
     lab.configure(a)
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
     lab.rotate("a.log", "away")
     lab.append("a.log", "new one\n")
@@ -166,11 +154,11 @@ def test_a_message_across_a_rotation_is_joined_after_the_change_too(lab: Reloadi
     lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", "  more\n")
-    lab.until(lambda: any(each.is_joined for each in lab.harvesters.values()))
+    lab.until(lambda: any(harvester.is_joined for harvester in lab.harvesters.values()))
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\n")
     lab.settle(lambda: len(lab.records) == 2)
-    assert [message for message, _ in lab.messages()] == ["one\n  more", "two"]
+    assert lab.messages == ["one\n  more", "two"]
 
 
 def test_two_files_that_share_a_message_are_read_on_together(lab: ReloadingLab) -> None:
@@ -182,17 +170,17 @@ def test_two_files_that_share_a_message_are_read_on_together(lab: ReloadingLab) 
     lab.until(lambda: lab.destination.in_flight)
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", "  more\n")
-    lab.until(lambda: any(each.is_joined for each in lab.harvesters.values()))
+    lab.until(lambda: any(harvester.is_joined for harvester in lab.harvesters.values()))
     lab.reload(replace(a, tags=("new",)))
     for _ in range(20):
         lab.step(seconds=1)
     lab.destination.holding = False
     lab.append("a.log", "two\n")
     lab.settle(lambda: len(lab.records) == 3)
-    assert [message for message, _ in lab.messages()] == ["zero", "one\n  more", "two"]
+    assert lab.messages == ["zero", "one\n  more", "two"]
 
 
-def test_a_file_in_which_the_message_of_a_deleted_one_goes_on_is_put_down_after_it(lab: ReloadingLab) -> None:
+def test_a_file_in_which_the_message_of_a_deleted_one_continues_is_released_after_it(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
     lab.append("a.log", "one\n")
     lab.configure(a)
@@ -200,12 +188,12 @@ def test_a_file_in_which_the_message_of_a_deleted_one_goes_on_is_put_down_after_
     lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", "  more\n")
-    lab.until(lambda: any(each.is_joined for each in lab.harvesters.values()))
+    lab.until(lambda: any(harvester.is_joined for harvester in lab.harvesters.values()))
     lab.remove("a.log.1")
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\nthree\n")
     lab.settle(lambda: len(lab.records) >= 3)
-    assert [message for message, _ in lab.messages()] == ["one\n  more", "two", "three"]
+    assert lab.messages == ["one\n  more", "two", "three"]
 
 
 def test_what_waits_for_the_registry_is_not_forgotten(lab: ReloadingLab) -> None:
@@ -215,11 +203,11 @@ def test_what_waits_for_the_registry_is_not_forgotten(lab: ReloadingLab) -> None
     lab.start()
     lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
     harvester = lab.harvesters["a.log"]
-    lab.until(lambda: harvester.state.cuts, seconds=1)  # ended by time: that must be saved first
+    lab.until(lambda: harvester.state.cuts, seconds=1)  # ended by time: the cut must be saved first
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\nthree\n")
     lab.settle(lambda: len(lab.records) >= 3)
-    assert [message for message, _ in lab.messages()] == ["one", "two", "three"]
+    assert lab.messages == ["one", "two", "three"]
 
 
 def test_changed_again_before_the_first_change_is_done(lab: ReloadingLab) -> None:
@@ -235,24 +223,22 @@ def test_changed_again_before_the_first_change_is_done(lab: ReloadingLab) -> Non
     lab.reload(replace(a, tags=("second",)))
     lab.destination.holding = False
     lab.expect_lines("a.log", "one", "two")
-    assert lab.messages() == [("one", []), ("two", ["second"])]
+    assert lab.tagged_messages() == [("one", []), ("two", ["second"])]
 
 
 def test_the_input_that_comes_first_gets_new_files_and_takes_none_away(lab: ReloadingLab) -> None:
     wide = lab.of("wide", "*.log")
-    lab.append("a.log", "one\n")
     lab.configure(wide)
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.reload(lab.of("first", "*.log", tags=("first",)), wide)
     lab.append("a.log", "two\n")
     lab.append("b.log", "three\n")
     lab.expect_lines("a.log", "one", "two")
     lab.expect_lines("b.log", "three")
-    assert lab.messages() == [("one", []), ("two", []), ("three", ["first"])]
+    assert lab.tagged_messages() == [("one", []), ("two", []), ("three", ["first"])]
 
 
-def test_a_new_input_reads_new_lines_only_if_it_says_so(lab: ReloadingLab) -> None:
+def test_a_new_input_reads_only_new_lines_if_so_configured(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log")
     lab.append("a.log", "one\n")
     lab.append("b.log", "old\n")
@@ -265,48 +251,46 @@ def test_a_new_input_reads_new_lines_only_if_it_says_so(lab: ReloadingLab) -> No
     lab.expect_lines("b.log", "new")
 
 
-def test_new_rules_for_closing_hold_for_new_harvesters(lab: ReloadingLab) -> None:
+def test_new_rules_for_closing_apply_to_new_harvesters(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log", close=CloseConfig())
-    lab.append("a.log", "one\n")
     lab.configure(a)
-    lab.start()
-    lab.expect_lines("a.log", "one")
+    lab.ship("a.log", "one")
     lab.reload(replace(a, close=CloseConfig(reader=ReaderCloseConfig(on_eof=True))))
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
     lab.settle(lambda: not lab.harvesters)
 
 
-def test_what_all_inputs_have_changes_all_of_them(lab: ReloadingLab, said: Said) -> None:
+def test_what_all_inputs_have_changes_all_of_them(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     lab.configure(lab.of("a", "a.log"), lab.of("b", "b.log"))
     lab.start()
     lab.reload(tags=("new",))
-    assert said.messages == ["reloaded: 2 inputs changed"]
+    assert reload_log.messages == ["reloaded: 2 inputs changed"]
 
 
-def test_the_change_is_told_in_numbers(lab: ReloadingLab, said: Said) -> None:
+def test_the_change_is_logged_in_numbers(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     a, b, c, d = (lab.of(name, f"{name}.log") for name in "abcd")
     lab.configure(a, b, c)
     lab.start()
     lab.reload(replace(a, tags=("new",)), b, d, replace(c, enabled=False))
     lab.hang_up()
-    assert said.messages == [
+    assert reload_log.messages == [
         "reloaded: 1 input added, 1 removed, 1 changed, 1 unchanged",
         "the configuration was read again: nothing changed",
     ]
 
 
-def test_a_number_that_becomes_a_truth_is_a_change(lab: ReloadingLab, said: Said) -> None:
+def test_a_number_that_becomes_a_boolean_is_a_change(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     lab.configure(lab.of("a", "a.log", fields={"x": 1}))
     lab.start()
     lab.reload(lab.of("a", "a.log", fields={"x": True}))
-    assert said.messages == ["reloaded: 1 input changed"]
+    assert reload_log.messages == ["reloaded: 1 input changed"]
 
 
 @pytest.mark.parametrize(
     "mistake", [ConfigError([Problem("a.yml", 3, "tags", "is wrong")]), StartError("a.yml:3: tags: is wrong")]
 )
-def test_a_mistake_changes_nothing(lab: ReloadingLab, said: Said, mistake: Exception) -> None:
+def test_a_mistake_changes_nothing(lab: ReloadingLab, reload_log: ReloadLog, mistake: Exception) -> None:
     a = lab.of("a", "a.log")
     lab.configure(a)
     lab.append("a.log", "one\n")
@@ -318,23 +302,23 @@ def test_a_mistake_changes_nothing(lab: ReloadingLab, said: Said, mistake: Excep
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
     assert lab.harvesters == before
-    assert "a.yml:3: tags: is wrong" in said.messages[0]
+    assert "a.yml:3: tags: is wrong" in reload_log.messages[0]
     lab.fails = None
     lab.hang_up()
-    assert said.messages[1] == "reloaded: 1 input changed"
+    assert reload_log.messages[1] == "reloaded: 1 input changed"
 
 
-def test_an_input_that_cannot_work_changes_nothing(lab: ReloadingLab, said: Said) -> None:
+def test_an_input_that_cannot_work_changes_nothing(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     a = lab.of("a", "a.log")
     lab.configure(a)
     lab.start()
     lab.reload(replace(a, tags=("new",)), lab.of("b", "b.log", fields={"host": "x"}, fields_under_root=True))
-    assert "every record has 'host' already" in said.messages[0]
+    assert "every record has 'host' already" in reload_log.messages[0]
     lab.reload(a, fields={})
-    assert said.messages[1] == "the configuration was read again: nothing changed"
+    assert reload_log.messages[1] == "the configuration was read again: nothing changed"
 
 
-def test_lines_are_shipped_while_the_configuration_is_read(lab: ReloadingLab, said: Said) -> None:
+def test_lines_are_shipped_while_the_configuration_is_read(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     a = lab.of("a", "a.log")
     lab.configure(a)
     lab.start()
@@ -342,49 +326,49 @@ def test_lines_are_shipped_while_the_configuration_is_read(lab: ReloadingLab, sa
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "one\n")
     lab.expect_lines("a.log", "one")
-    lab.reload(replace(a, tags=("newer",)))  # while the first reading is under way: there is a second one after it
+    lab.reload(replace(a, tags=("newer",)))  # during the first reading: a second one follows it
     (work,) = lab.delayed
     lab.configure(replace(a, tags=("new",)))
     work()
     lab.running.reloader.step()
-    assert said.messages == ["reloaded: 1 input changed"]
+    assert reload_log.messages == ["reloaded: 1 input changed"]
     lab.configure(replace(a, tags=("newer",)))
     lab.running.reloader.step()
     lab.delayed[-1]()
     lab.running.reloader.step()
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
-    assert lab.messages() == [("one", []), ("two", ["newer"])]
+    assert lab.tagged_messages() == [("one", []), ("two", ["newer"])]
 
 
-def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, said: Said) -> None:
+def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     lab.configure(lab.of("a", "a.log"))
     lab.start()
     lab.fails = ConfigError([Problem("a.yml", line, "tags", "is wrong") for line in range(1, 4001)])
     lab.hang_up()
-    (message,) = said.messages
+    (message,) = reload_log.messages
     assert message.splitlines()[-2:] == [
         "a.yml:20: tags: is wrong",
         "... and 3980 more: 'shipper test config' shows all of them",
     ]
 
 
-def test_standard_input_cannot_be_added(lab: ReloadingLab, said: Said) -> None:
+def test_standard_input_cannot_be_added(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     lab.configure(lab.of("a", "a.log"))
     lab.start()
     lab.reload(lab.of("in", "", type="stdin"))
-    assert "type stdin can only be added at the next start" in said.messages[0]
+    assert "type stdin can only be added at the next start" in reload_log.messages[0]
 
 
-def test_what_cannot_change_is_told_by_name_and_stays(lab: ReloadingLab, said: Said) -> None:
+def test_what_cannot_change_is_named_and_stays(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     lab.configure(lab.of("a", "a.log"))
     lab.start()
     lab.reload(queue=QueueConfig(mem=MemQueue(events=7)), name="other")
-    assert said.messages == ["changed in the configuration, and in effect at the next start only: queue, name"]
+    assert reload_log.messages == ["changed in the configuration, and in effect at the next start only: queue, name"]
     lab.append("a.log", "one\n")
     lab.reload(replace(lab.configured.inputs[0], tags=("new",)))
     lab.expect_lines("a.log", "one")
-    assert said.messages[1:] == [
+    assert reload_log.messages[1:] == [
         "changed in the configuration, and in effect at the next start only: queue, name",
         "reloaded: 1 input changed",
     ]
@@ -422,8 +406,9 @@ def test_whatever_changes_every_line_comes_once_and_in_order(lab: ReloadingLab, 
                     lab.append(f"{name}.log", f"{name}{written[name]:04}\n{more}")
                     written[name] += 1
             case "reload":
-                at = chance.randrange(2)
-                inputs[at] = replace(inputs[at], tags=(str(chance.random()),), id=f"{'ab'[at]}{chance.randrange(2)}")
+                index = chance.randrange(2)
+                tag, input_id = str(chance.random()), f"{'ab'[index]}{chance.randrange(2)}"
+                inputs[index] = replace(inputs[index], tags=(tag,), id=input_id)
                 lab.reload(*inputs)
             case "rotate" if (lab.logs / f"{name}.log").exists():
                 rotated[name] += 1
@@ -437,24 +422,22 @@ def test_whatever_changes_every_line_comes_once_and_in_order(lab: ReloadingLab, 
     for name in "ab":
         lab.append(f"{name}.log", f"{name}{written[name]:04}\nend\n")
         written[name] += 1
-    lab.settle(lambda: sum(message[0] in "ab" for message, _ in lab.messages()) >= sum(written.values()))
+    lab.settle(lambda: sum(message[0] in "ab" for message, _ in lab.tagged_messages()) >= sum(written.values()))
     lab.calm_down()
-    for inode in lab.inodes:  # what is in two files may come in any order
+    for inode in lab.inodes:  # lines of two files may come in any order
         lines = [line.partition("\n")[0] for line in lab.lines(inode)]
         assert lines == sorted(lines, key=lambda line: (line == "end", line))
-    came = sorted(message for message, _ in lab.messages() if message[0] in "ab")
+    came = sorted(message for message, _ in lab.tagged_messages() if message[0] in "ab")
     more = "\n  more" if parsers else ""
     last = {f"{name}{written[name] - 1:04}" for name in "ab"}  # they have no second line
-    wanted = [f"{name}{number:04}" for name in "ab" for number in range(written[name])]
-    assert came == [each if each in last else each + more for each in wanted]
+    expected = [f"{name}{number:04}" for name in "ab" for number in range(written[name])]
+    assert came == [message if message in last else message + more for message in expected]
 
 
-def test_a_copy_that_was_held_is_told_from_a_new_file_after_the_change_too(lab: ReloadingLab) -> None:
+def test_a_suspected_copy_is_distinguished_from_a_new_file_after_the_change_too(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log*")
-    lab.append("a.log", "one\ntwo\n")
     lab.configure(a)
-    lab.start()
-    lab.expect_lines("a.log", "one", "two")
+    lab.ship("a.log", "one", "two")
     lab.append("a.log.1", "one\ntwo\n")
     lab.until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
     lab.reload(replace(a, tags=("new",)))
@@ -463,15 +446,13 @@ def test_a_copy_that_was_held_is_told_from_a_new_file_after_the_change_too(lab: 
     lab.append("a.log", "three\n")
     lab.expect_lines("a.log", "one", "two", "three")
     lab.calm_down()
-    assert lab.messages() == [("one", []), ("two", []), ("three", ["new"])]
+    assert lab.tagged_messages() == [("one", []), ("two", []), ("three", ["new"])]
 
 
-def test_a_copy_that_was_held_is_closed_with_its_input(lab: ReloadingLab) -> None:
+def test_a_suspected_copy_is_closed_with_its_input(lab: ReloadingLab) -> None:
     a, b = lab.of("a", "a.log*"), lab.of("b", "b.log")
-    lab.append("a.log", "one\ntwo\n")
     lab.configure(a, b)
-    lab.start()
-    lab.expect_lines("a.log", "one", "two")
+    lab.ship("a.log", "one", "two")
     lab.append("a.log.1", "one\ntwo\n")
     lab.until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
     lab.reload(b)

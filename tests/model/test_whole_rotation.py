@@ -12,8 +12,8 @@ from shipper.event import Messages
 from shipper.reader import line
 from shipper.source.reading.harvester import Harvester
 from tests.fakes import ManualClock
+from tests.model.piecemeal import drain
 from tests.model.seeds import seeds
-from tests.model.test_parsers import drain
 from tests.model.test_whole_chain import Case, random_case
 from tests.reading_room import Room, acknowledge, read_all
 from tests.short_reads import LogOnDisk
@@ -29,38 +29,38 @@ def folder(tmp_path: Path) -> Path:
 
 
 def events(runs: Iterable[Messages], shift: int = 0) -> list[tuple[Any, ...]]:
-    found = []
+    rows = []
     for run in runs:
         for index, (text, offset, length) in enumerate(zip(run.texts, run.offsets, run.lengths, strict=True)):
             doc = copy.deepcopy(run.docs[index]) if run.docs else {}
             doc.get("log", {}).pop("file", None)
-            found.append((text, offset + shift, length, run.flags.get(index, ()), doc))
-    return found
+            rows.append((text, offset + shift, length, run.flags.get(index, ()), doc))
+    return rows
 
 
-def spans(found: list[tuple[Any, ...]]) -> list[tuple[int, int]]:
-    return [(offset, length) for _, offset, length, *_ in found]
+def spans(rows: list[tuple[Any, ...]]) -> list[tuple[int, int]]:
+    return [(offset, length) for _, offset, length, *_ in rows]
 
 
-def check_order(found: list[tuple[Any, ...]]) -> None:
+def check_order(rows: list[tuple[Any, ...]]) -> None:
     position = 0
-    for offset, length in spans(found):
+    for offset, length in spans(rows):
         assert position <= offset
         assert length > 0
         position = offset + length
 
 
 def split_of(dice: random.Random, case: Case, log: LogOnDisk) -> int | None:
-    """Where a line ends, and the next one would be the same at the start of a file."""
+    """Return where a line ends and the next one would be read alike at the start of a file."""
     reader = line.build(case.config.encoding, case.config.line_terminator, log.open(), MAX_BYTES)
     ends = [offset for run in drain(reader) for offset in run.offsets[1:]]
-    marks = tuple("\ufeff".encode(each) for each in ("utf-8", "utf-16-le", "utf-16-be", "gb18030"))
+    marks = tuple("\ufeff".encode(codec) for codec in ("utf-8", "utf-16-le", "utf-16-be", "gb18030"))
     fit = [end for end in ends if end % 2 == 0 and not case.content.startswith(marks, end)]
     return dice.choice(fit) if fit else None
 
 
 def read_rotated(dice: random.Random, room: Room, first: bytes, second: bytes) -> tuple[list[Messages], list[Messages]]:
-    """What comes of either file, while the second one grows."""
+    """Return what is read of either file, while the second one grows."""
     old = room.read("app.log.1", first)
     of_old, of_new = [*_read(old)], []
     size = dice.choice([0, len(second), dice.randrange(len(second) + 1)])
@@ -96,10 +96,10 @@ def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, folder: Path) -> 
         of_old, of_new = read_rotated(dice, room, case.content[:split], case.content[split:])
     finally:
         room.close()
-    wanted, of_first = events(expected), events(of_old)
-    found = of_first + events(of_new, split)
-    assert [(text, *rest) for text, _, _, *rest in found] == [(text, *rest) for text, _, _, *rest in wanted]
-    for (_, offset, length, *_), (_, at, size, *_) in zip(found, wanted, strict=True):
+    expected_rows, of_first = events(expected), events(of_old)
+    rows = of_first + events(of_new, split)
+    assert [(text, *rest) for text, _, _, *rest in rows] == [(text, *rest) for text, _, _, *rest in expected_rows]
+    for (_, offset, length, *_), (_, expected_offset, size, *_) in zip(rows, expected_rows, strict=True):
         # What is entangled with the last message of the first file has the name of some byte there.
-        assert (offset, length) == (at, size) or offset < split
+        assert (offset, length) == (expected_offset, size) or offset < split
     check_order(of_first)

@@ -40,13 +40,13 @@ class Hostile:
     size: int = SIZE
 
     def write(self, path: Path) -> int:
-        """Write the file; return how many bytes there are before the next message."""
+        """Write the file; return its size."""
         with path.open("wb") as file:
             file.write(self.head)
             for block in self._blocks():
                 file.write(block)
             file.write(self.end)
-            return file.tell()
+        return path.stat().st_size
 
     def _blocks(self) -> Iterator[bytes]:
         for _ in range(self.size // MIB):

@@ -113,3 +113,19 @@ def test_a_docstring_begins_with_what_is_returned(package: str) -> None:
         if isinstance(node, defined) and (docstring := ast.get_docstring(node)) and docstring.startswith("Whether ")
     ]
     assert found == [], "True if ..."
+
+
+# A variable is the noun of what it stands for: an index, an entry, a deadline.
+BANNED_VARIABLES = {"each", "found", "there", "at", "begin"}
+BEING_REDESIGNED = ("shipper/source/", "shipper/reader/")
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_a_variable_is_a_noun(package: str) -> None:
+    found = []
+    for path in modules(package):
+        for node in ast.walk(parse(path)):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in BANNED_VARIABLES:
+                    found.append(f"{name_of(path)}:{node.lineno}: {name}")
+    assert [place for place in found if not place.startswith(BEING_REDESIGNED)] == []

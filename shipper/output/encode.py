@@ -170,7 +170,7 @@ class Pieces:
         self._without: dict[frozenset[str], str] = {}
 
     def without(self, doc: Doc) -> str:
-        """`tail` without the members that a document shadows."""
+        """Return `tail` without the members that a document shadows."""
         shadowed = self._names.intersection(doc)
         if shadowed not in self._without:
             if len(self._without) == 256:  # the log determines the subsets, and a dozen fields_under_root have many

@@ -99,7 +99,7 @@ def _field(path: Path, test: Callable[[Any], bool]) -> Field:
 
 
 def _equals(path: Path, expected: Any) -> Field:
-    """The type must be equal too: 1 is neither true nor 1.0 nor "1"."""
+    """Return a test for equal values of the same type: 1 is neither true nor 1.0 nor "1"."""
     kind = type(expected)
     return Field(
         path,
@@ -153,7 +153,8 @@ _BOUNDS: dict[str, Callable[[float, float], bool]] = {
 
 
 def _within_bound(name: str, value: Any) -> Field:
-    """`name` is a field and one of the bounds; only numbers can be within it, not texts that look like numbers."""
+    """Return a test for numbers within a bound; `name` is the field and the bound. Texts that look like numbers
+    fail."""
     *path, kind = path_of(name)
     limit, compare = bound(value), _BOUNDS[kind]
     assert limit is not None, "checked with the configuration"

@@ -1,4 +1,4 @@
-"""The lab of these tests: writes a configuration, loads it, and tells the problems without the directory's name."""
+"""The lab of these tests: writes a configuration, loads it, and returns the problems without the directory's name."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

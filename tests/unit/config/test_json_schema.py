@@ -1,4 +1,4 @@
-"""What the loader takes, the schema for editors takes; and it marks the mistakes that a schema can tell."""
+"""What the loader takes, the schema for editors takes; and it marks the mistakes that a schema can detect."""
 
 import json
 from pathlib import Path

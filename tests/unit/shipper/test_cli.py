@@ -40,19 +40,19 @@ def test_a_misspelt_option_is_reported_with_its_place_and_the_right_name(
 
 
 @pytest.mark.parametrize(
-    ("override", "said"),
+    ("override", "expected"),
     [
         ("output.kafka.librdkafka.acks=1", "would lose or reorder lines"),
         ("fields.host=x", "every record has 'host' already"),
     ],
 )
 def test_what_would_fail_at_the_start_fails_the_test_of_the_configuration(
-    override: str, said: str, config: Path, capsys: pytest.CaptureFixture[str]
+    override: str, expected: str, config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inputs = config.read_text().split("output.file")[0]
     config.write_text(f"{inputs}fields_under_root: true\noutput.kafka: {{hosts: h, topic: t}}\n")
     assert main(["test", "config", "-c", str(config), "-E", override]) == 1
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 # What may be nested, so many levels of it, and by what.

@@ -84,14 +84,14 @@ def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("output", "expected"),
     [
         ("output.console: ~", "output console"),
         ("output.file: {path: /var/tmp, filename: out}", "output file /var/tmp/out"),
     ],
 )
-def test_it_names_the_output(output: str, said: str, explained: Explained) -> None:
-    assert explained(f"filebeat.inputs: [{{type: stdin}}]\n{output}")[-1] == said
+def test_it_names_the_output(output: str, expected: str, explained: Explained) -> None:
+    assert explained(f"filebeat.inputs: [{{type: stdin}}]\n{output}")[-1] == expected
 
 
 def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained: Explained) -> None:

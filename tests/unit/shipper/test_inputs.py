@@ -1,4 +1,4 @@
-"""What inputs have of their own and in common; what a reload does to them is told in tests/model/test_reload.py."""
+"""What inputs have of their own and in common; tests/model/test_reload.py has what a reload does to them."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What parser and processor share. How an event looks in the end is told in reader/test_ndjson.py."""
+"""What parser and processor share. reader/test_ndjson.py has the events that result."""
 
 from typing import Any
 

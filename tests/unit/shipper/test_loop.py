@@ -98,7 +98,7 @@ def test_a_file_of_which_much_waits_is_not_read_on_and_others_are(lab: Lab, slow
     slow_names.may_answer.set()
     before = lab.clock.monotonic()
     lab.until(lambda: len(lab.records) == 60_002, seconds=0.0001)
-    assert lab.clock.monotonic() - before < CHECK_INTERVAL / 2  # nobody had to look for it
+    assert lab.clock.monotonic() - before < CHECK_INTERVAL / 2  # no scan was needed
 
 
 def test_what_waits_when_the_agent_is_killed_is_sent_by_the_next(lab: Lab, slow_names: NameServer) -> None:

@@ -126,8 +126,8 @@ def test_the_input_is_that_of_the_id_or_of_the_path_or_the_first(
     inputs = {"off": "/var/log/nginx/*.log", "a": "/var/log/app.log", "b": "/var/log/*/*.log", "c": "/srv/**/*.log"}
     items = ", ".join(f"{{id: {id}, paths: ['{path}'], enabled: {id != 'off'}}}" for id, path in inputs.items())
     (file := tmp_path / "shipper.yml").write_text(f"filebeat.inputs: [{items}]\noutput.console: ~")
-    found, told = chosen(load(file, ShipperConfig, env={}), wanted, path)
-    assert (found.id, told) == (id, why)
+    selected, reason = chosen(load(file, ShipperConfig, env={}), wanted, path)
+    assert (selected.id, reason) == (id, why)
 
 
 def test_an_unknown_input_is_reported_with_the_known_ones(tmp_path: Path) -> None:

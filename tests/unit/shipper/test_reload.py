@@ -1,4 +1,4 @@
-"""What is told of a reload; what it does to files is told in tests/model/test_reload.py."""
+"""What is logged of a reload; tests/model/test_reload.py has what it does to files."""
 
 import logging
 from typing import cast

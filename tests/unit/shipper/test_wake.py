@@ -82,49 +82,49 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def test_data_in_a_watched_pipe_ends_the_wait_and_is_reported(wake: Wake, pipe: tuple[int, int]) -> None:
-    told: list[str] = []
-    wake.watch(pipe[0], lambda: told.append("ready"))
+    calls: list[str] = []
+    wake.watch(pipe[0], lambda: calls.append("ready"))
     thread = threading.Timer(0.01, lambda: os.write(pipe[1], b"x"))
     thread.start()
     assert waited(wake, FOREVER) < FOREVER / 2
     thread.join()
-    assert told == ["ready"]
+    assert calls == ["ready"]
 
 
 def test_unread_data_end_one_wait_only(wake: Wake, pipe: tuple[int, int]) -> None:
-    told: list[str] = []
+    calls: list[str] = []
     os.write(pipe[1], b"x")
-    wake.watch(pipe[0], lambda: told.append("ready"))
+    wake.watch(pipe[0], lambda: calls.append("ready"))
     wake.wait(FOREVER)
     assert waited(wake, 0.02) >= 0.019
-    assert told == ["ready"]
+    assert calls == ["ready"]
 
 
 def test_the_end_of_a_pipe_is_reported_too(wake: Wake) -> None:
-    told: list[str] = []
+    calls: list[str] = []
     reader, writer = os.pipe()
-    wake.watch(reader, lambda: told.append("ready"))
+    wake.watch(reader, lambda: calls.append("ready"))
     os.close(writer)
     assert waited(wake, FOREVER) < FOREVER / 2
-    assert told == ["ready"]
+    assert calls == ["ready"]
     os.close(reader)
 
 
 def test_a_loop_that_never_waits_hears_of_data_too(wake: Wake, pipe: tuple[int, int]) -> None:
-    told: list[str] = []
-    wake.watch(pipe[0], lambda: told.append("ready"))
+    calls: list[str] = []
+    wake.watch(pipe[0], lambda: calls.append("ready"))
     wake.clear()
-    assert told == []
+    assert calls == []
     os.write(pipe[1], b"x")
     wake.clear()
-    assert told == ["ready"]
+    assert calls == ["ready"]
 
 
 def test_the_callback_may_watch_again(wake: Wake, pipe: tuple[int, int]) -> None:
-    told: list[bytes] = []
+    calls: list[bytes] = []
 
     def read() -> None:
-        told.append(os.read(pipe[0], 100))
+        calls.append(os.read(pipe[0], 100))
         wake.watch(pipe[0], read)
 
     wake.watch(pipe[0], read)
@@ -132,18 +132,18 @@ def test_the_callback_may_watch_again(wake: Wake, pipe: tuple[int, int]) -> None
         os.write(pipe[1], data)
         assert waited(wake, FOREVER) < FOREVER / 2
     assert waited(wake, 0.02) >= 0.019
-    assert told == [b"a", b"b"]
+    assert calls == [b"a", b"b"]
 
 
 def test_what_is_not_watched_any_more_is_not_reported(wake: Wake, pipe: tuple[int, int]) -> None:
-    told: list[str] = []
-    wake.watch(pipe[0], lambda: told.append("ready"))
-    wake.watch(pipe[0], lambda: told.append("ready"))
+    calls: list[str] = []
+    wake.watch(pipe[0], lambda: calls.append("ready"))
+    wake.watch(pipe[0], lambda: calls.append("ready"))
     wake.unwatch(pipe[0])
     wake.unwatch(pipe[0])
     os.write(pipe[1], b"x")
     assert waited(wake, 0.02) >= 0.019
-    assert told == []
+    assert calls == []
 
 
 def test_a_watched_descriptor_leaves_the_other_news_as_they_were(wake: Wake, pipe: tuple[int, int]) -> None:

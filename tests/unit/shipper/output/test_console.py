@@ -55,7 +55,7 @@ def test_pretty_spreads_a_record_over_lines() -> None:
 
 
 class Pipe:
-    """Standard output as a pipe that holds 64 KiB, and whoever reads it."""
+    """Standard output as a pipe of 64 KiB, and its reader."""
 
     def __init__(self) -> None:
         self.reader, writer = os.pipe()
@@ -71,7 +71,7 @@ class Pipe:
         return found
 
     def read_all(self) -> bytes:
-        """Let the output work, and read, until nothing is under way."""
+        """Let the output work, and read, until nothing is in flight."""
         found = b""
         deadline = time.monotonic() + LONG
         while self.output.in_flight:
@@ -191,7 +191,7 @@ def test_a_terminal_without_a_reader_does_not_block() -> None:
 
 @pytest.fixture
 def stuck(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """The real agent, writing to a pipe that is full and that nobody reads."""
+    """The real agent, writing to a full pipe without a reader."""
     (tmp_path / "app.log").write_text("".join(f"{line}\n" for line in LINES))
     config = tmp_path / "shipper.yml"
     inputs = [{"type": "filestream", "id": "a", "paths": [str(tmp_path / "app.log")]}]
@@ -203,8 +203,8 @@ def stuck(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
         deadline = time.monotonic() + LONG
         pipe = process.stdout.fileno()
         before = 0
-        while (held := waiting(pipe)) < 50_000 or held != before:  # it is full, and it was full a moment ago
-            before = held
+        while (unread := waiting(pipe)) < 50_000 or unread != before:  # it is full, and it was full a moment ago
+            before = unread
             assert time.monotonic() < deadline
             select.select([], [], [], 0.05)
         yield process
@@ -233,7 +233,7 @@ def test_a_reader_that_goes_ends_the_agent_with_1_and_without_a_traceback(stuck:
     stuck.stdout.close()
     assert stuck.wait(LONG) == 1
     assert stuck.stderr is not None
-    said = stuck.stderr.read().decode()
-    assert "standard output: Broken pipe: its reader has closed it" in said
-    assert "Traceback" not in said
-    assert "Exception ignored" not in said
+    errors = stuck.stderr.read().decode()
+    assert "standard output: Broken pipe: its reader has closed it" in errors
+    assert "Traceback" not in errors
+    assert "Exception ignored" not in errors

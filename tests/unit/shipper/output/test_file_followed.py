@@ -1,4 +1,4 @@
-"""What others do with the file of `output.file`: a second agent, logrotate, whoever clears up."""
+"""What others do with the file of `output.file`: a second agent, logrotate, a clean-up."""
 
 import errno
 import gzip
@@ -114,7 +114,7 @@ CHANGES = [Site.rename, Site.copytruncate, Site.compress, Site.remove, Site.remo
 def test_what_was_not_acknowledged_when_the_file_changed_is_written_to_the_new_one(
     site: Site, change: Callable[[Site], None]
 ) -> None:
-    """Whether it is in the old one nobody knows: a compressor may have read it before, or it is deleted."""
+    """It is unknown whether it is in the old one: a compressor may have read it before, or it is deleted."""
     site.deliver("acknowledged")
     site.output.publish(batch(["written"]))
     change(site)

@@ -157,7 +157,7 @@ KEPT = [
     (KafkaError.INVALID_TIMESTAMP, "a clock is wrong; all records are refused until it is right"),
     (KafkaError.INVALID_MSG, "CORRUPT_MESSAGE: bytes were damaged on the way; the next request has its own checksum"),
     (KafkaError.INVALID_MSG_SIZE, "not of a produce request; nothing is known of the record"),
-    (KafkaError.POLICY_VIOLATION, "a rule for the topic or of a proxy, which somebody may change"),
+    (KafkaError.POLICY_VIOLATION, "a rule for the topic or of a proxy, which may be changed"),
     (KafkaError.UNSUPPORTED_COMPRESSION_TYPE, "the compression is an option, and the same for all records"),
     (KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT, "the message format is the topic's"),
     (KafkaError.TOPIC_EXCEPTION, "the topic may not be written to"),

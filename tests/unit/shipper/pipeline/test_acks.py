@@ -33,13 +33,13 @@ def test_resolving_twice_does_nothing() -> None:
 
 
 def test_each_advance_is_reported_once() -> None:
-    told: list[int] = []
-    ledger = Ledger(0, told.append)
+    positions: list[int] = []
+    ledger = Ledger(0, positions.append)
     first, empty, last = ledger.track(10), ledger.track(10), ledger.track(20)
     last()
     first()
     empty()
-    assert told == [10, 20]
+    assert positions == [10, 20]
 
 
 def test_batches_come_in_the_order_of_the_file() -> None:

@@ -1,4 +1,4 @@
-"""Batches that wait for an answer: order, room, and who is held up by whom."""
+"""Batches that wait for an answer: order, room, and which files wait for which."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -239,7 +239,7 @@ def test_a_directory_without_a_registry_is_reported_and_nothing_is_created(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "expected"),
     [
         ("meta.json", '{"version":"2"}', "version 2"),
         ("7.json", '[{"_key":', "damaged"),
@@ -247,12 +247,12 @@ def test_a_directory_without_a_registry_is_reported_and_nothing_is_created(
     ],
 )
 def test_a_registry_that_cannot_be_read_is_reported_and_nothing_is_created(
-    name: str, content: str, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+    name: str, content: str, expected: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (filebeat.store / "log.json").touch()
     (filebeat.store / name).write_text(content)
     assert filebeat.run() == 1
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert not filebeat.ours.exists()
 
 
@@ -345,17 +345,17 @@ def test_a_directory_or_a_fifo_at_the_path_is_reported(filebeat: Filebeat, capsy
 
 
 @pytest.mark.parametrize(
-    ("key", "entry", "said"),
+    ("key", "entry", "expected"),
     [
         ("journald::x::y", {"cursor": {"position": 1}}, "no position: not the position of a file"),
         ("filestream::app::native::1-2", {"ttl": 0}, "no position: Filebeat had removed it"),
     ],
 )
 def test_an_entry_that_is_not_a_position_is_reported_and_is_harmless(
-    key: str, entry: dict[str, Any], said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+    key: str, entry: dict[str, Any], expected: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out = refused(filebeat, key, entry, capsys)
-    assert (code, said in out) == (0, True)
+    assert (code, expected in out) == (0, True)
 
 
 NATIVE = "filestream::app::native::1-2"
@@ -363,7 +363,7 @@ LAYOUT = "damaged entry: not laid out as Filebeat does it"
 
 
 @pytest.mark.parametrize(
-    ("key", "entry", "said"),
+    ("key", "entry", "expected"),
     [
         ("filestream::app::native::no-number", {"meta": {"source": "/x"}}, LAYOUT),
         (NATIVE, {"meta": {}}, LAYOUT),
@@ -390,10 +390,10 @@ LAYOUT = "damaged entry: not laid out as Filebeat does it"
     ],
 )
 def test_an_entry_that_filebeat_does_not_write_is_reported_and_the_import_is_incomplete(
-    key: str, entry: Any, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+    key: str, entry: Any, expected: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out = refused(filebeat, key, entry, capsys)
-    assert (code, said in out) == (3, True)
+    assert (code, expected in out) == (3, True)
 
 
 def test_a_position_far_beyond_any_file_is_not_taken(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
@@ -629,18 +629,18 @@ def test_a_gz_file_that_filebeat_read_as_text_has_no_position_for_us(
 
 
 @pytest.mark.parametrize(
-    ("content", "offset", "said"),
+    ("content", "offset", "expected"),
     [
         (gzip.compress(LINES), len(LINES) + 1, "shorter than the position"),
         (gzip.compress(LINES)[:-8] + b"\xff" * 8, AT, "unreadable: gzip data damaged"),
     ],
 )
 def test_a_gz_file_that_does_not_confirm_the_position_is_reported(
-    content: bytes, offset: int, said: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
+    content: bytes, offset: int, expected: str, filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = filebeat.log("app.log.1.gz", content)
     code, out = refused(filebeat, by_fingerprint(LINES), filestream(path, offset, "fingerprint"), capsys)
-    assert (code, said in out) == (3, True)
+    assert (code, expected in out) == (3, True)
 
 
 def test_positions_by_path_and_by_inode_and_marker_are_taken(filebeat: Filebeat) -> None:

@@ -168,15 +168,15 @@ def test_it_shows_what_happened_to_the_file(place: Place, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("ago", "said"), [(0, "may be forgotten in 23h59m"), (90000, "forgotten at the next clean-up")]
+    ("ago", "expected"), [(0, "may be forgotten in 23h59m"), (90000, "forgotten at the next clean-up")]
 )
 def test_it_shows_until_when_an_entry_is_kept(
-    ago: float, said: str, place: Place, capsys: pytest.CaptureFixture[str]
+    ago: float, expected: str, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.add(FileState("f1", "/gone", 1, 2, updated=time.time() - ago - 1, ttl=86400, ended="removed"))
     place.run("show", "f1")
     out = capsys.readouterr().out
-    assert said in out
+    assert expected in out
     assert "(ttl 1d)" in out
 
 

@@ -1,4 +1,4 @@
-"""The chain: which processors see which events, what it costs, what becomes of failures and of dropped events."""
+"""The chain: which processors see which events, what it costs, what happens to failures and to dropped events."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from tests.processing import batch_of, chain_of, processed, records, without_noi
 
 
 class Noting:
-    """A processor that notes what it was asked; fails for what it was told to."""
+    """A processor that records its calls, and fails for given texts."""
 
     def __init__(self, *touches: str, failing: object = None) -> None:
         self.touches = frozenset(touches) if touches else None

@@ -1,4 +1,4 @@
-"""What a chain may make of an event is told by its configuration."""
+"""How much a chain may enlarge an event follows from its configuration."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""registered_domain: the part of a host's name that somebody has registered."""
+"""registered_domain: the registered part of a host's name."""
 
 import time
 

@@ -59,7 +59,7 @@ class Bench:
         return list(self.chain(self.batch) or ())
 
     def after(self, *docs: Doc) -> list[Doc]:
-        """What becomes of them when the name servers answer."""
+        """Return the events after the name servers have answered."""
         parts = self.take(*docs)
         self.names.answer()
         for part in parts:
@@ -214,8 +214,8 @@ def test_silent_name_servers_are_logged_at_intervals(caplog: pytest.LogCaptureFi
     (part,) = bench.take({"ip": "10.0.0.2"})
     bench.clock.advance(2)
     part.resume()
-    told = [record.getMessage().partition(". Events")[0] for record in caplog.records]
-    assert told == [
+    warnings = [record.getMessage().partition(". Events")[0] for record in caplog.records]
+    assert warnings == [
         *["dns: no answer for '10.0.0.1' from the name servers (192.0.2.1): it is down"] * 2,
         "dns: no answer for '10.0.0.2' from the name servers (192.0.2.1): none of them has answered any query for 1s",
     ]

@@ -58,7 +58,7 @@ class ContainerReader:
         self._waiting_bytes = waiting_bytes
         self._parse, self._parse_all = parsers(config.format)
         self._queue: list[_Message] = []  # the first pending one, and what began after it
-        self._under_way: dict[str, _Message] = {}  # by stream
+        self._pending: dict[str, _Message] = {}  # by stream
         self._waiting = 0  # what the lines cost that do not belong to the first
         self._end = 0
         self._last_part: float | None = None  # when it came, while something is pending
@@ -77,12 +77,12 @@ class ContainerReader:
         return run
 
     def finish(self) -> Messages | None:
-        rest = self._reader.finish()
-        if rest is None:
+        remaining = self._reader.finish()
+        if remaining is None:
             if not self._queue:
                 return None
-            rest = Messages(self._end, self._end)
-        return self._join(rest, ends=True)
+            remaining = Messages(self._end, self._end)
+        return self._join(remaining, ends=True)
 
     def _join(self, lines: Messages, *, ends: bool) -> Messages:
         """The messages that `lines` completes; all of them where they must end here."""
@@ -93,7 +93,7 @@ class ContainerReader:
             for index in range(len(lines.texts)):
                 self._take(lines, index, run)
             if ends:
-                self._under_way.clear()
+                self._pending.clear()
                 self._release(run)
             run.end = self._queue[0].start if self._queue else lines.end
         return run
@@ -128,29 +128,29 @@ class ContainerReader:
             if self._stream not in ("all", line.stream):
                 self._metrics.events_filtered += 1
                 return
-            message = self._under_way.get(line.stream)
+            message = self._pending.get(line.stream)
         if message is None:
             message = _Message(start, line, lines.docs[index] if lines.docs is not None else {})
             self._queue.append(message)
         message.add(line, lines.flags.get(index, ()), self._max_bytes)
         self._queue[-1].end = start + length
         if not line.whole:
-            self._under_way[line.stream] = message
+            self._pending[line.stream] = message
             self._last_part = self._clock.monotonic()
         elif message.parts > 1:
-            del self._under_way[line.stream]
+            del self._pending[line.stream]
         if message is not self._queue[0]:
             self._waiting += length + LINE_COST
             if self._waiting > self._waiting_bytes:
                 self._give_up()
-        if not self._under_way:
+        if not self._pending:
             self._release(run)
 
     def _give_up(self) -> None:
         """Others wait for too long: the writer of this one may never end what it began."""
-        for message in self._under_way.values():
+        for message in self._pending.values():
             message.flags = add_flag(message.flags, TRUNCATED)
-        self._under_way.clear()
+        self._pending.clear()
 
     def _release(self, run: Messages) -> None:
         if len(self._queue) > 1:

@@ -137,7 +137,7 @@ class _Members:
         self._file = file
         self._raw = memoryview(b"")  # what was read and not yet decompressed
         self._member: zlib._Decompress | None = None
-        self._holds_output = False
+        self._has_output = False
         self._damage = ""
 
     @property
@@ -148,9 +148,9 @@ class _Members:
         """At most `limit` bytes, perhaps none; None at the end of the file for now."""
         if self._damage:
             raise CompressionError(self.raw_offset, self._damage)
-        if not self._raw and not self._holds_output and not self._read():
+        if not self._raw and not self._has_output and not self._read():
             return None
-        if self._member is None and not self._begin():
+        if self._member is None and not self._begin_member():
             return b""
         return self._inflate(limit)
 
@@ -160,7 +160,7 @@ class _Members:
             self.complete = self.ended = True
         return bool(self._raw)
 
-    def _begin(self) -> bool:
+    def _begin_member(self) -> bool:
         """Begin a member, behind zeros if it is not the first: tapes and block devices fill up with them."""
         if self.count:
             if self._raw[0] == 0:
@@ -189,7 +189,7 @@ class _Members:
         left = self._member.unused_data if ended else self._member.unconsumed_tail
         self._raw = self._raw[len(fed) - len(left) :]
         # Full output: zlib may have more of it, without more input.
-        self._holds_output = not ended and len(content) == limit
+        self._has_output = not ended and len(content) == limit
         if ended:
             self._member = None
             self.count += 1

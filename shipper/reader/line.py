@@ -121,9 +121,9 @@ class LineReader:
         if len(block) > self._keep_bytes:
             for index, length in enumerate(lines.lengths):
                 if length - self._size > self._keep_bytes:
-                    begin = lines.offsets[index]
-                    kept = block[begin - start : begin - start + self._keep_bytes]
-                    lines.texts[index] = self._codec.text(kept, begin, whole=False)
+                    line_start = lines.offsets[index]
+                    kept = block[line_start - start : line_start - start + self._keep_bytes]
+                    lines.texts[index] = self._codec.text(kept, line_start, whole=False)
                     lines.flags[index] = (TRUNCATED,)
         return lines
 

@@ -54,19 +54,19 @@ class MultilineReader:
             joined.cut = True
         joined.end = self._open.start if self._open.lines else lines.end
         if joined.interleaved:
-            joined = self._hold_back(joined)
+            joined = self._defer(joined)
         self._note_pending(bool(lines.texts))
         return joined
 
     def finish(self) -> Messages | None:
-        rest = self._reader.finish()
-        if rest is None:
+        remaining = self._reader.finish()
+        if remaining is None:
             if not self._open.lines:
                 return None
-            rest = Messages(self._read_to, self._read_to)
-        joined = self._join_all(rest)
+            remaining = Messages(self._read_to, self._read_to)
+        joined = self._join_all(remaining)
         self._close(joined)
-        joined.end = rest.end
+        joined.end = remaining.end
         self._pending_since = None
         return joined
 
@@ -90,24 +90,24 @@ class MultilineReader:
         """Leave those interleaved in `joined` in which the pending message begins; the ones before are returned."""
         end = self._open.start if self._open.lines else piece.end
         joined.interleaved = tuple(
-            stretch for stretch in with_messages(joined) if stretch[0] < end
+            span for span in with_messages(joined) if span[0] < end
         )  # the others lie within that message
-        place = snap_back(joined, end)
+        boundary = snap_back(joined, end)
         # What waits for that message is bounded; it is counted where a stretch ends, whatever the reads were.
-        if place < end and piece.interleaved and piece.end - place > self._limits.waiting:
+        if boundary < end and piece.interleaved and piece.end - boundary > self._limits.waiting:
             self._close(joined)
             return self._settled(joined, piece)
-        settled = [stretch for stretch in joined.interleaved if stretch[1] <= place]
+        settled = [span for span in joined.interleaved if span[1] <= boundary]
         joined.interleaved = joined.interleaved[len(settled) :]
         return settled
 
-    def _hold_back(self, joined: Messages) -> Messages:
+    def _defer(self, joined: Messages) -> Messages:
         """Where the pending message begins within a stretch, no reading may begin there: what lies in it is handed
         over together with that message."""
-        place = snap_back(joined, joined.end)
-        if place == joined.end:
+        boundary = snap_back(joined, joined.end)
+        if boundary == joined.end:
             return joined
-        ready, self._deferred = joined.pieces([place])
+        ready, self._deferred = joined.pieces([boundary])
         return ready
 
     def _note_pending(self, new_lines: bool) -> None:
@@ -123,36 +123,36 @@ class MultilineReader:
             self._open.add(lines, 0, ends[0])
             self._close(joined)
             if lines.flags or lines.docs is not None or joined.docs is not None:
-                self._join_each(lines, ends, joined)
+                self._join_one_by_one(lines, ends, joined)
             else:
                 self._join_columns(lines, ends, joined)
         self._open.add(lines, ends[-1] if ends else 0, len(lines.texts))
 
-    def _join_each(self, lines: Messages, ends: list[int], joined: Messages) -> None:
-        for begin, end in pairwise(ends):
-            self._open.add(lines, begin, end)
+    def _join_one_by_one(self, lines: Messages, ends: list[int], joined: Messages) -> None:
+        for start, end in pairwise(ends):
+            self._open.add(lines, start, end)
             self._close(joined)
 
     def _join_columns(self, lines: Messages, ends: list[int], joined: Messages) -> None:
         """The same at once, for lines without flags and documents: first as if each message had but one line."""
         known, begins = len(joined.texts), ends[:-1]
-        joined.texts += [lines.texts[begin] for begin in begins]
-        joined.offsets += [lines.offsets[begin] for begin in begins]
-        joined.lengths += [lines.lengths[begin] for begin in begins]
-        for index, (begin, end) in enumerate(pairwise(ends), known):
-            if end - begin > 1:
-                self._join_lines(lines, begin, end, joined, index)
+        joined.texts += [lines.texts[start] for start in begins]
+        joined.offsets += [lines.offsets[start] for start in begins]
+        joined.lengths += [lines.lengths[start] for start in begins]
+        for index, (start, end) in enumerate(pairwise(ends), known):
+            if end - start > 1:
+                self._join_lines(lines, start, end, joined, index)
 
-    def _join_lines(self, lines: Messages, begin: int, end: int, joined: Messages, index: int) -> None:
+    def _join_lines(self, lines: Messages, start: int, end: int, joined: Messages, index: int) -> None:
         """Message `index` is made of several lines, one by one only if a limit or an empty line at its beginning wants
         it."""
-        limits, texts = self._limits, lines.texts[begin:end]
+        limits, texts = self._limits, lines.texts[start:end]
         joined.texts[index] = text = limits.separator.join(texts)
-        joined.lengths[index] = lines.offsets[end - 1] + lines.lengths[end - 1] - lines.offsets[begin]
+        joined.lengths[index] = lines.offsets[end - 1] + lines.lengths[end - 1] - lines.offsets[start]
         joined.flags[index] = _JOINED
-        if end - begin > limits.lines or len(text) >= limits.max_bytes or not texts[0]:
+        if end - start > limits.lines or len(text) >= limits.max_bytes or not texts[0]:
             message = Open(limits)
-            message.add(lines, begin, end)
+            message.add(lines, start, end)
             joined.texts[index], joined.flags[index] = message.text, message.flags
 
     def _close(self, joined: Messages) -> None:

@@ -43,23 +43,23 @@ class Open:
         self.end = 0
         self.lines = 0
 
-    def add(self, lines: Messages, begin: int, end: int) -> None:
+    def add(self, lines: Messages, start: int, end: int) -> None:
         """The lines of these indices."""
-        if begin == end:
+        if start == end:
             return
         if not self.lines:
-            self.start = lines.offsets[begin]
+            self.start = lines.offsets[start]
         self.end = lines.offsets[end - 1] + lines.lengths[end - 1]
         is_first = not self.lines
-        kept = self._keep(lines.texts[begin : min(end, begin + max(self._limits.lines - self.lines, 0))])
-        self.lines += end - begin
-        if kept < end - begin:
+        kept = self._keep(lines.texts[start : min(end, start + max(self._limits.lines - self.lines, 0))])
+        self.lines += end - start
+        if kept < end - start:
             self._flags = add_flag(self._flags, TRUNCATED)
         if lines.flags:
-            self._take_flags(lines, begin, end)
+            self._take_flags(lines, start, end)
         if lines.docs is not None:
-            near = bisect_right(lines.offsets, self.start + self._limits.max_bytes, begin, begin + kept)
-            self._take_docs(lines.docs[begin:near], is_first)
+            near = bisect_right(lines.offsets, self.start + self._limits.max_bytes, start, start + kept)
+            self._take_docs(lines.docs[start:near], is_first)
 
     @property
     def text(self) -> str:
@@ -103,8 +103,8 @@ class Open:
             self._joined.append(self._limits.separator.join(self._texts))
             self._texts = []
 
-    def _take_flags(self, lines: Messages, begin: int, end: int) -> None:
-        for index in range(begin, end):
+    def _take_flags(self, lines: Messages, start: int, end: int) -> None:
+        for index in range(start, end):
             for flag in lines.flags.get(index, ()):
                 self._flags = add_flag(self._flags, flag)
 

@@ -72,8 +72,8 @@ class Flushed:
             self._wants_more = not begins.pop()
         first = -1 if pending else 0
         ends = []
-        for index, (begin, flushed) in enumerate(zip(begins, self._flush(texts), strict=True)):
-            if index != first and (flushed or begin):
+        for index, (begins_message, flushed) in enumerate(zip(begins, self._flush(texts), strict=True)):
+            if index != first and (flushed or begins_message):
                 first = index + 1 if flushed else index
                 ends.append(first)
         return ends

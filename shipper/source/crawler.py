@@ -75,8 +75,8 @@ class Crawler:
         self._open_limits = OpenLimits(self.open_files, options.most_open, self._copies.suspects)
         self._closer = Closer(self.open_files, watcher, context, self._open_limits.is_wanted, self._deletions.closed)
         rules: tuple[Rules, ...] = (self._open_limits, self._deletions, self._closer)
-        for each in rules:
-            each.learn(specs.values())
+        for rule in rules:
+            rule.learn(specs.values())
         ignoring = Ignoring(clock, options.first_start)
         starter = HarvesterStarter(self._inputs, self.open_files, self._closer, self._reading, ignoring, context)
         identity = Identity(self._entries, self._copies, self._resolver)
@@ -91,7 +91,7 @@ class Crawler:
 
     @property
     def finished(self) -> bool:
-        # The cheap questions first: with ten thousand files, asking each of them at every step took most of the run.
+        # The cheap checks first: with ten thousand files, checking each of them at every step took most of the run.
         if not self._survey.done or self._open_limits.any_wanted or self._scheduler.busy:
             return False
         return all(harvester.finished and harvester.settled for harvester in self.running.values())
@@ -142,7 +142,7 @@ class Crawler:
         self._cleaning.step()
 
     def replace_inputs(self, inputs: list[Input]) -> None:
-        """Read these from now on. What was made from the same configuration is given as the same object."""
+        """Read these inputs from now on. An input whose configuration has not changed is the same object."""
         self._input_swap.replace(inputs)
         self._after_survey()
 
@@ -165,14 +165,14 @@ class Crawler:
         return None
 
     def _truncated(self, harvester: Harvester, error: Truncated) -> Batch | None:
-        """The file's life has ended; what it holds now is a new file, read from its start. Returns the message that
-        was in flight, as far as it was read, unless a copy of the file has the rest."""
+        """End the file: its new content is a new file, read from its start. Return the message that was pending, as far
+        as it was read, unless a copy of the file has the remainder."""
         if isinstance(error, Disproved):
             self._is_another(harvester)
             return None
         self._metrics.files_truncated += 1
         if self._survey.wants_scan and not self._once:
-            self._scheduler.wake(harvester)  # so that it is looked at as an original that was rewritten
+            self._scheduler.wake(harvester)  # so that it is checked as an original that was rewritten
             self._survey.scan_now()  # a copy may have been made just before
             self._after_survey()
         batch = self._last_message(harvester, error)
@@ -182,8 +182,8 @@ class Crawler:
         return batch
 
     def _last_message(self, harvester: Harvester, error: Truncated) -> Batch | None:
-        """Return the message that was pending, as far as it was read, unless a copy of the file has the rest. Counts
-        and logs what is lost otherwise."""
+        """Return the message that was pending, as far as it was read, unless a copy of the file has the remainder.
+        Otherwise count and log what is lost."""
         in_copy = self._copies.has_remainder(harvester.state, harvester.key, harvester.offset)
         batch = None if in_copy else harvester.end_message()
         unread = max(harvester.size - harvester.offset, 0)
@@ -202,7 +202,7 @@ class Crawler:
         return batch
 
     def _is_another(self, harvester: Harvester) -> None:
-        """It does not hold what was shipped of the file for which it was taken."""
+        """Identify the file again: it was proven not to have the bytes that its entry remembers."""
         spec, unproven = self._inputs.specs.get(harvester.source.input_id), harvester.unproven
         try:
             path, fd = harvester.state.path, harvester.fd
@@ -211,23 +211,24 @@ class Crawler:
             self._refused(harvester, error)
             return
         self.open_files.release(harvester, until_new_data=False)
-        if opened is not None and unproven is not None:  # else no one asks for it any more
+        if opened is not None and unproven is not None:  # else no input wants it any more
             self._intake.take_again(opened, unproven)
 
     def _refused(self, harvester: Harvester, error: OSError) -> None:
-        """A read was refused: the next scan tries again. With `once` there is none, and the file stays unfinished."""
+        """Close a file that could not be read: the next scan tries again. With `once` there is none, and the file stays
+        unfinished."""
         self.problems.of_read(harvester.state.path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
         self.open_files.release(harvester, until_new_data=False)
 
     def reached_end(self, harvester: Harvester) -> None:
-        """All that the file holds now was read."""
+        """Note that the file was read to its current end."""
         self.problems.of_read(harvester.state.path, None)
 
     def _close_file(self, harvester: Harvester) -> None:
         self._reading.wake(self._reading.rotation_links.closed(harvester))
 
     def _take_hints(self) -> list[FileKey]:
-        """Wakes the open files that have new data; the others that have."""
+        """Wake the open files that have new data; return the other files that have."""
         changed = []
         for key in self._watcher.take_changed():
             harvester = self.running.get(key)
@@ -278,4 +279,4 @@ class Crawler:
         self._intake.open(wanted)
         if self._open_limits.any_wanted:
             for harvester in self.running.values():
-                self._closer.attend(harvester)  # each that is at its end makes room
+                self._closer.attend(harvester)  # a file that is at its end is closed for one that waits

@@ -66,11 +66,11 @@ def read_rotated(dice: random.Random, room: Room, first: bytes, second: bytes) -
     size = dice.choice([0, len(second), dice.randrange(len(second) + 1)])
     new = room.read("app.log", second[:size])
     if old.message_deadline is not None:
-        old.join(new)
+        old.continue_in(new)
     for piece in (b"", second[size:]):
         room.append("app.log", piece)
         of_old += _read(old)
-        if not old.is_joined:
+        if not old.is_continued:
             of_new += _read(new)
     return of_old, of_new
 

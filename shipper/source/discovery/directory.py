@@ -1,9 +1,9 @@
-"""What a directory held when it was listed last, so that it need not be listed again.
+"""The last listing of a directory, kept so that an unchanged directory need not be listed again.
 
-It is listed when its stamp moved: which directory it is, and when it changed. Two changes within one tick of the file
-system's clock give the same stamp, so a listing is relied on only if it was made a while after its stamp was seen
-first; until then the directory is listed at every scan. Only our own monotonic clock is asked for that: a network
-share's may differ from ours. What cannot be listed at the moment is taken to hold what it held.
+A directory is listed when its stamp has changed: its identity and its times of change. Two changes within one tick of
+the file system's clock give the same stamp, so a listing is relied on only if it was made some time after its stamp was
+first seen; until then the directory is listed at every scan. That time is measured with our own monotonic clock: a
+network share's clock may differ. A directory that cannot be listed at the moment keeps its last listing.
 """
 
 import errno
@@ -19,14 +19,14 @@ from config.text.globs import Wildcard
 FileKey = tuple[int, int]  # device, inode
 
 TICK = 2.0  # seconds: FAT's, the longest known
-# A link that leads round in a circle leads to no directory either.
+# A link that leads in a circle leads to no directory either.
 MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
     """A regular file that a pattern matched; `size` in bytes, `modified` in unix seconds, `changed` (ctime) in
-    nanoseconds, all of when it was first looked at, or looked at in full."""
+    nanoseconds, all as of its first inspection or the last full scan."""
 
     path: str
     key: FileKey
@@ -47,35 +47,35 @@ class Kind(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Name:
-    """A name in a directory. `inode` is the directory's word for it: for a file that another is mounted over, it is not
-    the inode that one gets to read. `file` counts once it was looked at."""
+class DirectoryEntry:
+    """A name in a directory. `inode` is the one that the directory lists: under a mount point, another file is read.
+    `file` is valid once the entry `is_checked`."""
 
     inode: int
     kind: Kind
     file: ScannedFile | None = None
-    looked_at: bool = False
+    is_checked: bool = False
 
 
 class Directory:
-    """`key` is None while no directory is there, `problem` tells in words why it cannot be looked through."""
+    """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed."""
 
     def __init__(self, path: str, monotonic: Callable[[], float]) -> None:
         self.path = path
         self.prefix = os.path.join(path, "")
         self.key: FileKey | None = None
         self.problem: str | None = None
-        self.watch = path  # where to wait for news of it: itself, or the deepest directory above that is there
+        self.watch = path  # the directory to watch for changes: this one, or the deepest parent that exists
         self._monotonic = monotonic
-        self._names: dict[str, Name] = {}
-        self._matching: dict[str, list[tuple[str, Name]]] = {}
-        self._ways: list[tuple[str, Name]] | None = None
+        self._names: dict[str, DirectoryEntry] = {}
+        self._matching: dict[str, list[tuple[str, DirectoryEntry]]] = {}
+        self._subdirectories: list[tuple[str, DirectoryEntry]] | None = None
         self._stamp = (0, 0, 0, 0)
         self._seen = 0.0
         self._reliable = False
         self._listed = False
 
-    def matching(self, segment: Wildcard) -> list[tuple[str, Name]]:
+    def matching(self, segment: Wildcard) -> list[tuple[str, DirectoryEntry]]:
         known = self._matching.get(segment.text)
         if known is None:
             matches = segment.regex.fullmatch
@@ -84,23 +84,24 @@ class Directory:
         return known
 
     @property
-    def ways(self) -> list[tuple[str, Name]]:
-        """What may lead to another directory."""
-        if self._ways is None:
-            file = [(name, entry) for name, entry in self._names.items() if entry.kind in (Kind.DIRECTORY, Kind.LINK)]
-            self._ways = sorted(file, key=itemgetter(0))
-        return self._ways
+    def subdirectories(self) -> list[tuple[str, DirectoryEntry]]:
+        """The entries that are, or as links may lead to, directories; sorted by name."""
+        if self._subdirectories is None:
+            entries = [pair for pair in self._names.items() if pair[1].kind in (Kind.DIRECTORY, Kind.LINK)]
+            self._subdirectories = sorted(entries, key=itemgetter(0))
+        return self._subdirectories
 
     def refresh(self, *, full: bool) -> bool:
-        """List it again if that could tell something new. Whether anything about it is not as before."""
+        """List the directory again if that could show a change; True if anything about it has changed."""
         before = (self.key, self.problem, self.watch)
         self._listed = False
-        moved = self._look(full)
-        return moved or (self.key, self.problem, self.watch) != before
+        changed = self._look(full)
+        return changed or (self.key, self.problem, self.watch) != before
 
     @property
     def is_torn(self) -> bool:
-        """True if it changed while it was listed, or since: a file renamed meanwhile can be missing by both names."""
+        """True if the directory changed while it was listed, or since: a file that was renamed meanwhile can be missing
+        under both names."""
         if not self._listed:
             return False
         try:
@@ -128,30 +129,30 @@ class Directory:
         return self._list(full, reliable=started - self._seen >= TICK)
 
     def _list(self, full: bool, *, reliable: bool) -> bool:
-        names: dict[str, Name] = {}
-        known, moved = self._names, False
+        names: dict[str, DirectoryEntry] = {}
+        known, changed = self._names, False
         try:
             with os.scandir(self.path) as entries:
                 for entry in entries:
                     kind, inode = kind_of(entry), entry.inode()
                     name = known.get(entry.name)
                     if name is None or name.inode != inode or name.kind is not kind:
-                        name, moved = Name(inode, kind), True
+                        name, changed = DirectoryEntry(inode, kind), True
                     names[entry.name] = name
         except OSError as error:
             return self._refused(error, "listed")
         if full:
             for name in names.values():
-                name.looked_at = False
+                name.is_checked = False
         self.problem, self._reliable, self._listed = None, reliable, True
-        return self._replace(names, moved or len(names) != len(known))
+        return self._replace(names, changed or len(names) != len(known))
 
-    def _replace(self, names: dict[str, Name], moved: bool) -> bool:
-        if moved:
+    def _replace(self, names: dict[str, DirectoryEntry], changed: bool) -> bool:
+        if changed:
             self._names = names
             self._matching = {}
-            self._ways = None
-        return moved
+            self._subdirectories = None
+        return changed
 
     def _refused(self, error: OSError, what: str) -> bool:
         if error.errno in MISSING_ERRORS:
@@ -173,7 +174,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def kind_of(entry: "os.DirEntry[str]") -> Kind:
-    """Most file systems tell the kind with the name; where they do not, this is a stat for each."""
+    """Return the kind of an entry. Most file systems list it with the name; where they do not, this costs a stat."""
     try:
         if entry.is_file(follow_symlinks=False):
             return Kind.FILE
@@ -181,11 +182,11 @@ def kind_of(entry: "os.DirEntry[str]") -> Kind:
             return Kind.DIRECTORY
         return Kind.LINK if entry.is_symlink() else Kind.OTHER
     except OSError:
-        return Kind.FILE  # perhaps: looking at it will tell why one cannot
+        return Kind.FILE  # perhaps; the inspection of the file reports the error
 
 
 def deepest_directory(path: str) -> str:
-    """The last directory on the way to a path that is there now: what comes next can only come through it."""
+    """Return the last directory on the way to a path that exists now: what comes next can only appear in it."""
     while path != "/":
         path = os.path.dirname(path)
         if os.path.isdir(path):

@@ -1,5 +1,5 @@
-"""A path that is looked at in every scan: one that the configuration names in full, or a symlink, whose target may
-change without a sign in its directory."""
+"""A path that is inspected in every scan: one that the configuration names in full, or a symlink, whose target may
+change without a change of its directory."""
 
 import os
 import stat
@@ -30,7 +30,7 @@ class Filters:
 
 
 class Probe:
-    """What a path is now: `file`, or a `problem` in words, or `excluded`, or none of these: nothing that one reads."""
+    """The current state of a path: a `file`, a `problem` in words, `excluded`, or none of these: nothing to read."""
 
     def __init__(self, path: str, filters: Filters, *, symlinks: bool, literal: bool) -> None:
         self.path = path
@@ -44,7 +44,7 @@ class Probe:
         self._literal = literal
 
     def refresh(self, *, full: bool) -> bool:
-        """Look again. Whether anything about it is not as before."""
+        """Inspect the path again; True if anything about it has changed."""
         before = (self.file, self.problem, self.excluded, self.watch)
         self.problem, self.watch = None, os.path.dirname(self.path)
         self.is_link = False
@@ -72,7 +72,7 @@ class Probe:
         self.file, self.excluded, self.problem = None, False, problem
 
     def _refused(self, error: OSError) -> None:
-        """What is there but cannot be looked at for the moment is taken to be what it was."""
+        """Take the error of an inspection. A path that exists but cannot be inspected at the moment keeps its state."""
         if error.errno not in MISSING_ERRORS:
             self.problem = f"cannot be looked at: {error.strerror}"
         elif self.is_link:

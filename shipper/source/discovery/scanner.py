@@ -1,8 +1,8 @@
-"""Which files do the paths name now. A scan is the truth about files; events only say when to look earlier.
+"""Scans the paths for the files that they name now. Scans are authoritative; events only make them earlier.
 
-A scan costs what changed: it asks each directory whether it changed, and only if one did, or what a symlink leads to,
-the patterns are followed again. A file is looked at once, when its name is new. What a scan cannot see that way (a file
-that another is mounted over) a scan `full` does.
+A scan costs as much as has changed: it checks whether each directory changed, and only if one did, or the target of a
+symlink, it follows the patterns again. A file is inspected once, when its name is new. What a scan cannot see that way
+(a file that another is mounted over), a `full` scan does.
 """
 
 import os
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from config.text.globs import FixedName, PathPattern, parse
 from config.text.patterns import Pattern
-from shipper.source.discovery.directory import Directory, FileKey, Kind, Name, ScannedFile
+from shipper.source.discovery.directory import Directory, DirectoryEntry, FileKey, Kind, ScannedFile
 from shipper.source.discovery.directory_probe import READ_LINKS, Filters, Probe
 from shipper.source.discovery.directory_tree import Tree
 
@@ -24,8 +24,8 @@ RETRIES = 2  # of a scan during which directories changed: it may have missed a 
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """As in prospector.scanner: `exclude` and `include` are regular expressions; `symlinks`: whether files that are
-    links are read (directories that are links are always gone into); `recursive`: whether `**` reaches every depth."""
+    """The options of prospector.scanner: `exclude` and `include` are regular expressions; with `symlinks`, files that
+    are links are read (directories that are links are always entered); with `recursive`, `**` reaches every depth."""
 
     exclude: tuple[Pattern, ...] = ()
     include: tuple[Pattern, ...] = ()
@@ -35,8 +35,8 @@ class ScanOptions:
 
 @dataclass(slots=True)
 class Listing:
-    """Files by key, so that links to one file count once; `problems` tells what is wrong with a path, in words;
-    something new can first be seen in one of `directories`."""
+    """The result of a scan: files by key, so that links to one file count once; `problems` in words, by path; and the
+    `directories` to watch, in one of which anything new appears first."""
 
     files: dict[FileKey, ScannedFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Listing:
 
 
 class Scanner:
-    """Of one input. Used by one thread."""
+    """Scans the paths of one input. Used by one thread."""
 
     def __init__(
         self, paths: tuple[str, ...], options: ScanOptions, monotonic: Callable[[], float] = time.monotonic
@@ -52,12 +52,12 @@ class Scanner:
         self._options = options
         self._filters = Filters(options.exclude, options.include)
         self._patterns: list[PathPattern] = []
-        self._no_patterns: dict[str, str] = {}
+        self._invalid_patterns: dict[str, str] = {}
         for path in dict.fromkeys(paths):
             try:
                 self._patterns.append(parse(path, recursive=options.recursive))
             except ValueError as error:
-                self._no_patterns[path] = str(error)
+                self._invalid_patterns[path] = str(error)
         self._tree = Tree(monotonic)
         self._probes: dict[tuple[str, bool], Probe] = {}
         self._identities: dict[str, FileKey | None] = {}
@@ -65,8 +65,8 @@ class Scanner:
         self._listing = Listing()
 
     def scan(self, *, full: bool) -> Listing:
-        """What the paths name now: the very object of the last scan if nothing changed. `full`: list every directory
-        and look at every file. The caller does not change what it gets."""
+        """Return the files that the paths name now: the same object as the last scan if nothing changed. `full`: list
+        every directory and inspect every file. The caller must not change the result."""
         listing = self._look(full=full)
         for _ in range(RETRIES):
             if not self._tree.is_torn:
@@ -77,20 +77,20 @@ class Scanner:
         return self._listing
 
     def _look(self, *, full: bool) -> Listing | None:
-        """None: nothing changed."""
-        moved = self._tree.refresh(full=full)
-        turned = [probe.refresh(full=full) for probe in self._probes.values()]
-        return self._follow() if full or moved or self._unsettled or any(turned) else None
+        """Return the new listing; None if nothing changed."""
+        changed = self._tree.refresh(full=full)
+        changed_probes = [probe.refresh(full=full) for probe in self._probes.values()]
+        return self._follow() if full or changed or self._unsettled or any(changed_probes) else None
 
     def _follow(self) -> Listing:
         search = _Search(self._tree, self._probes, self._filters, self._options, self._listing)
         for pattern in self._patterns:
             search.follow(pattern)
-        self._tree.walked()
+        self._tree.finish_walk()
         self._probes = search.probes
         self._unsettled = search.unsettled
         listing = search.listing
-        listing.problems |= self._no_patterns
+        listing.problems |= self._invalid_patterns
         for directory in self._tree.directories.values():
             listing.directories.add(directory.watch)
             if directory.problem is not None:
@@ -99,13 +99,13 @@ class Scanner:
 
     def _take(self, listing: Listing) -> None:
         identities = {path: directory.key for path, directory in self._tree.directories.items()}
-        # A directory that took another's place must be watched, even if the two hold the same files.
+        # A directory that replaced another one must be watched, even if both have the same files.
         if listing != self._listing or identities != self._identities:
             self._listing, self._identities = listing, identities
 
 
 class _Search:
-    """One walk along all patterns. `unsettled`: there is something that the next scan must look at again."""
+    """One walk along all patterns. `unsettled`: the next scan must inspect something again."""
 
     def __init__(
         self,
@@ -132,19 +132,19 @@ class _Search:
             if isinstance(pattern.last, FixedName):
                 self._probe(os.path.join(path, pattern.last.name), linked, literal=pattern.is_literal)
                 continue
-            directory = self._tree.at(path)
+            directory = self._tree.directory_at(path)
             for name, entry in directory.matching(pattern.last):
-                self._meet(directory, name, entry, linked)
+                self._take_entry(directory, name, entry, linked)
         if not self._matched:
             self.listing.problems.setdefault(pattern.path, self._why_nothing(pattern))
 
-    def _meet(self, directory: Directory, name: str, entry: Name, linked: bool) -> None:
+    def _take_entry(self, directory: Directory, name: str, entry: DirectoryEntry, linked: bool) -> None:
         if entry.kind is Kind.FILE:
-            if not entry.looked_at:
+            if not entry.is_checked:
                 self._look(directory, directory.prefix + name, entry)
             if entry.file is not None:
                 self._add(entry.file, linked)
-            elif entry.looked_at:
+            elif entry.is_checked:
                 self._excluded = True
         elif entry.kind is Kind.LINK:
             if self._options.symlinks:
@@ -152,23 +152,23 @@ class _Search:
             else:
                 self._links = True
 
-    def _look(self, directory: Directory, path: str, entry: Name) -> None:
+    def _look(self, directory: Directory, path: str, entry: DirectoryEntry) -> None:
         if not self._filters.let_through(path):
-            entry.file, entry.looked_at = None, True
+            entry.file, entry.is_checked = None, True
             return
         try:
             status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
-            entry.file = None  # it went since its directory was listed
+            entry.file = None  # it was removed since its directory was listed
             self.unsettled = True
         except OSError as error:
-            # What was seen before is taken to be there still. One line for the directory: it is the one that refuses.
+            # The file is assumed to be what it was. One problem for the whole directory, which refuses the access.
             self.listing.problems[directory.path] = f"files in this directory cannot be looked at: {error.strerror}"
             self.unsettled = self._matched = True
         else:
-            entry.looked_at = stat.S_ISREG(status.st_mode)
-            entry.file = ScannedFile.of(path, status) if entry.looked_at else None
-            self.unsettled = self.unsettled or not entry.looked_at
+            entry.is_checked = stat.S_ISREG(status.st_mode)
+            entry.file = ScannedFile.of(path, status) if entry.is_checked else None
+            self.unsettled = self.unsettled or not entry.is_checked
 
     def _probe(self, path: str, linked: bool, *, literal: bool) -> None:
         known = self.probes.get((path, literal)) or self._known_probes.get((path, literal))
@@ -194,7 +194,7 @@ class _Search:
             self.listing.files[file.key] = file
 
     def _rank(self, file: ScannedFile) -> tuple[bool, bool, str]:
-        """Of several names for a file, the one that it had before is kept, or else a real one, or else the first."""
+        """Return the sort key of a file's names: the one it had before wins, then one without links, then the first."""
         before = self._last.files.get(file.key)
         return (before is None or before.path != file.path, file.path in self._linked, file.path)
 

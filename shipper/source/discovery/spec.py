@@ -1,4 +1,4 @@
-"""One configured input, as far as finding and knowing its files goes."""
+"""One configured input, as far as finding and identifying its files needs it."""
 
 from dataclasses import dataclass
 

@@ -1,12 +1,12 @@
-"""Wakes the reading loop when something happens to a file; never the truth about it, which is the scan's.
+"""Wakes the reading loop when something happens to a file. Its events are hints: only scans are authoritative.
 
-One inotify instance and one thread serve all watches. Directories are watched for what comes and goes, files for
-writes, and a file only while it is quiet: an event costs far more than a look, so while a file is hot the loop looks
-at it by itself. Where watches cannot be had (limit reached, no inotify), this says so once and scans go on.
+One inotify instance and one thread serve all watches. Directories are watched for names that appear or disappear, files
+for writes, and a file only while it is idle: an event costs far more than a read, so a busy file is polled by the loop.
+If watches are not available (limit reached, no inotify), that is logged once, and files are found by scans alone.
 
 A watch belongs to the file, not to its path, and outlives the closing of the file here; the kernel ends it when the
-file is gone for good. The inotify thread only appends to deques, sets flags and wakes the loop, which is atomic: the
-tables of watches are the reading thread's.
+file is deleted and no longer open. The inotify thread only appends to deques, sets flags and wakes the loop, which is
+atomic: the tables of watches belong to the reading thread.
 """
 
 import errno
@@ -30,7 +30,7 @@ DIRECTORY_MASK = Mask(
     | InotifyConstants.IN_MOVE_SELF
     | InotifyConstants.IN_ONLYDIR
 )
-REFUSED = WatchDescriptor(-1)  # watchdog gives it, instead of an error, for what may not be read
+REFUSED = WatchDescriptor(-1)  # watchdog returns it, instead of an error, where reading is not permitted
 ADVICE = {
     errno.ENOSPC: "for millisecond latency raise fs.inotify.max_user_watches (sysctl)",
     errno.EMFILE: "for millisecond latency raise fs.inotify.max_user_instances (sysctl)",
@@ -53,7 +53,7 @@ class Inotify(InotifyFD):
 
 
 class _Watch:
-    """Of a file, or of the directory at `path`. Its methods are called by the inotify thread."""
+    """The watch of a file, or of the directory at `path`. Its methods are called by the inotify thread."""
 
     __slots__ = ("_hear", "descriptor", "ended", "key", "path")
 
@@ -65,7 +65,7 @@ class _Watch:
         self._hear = hear
 
     def on_event(self, event: InotifyEvent) -> None:
-        # A directory that was moved away goes on giving events, but of another path.
+        # A directory that was moved away still gives events, but of another path.
         self.ended = self.ended or event.is_move_self
         self._hear(self)
 
@@ -80,8 +80,8 @@ class _Watch:
 class Watcher:
     """Used by the reading thread only; `wake` is called from the inotify thread after each hint.
 
-    `wants_scan`: a name came or went since `scan_begins`; `lost_events`: some were lost, so everything must be looked
-    at.
+    `wants_scan`: a name appeared or disappeared since `scan_begins`; `lost_events`: events were lost, so a full scan is
+    needed.
     """
 
     def __init__(self, wake: Callable[[], None], connect: Callable[[Callable[[], None]], InotifyFD] = Inotify) -> None:
@@ -113,7 +113,7 @@ class Watcher:
         return changed
 
     def scan_begins(self, *, full: bool) -> None:
-        """What happens from now on asks for another scan; a full one makes up for the events that were lost."""
+        """Note that a scan begins: later events ask for another one. A full scan makes up for lost events."""
         self.wants_scan = False
         self.lost_events = self.lost_events and not full
 
@@ -124,9 +124,9 @@ class Watcher:
             self._inotify.join(1.0)
 
     def watch_directory(self, path: str) -> None:
-        """Ask for a hint when a name comes or goes. To be called again and again: it notices another directory at the
-        path, and tries once more where no watch was to be had. A new watch asks for a scan: what came before it was
-        set gave no hint."""
+        """Watch a directory for names that appear or disappear. To be called at every scan: it notices another
+        directory at the path, and tries again where no watch was available. A new watch asks for a scan: what happened
+        before it was set gave no hint."""
         self._sweep()
         try:
             status = os.stat(path)
@@ -144,7 +144,7 @@ class Watcher:
             self.wants_scan = True
 
     def keep_directories(self, paths: Collection[str]) -> None:
-        """Give up the watches of all directories but these: one that is no longer of interest may be a busy one."""
+        """Remove the watches of all other directories: one that is no longer needed may be a busy one."""
         self._sweep()
         for path in [path for path in self._directories if path not in paths]:
             self._remove(self._directories.pop(path))
@@ -154,12 +154,12 @@ class Watcher:
         return key in self._files
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
-        """Ask for a hint at the next write to an open file. The caller looks once more afterwards: what was written
-        before the watch stood gives none. False when there is no watch to be had."""
+        """Watch an open file for writes; False if no watch is available. The caller must read once more afterwards:
+        what was written before the watch was set gives no hint."""
         self._sweep()
         # By descriptor, not by path: the path may belong to another file by now.
         watch = self._add(f"/proc/self/fd/{fd}", FILE_MASK, _Watch(key, None, self._on_hint))
-        # After the new one is added: it is on the same watch of the kernel, unless another file has the inode now.
+        # Only after the new one is added: both share the kernel's watch, unless another file has the inode now.
         self._remove(self._files.pop(key, None))
         if watch is not None:
             self._files[key] = watch
@@ -189,7 +189,7 @@ class Watcher:
             self._inotify.remove_callbacks([(watch.descriptor, CallbackId(id(watch)))])
 
     def _sweep(self) -> None:
-        """Forget watches that have ended, and log what the inotify thread must not spend its time on."""
+        """Forget watches that have ended, and log what the inotify thread has no time to log."""
         while self._ended:
             watch = self._ended.popleft()
             if watch.path is None and self._files.get(watch.key) is watch:

@@ -130,14 +130,14 @@ class Padding:
         size, now = os.fstat(fd).st_size, self._now()
         if size < self._scanned_to or now - self._scanned_at > SCANNED_FOR:
             self._scanned_to, self._scanned_at = 0, now
-        at = _next_data(fd, max(start, self._scanned_to))
-        data = os.pread(fd, READ_SIZE, at) if at is not None else b""
-        if at is None or not data:
+        offset = _next_data(fd, max(start, self._scanned_to))
+        data = os.pread(fd, READ_SIZE, offset) if offset is not None else b""
+        if offset is None or not data:
             self._scanned_to = self.end = size
             return None
         nuls = _start_of_content(data)
         if nuls < len(data):
-            return at + nuls
-        self._scanned_to = at + nuls
+            return offset + nuls
+        self._scanned_to = offset + nuls
         self.busy = True
         return None

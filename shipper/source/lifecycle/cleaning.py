@@ -1,14 +1,14 @@
-"""Forgets what was kept long enough: entries without a file after a day, and what `clean_inactive` says.
+"""Removes registry entries that were kept long enough: those without a file after a day, others by `clean_inactive`.
 
-Age is `updated` against the wall clock, because a restart knows no other. Whatever that clock does, an entry is never
-taken for older than it is while this runs:
+Age is the wall clock minus `updated`, because no other clock survives a restart. Whatever that clock does, an entry is
+never taken for older than it is while the agent runs:
 
-- when it is set, `updated` of all entries moves along (forward), or to now where it would lie in the future (back);
-- nothing is forgotten for its age in the first minutes: a host that boots with a wrong clock has asked for the time by
-  then. What passed while no one ran is as the clock says; setting it and restarting at once counts as time.
+- when the clock is set, `updated` of all entries moves along (forward), or to now if it would lie in the future (back);
+- nothing is removed for its age in the first minutes: a host that boots with a wrong clock has set it by then. The time
+  while the agent was stopped is as the clock shows; setting the clock during a restart counts as time.
 
 However short files live, memory is bounded: of entries without a file the newest MOST_KEPT are kept, some 2 KB each. A
-copy of an older one is a new file then, and comes a second time.
+copy of an older file is then a new file, and is shipped again.
 """
 
 import logging
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 CLEAN_EVERY = 60.0
-BOOT_TIME = 600.0  # seconds after the start in which nothing is forgotten for its age
+BOOT_TIME = 600.0  # seconds after the start in which nothing is removed for its age
 MOST_KEPT = 20_000
 
 
@@ -47,7 +47,7 @@ class Cleaning:
         self._inputs = inputs
         self._most = most
         self._warned = False
-        # Not in the registry any more, though the file is there: when the entry was updated, by id.
+        # Removed from the registry although the file exists: the time of the entry's last update, by id.
         self._inactive: dict[str, float] = {}
         self._clocks = clock.time(), clock.monotonic()
         self._started = clock.monotonic()
@@ -92,7 +92,8 @@ class Cleaning:
             self._forget(state)
 
     def _forget_old(self) -> None:
-        """The entry of a file that is there leaves the registry only: while this runs, no line of it is read twice."""
+        """Remove old entries. That of an existing file is removed from the registry only, and kept in memory: while the
+        agent runs, no line of it is read twice."""
         now = self._clock.time()
         for state in self._without_file():
             if self._kept_for(state) < now - state.updated:
@@ -105,8 +106,8 @@ class Cleaning:
         self._inactive = old
 
     def _kept_for(self, state: FileState) -> float:
-        """What has ended as `clean_removed` says; where that is forever, and while the file is there, as
-        `clean_inactive` says."""
+        """Return the seconds for which an entry is kept: after its file has ended by `clean_removed`; if that is
+        forever, and while the file exists, by `clean_inactive`."""
         if state.ended is not None and state.ttl >= 0:
             return state.ttl
         return self._inactive_after(state) or NEVER

@@ -1,8 +1,8 @@
-"""Decides which open files are closed, and why; works on the handles, so it needs no scan.
+"""Decides which open files are closed, and why. It works on the open descriptors, so it needs no scan.
 
-Closing loses nothing that could still be read: a file is closed when its end was read and acknowledged. Only a file
-that was deleted may be given up before, because its open handle keeps the disk full: by `close.reader.after_interval`
-and `close.removed.max_bytes`. What is given up is counted and told.
+Closing loses nothing that could still be read: a file is closed when its end was read and acknowledged. Only a deleted
+file may be given up earlier, because its open descriptor keeps its space on disk: by `close.reader.after_interval` and
+`close.removed.max_bytes`. What is given up is counted and logged.
 """
 
 import heapq
@@ -21,11 +21,12 @@ from shipper.source.reading.harvester import Harvester
 logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
-SOON = 0.02  # seconds between two looks at files that are about to be closed
+SOON = 0.02  # seconds between two checks of files that are about to be closed
 
 
 def why_close(harvester: Harvester, rules: CloseConfig, now: float, *, wanted: bool) -> str | None:
-    """The option that says so, or None; pure. `wanted`: another file waits for the place."""
+    """Return the option by which the file is to be closed now, or None. A pure function. `wanted`: another file waits
+    for its place."""
     change = rules.on_state_change
     if harvester.finished and harvester.settled:
         return "--once"
@@ -53,7 +54,7 @@ def is_over_time(harvester: Harvester, rules: CloseConfig, now: float) -> bool:
 
 
 class Closer:
-    """Used by the reading thread only. `wanted` tells of an input whether files of it wait."""
+    """Used by the reading thread only. `wanted` returns True for an input of which files wait to be opened."""
 
     def __init__(
         self,
@@ -71,10 +72,10 @@ class Closer:
         self._wanted = wanted
         self._on_closed = on_closed
         self._once = context.once
-        self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to look at which file
-        self._number = count()  # harvesters have no order of their own
+        self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
+        self._number = count()  # harvesters cannot be compared
         self._attended: dict[Harvester, None] = {}
-        self._next_look = 0.0
+        self._next_check = 0.0
         self._next_round = NEVER
         self._interval = NEVER
 
@@ -86,14 +87,14 @@ class Closer:
     def opened(self, harvester: Harvester) -> None:
         rules = self._rules_of(harvester)
         if rules.on_state_change.inactive:
-            self._look_at(harvester, harvester.activity.read_at + rules.on_state_change.inactive)
+            self._schedule(harvester, harvester.activity.read_at + rules.on_state_change.inactive)
         if rules.reader.after_interval:
-            self._look_at(harvester, harvester.opened_at + rules.reader.after_interval)
+            self._schedule(harvester, harvester.opened_at + rules.reader.after_interval)
         if self._is_special(harvester, rules) or self._wanted(harvester.source.input_id):
             self.attend(harvester)
 
     def attend(self, harvester: Harvester) -> None:
-        """Something about it may lead to its end: look at it often."""
+        """Check the file often: it may soon be closed."""
         self._attended[harvester] = None
 
     def step(self) -> None:
@@ -101,11 +102,11 @@ class Closer:
         if now >= self._next_round:
             self._next_round = now + self._interval
             for harvester in [h for h in self._open_files.running.values() if not self._watcher.is_watched(h.key)]:
-                self.look_for_removal(harvester)  # a watch would have told
+                self.look_for_removal(harvester)  # no event shows it
         while self._timed and self._timed[0][0] <= now:
             self._take_turn(heapq.heappop(self._timed)[2], now)
-        if self._attended and now >= self._next_look:
-            self._next_look = now + SOON
+        if self._attended and now >= self._next_check:
+            self._next_check = now + SOON
             for harvester in list(self._attended):
                 self._decide(harvester, now)
             self._keep_budget()
@@ -114,10 +115,10 @@ class Closer:
     def next_step(self) -> float:
         """Monotonic time at which `step` has something to do."""
         timed = self._timed[0][0] if self._timed else NEVER
-        return min(self._next_round, timed, max(self._next_look, self._clock.monotonic()) if self._attended else NEVER)
+        return min(self._next_round, timed, max(self._next_check, self._clock.monotonic()) if self._attended else NEVER)
 
     def look_for_removal(self, harvester: Harvester) -> None:
-        """The watch or a scan hints at it; the handle knows."""
+        """Check whether the file was removed, after a hint of the watch or a scan: its descriptor shows it for sure."""
         harvester.look_for_removal()
         if harvester.has_left_path:
             self.attend(harvester)
@@ -130,12 +131,12 @@ class Closer:
         if is_over_time(harvester, rules, now):
             self.attend(harvester)
         elif due > now:
-            self._look_at(harvester, due)
+            self._schedule(harvester, due)
         elif self._decide(harvester, now):
-            self._look_at(harvester, now + rules.on_state_change.check_interval)
+            self._schedule(harvester, now + rules.on_state_change.check_interval)
 
     def _decide(self, harvester: Harvester, now: float) -> bool:
-        """Close it if something says so; whether it stays open."""
+        """Close the file if an option requires it; True if it stays open."""
         if self._open_files.running.get(harvester.key) is not harvester:
             self._attended.pop(harvester, None)
             return False
@@ -153,7 +154,7 @@ class Closer:
         return True
 
     def _is_special(self, harvester: Harvester, rules: CloseConfig) -> bool:
-        """True if it is to be closed as soon as nothing of it is in flight."""
+        """True if the file is to be closed as soon as nothing of it is in flight."""
         return bool(harvester.has_left_path or rules.reader.on_eof or harvester.content.compressed or self._once)
 
     def _close(self, harvester: Harvester, why: str) -> bool:
@@ -176,7 +177,7 @@ class Closer:
                 self._give_up(harvester, why)
                 return True
             if size > harvester.read_to or not harvester.is_as_read:
-                self._open_files.wake(harvester)  # who deleted it has it open and writes on, or has truncated it before
+                self._open_files.wake(harvester)  # its writer still has it open, or truncated it before it was deleted
                 return False
             self._warn_of_incomplete(harvester, size - harvester.state.position)
         self._open_files.end(harvester, REMOVED)
@@ -194,9 +195,9 @@ class Closer:
             )
 
     def _keep_budget(self) -> None:
-        """Give up the files that were opened first, until the deleted ones that are kept fit each input's budget."""
+        """Give up deleted files, those opened first, until the others fit into their input's budget."""
         kept: dict[str, int] = {}
-        for harvester in sorted(self._attended, key=lambda each: -each.opened_at):
+        for harvester in sorted(self._attended, key=lambda attended: -attended.opened_at):
             if harvester.is_removed and self._open_files.running.get(harvester.key) is harvester:
                 input_id, size = harvester.source.input_id, harvester.status().st_size
                 kept[input_id] = kept.get(input_id, 0) + size
@@ -224,5 +225,5 @@ class Closer:
     def _rules_of(self, harvester: Harvester) -> CloseConfig:
         return self._rules[harvester.source.input_id]
 
-    def _look_at(self, harvester: Harvester, at: float) -> None:
-        heapq.heappush(self._timed, (at, next(self._number), harvester))
+    def _schedule(self, harvester: Harvester, when: float) -> None:
+        heapq.heappush(self._timed, (when, next(self._number), harvester))

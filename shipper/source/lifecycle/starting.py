@@ -1,6 +1,6 @@
-"""Starts the reading of files: as many as may be open at once, each where its entry says.
+"""Starts the reading of files: as many as may be open at once, each at the position of its entry.
 
-None is read before its id is saved.
+No file is read before its id is saved.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Refused = tuple[OpenedFile, EntryMatch, OSError]
 
 
 class OpenLimits:
-    """Which files may be opened now: `harvester_limit` of each input, and what the system gives in descriptors. The
-    others wait, and are opened as soon as one is closed."""
+    """Limits how many files are open: by the `harvester_limit` of each input, and by the descriptors that the system
+    provides. Other files wait, and are opened as soon as one is closed."""
 
     def __init__(self, open_files: OpenFiles, most: int, suspects: Sized) -> None:
-        """`suspects`: files that are open while it is not known which they are."""
+        """`suspects`: suspected copies, which are open while they wait."""
         self._limits: dict[str, int] = {}  # by input id
         self._open_files = open_files
         self._most = most
@@ -46,11 +46,11 @@ class OpenLimits:
         self.clear()
 
     def clear(self) -> None:
-        """A new survey says which files wait."""
+        """Forget the waiting files: a new survey names them."""
         self._waiting.clear()
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
-        """Those of the waiting and of these that may be opened now."""
+        """Add these to the waiting files, and return those that may be opened now."""
         for spec, scanned in wanted:
             self._waiting[spec.id][scanned.key] = spec, scanned
         admitted: list[Candidate] = []
@@ -68,7 +68,7 @@ class OpenLimits:
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """How many files wait, and their bytes on disk."""
+        """The number of waiting files, and their bytes on disk."""
         sizes = [scanned.size for files in self._waiting.values() for _, scanned in files.values()]
         return len(sizes), sum(sizes)
 
@@ -78,7 +78,7 @@ class OpenLimits:
 
 
 class Ignoring:
-    """Which files are not read because they are old: ignore_older, ignore_inactive. `first_start`: unix time of the
+    """Decides which files are too old to be read: ignore_older, ignore_inactive. `first_start`: unix time of the
     agent's first start."""
 
     def __init__(self, clock: Clock, first_start: float) -> None:
@@ -86,7 +86,7 @@ class Ignoring:
         self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
 
     def skips(self, spec: InputSpec, scanned: ScannedFile) -> bool:
-        """True if what the file holds now is not to be read; what is added to it later is."""
+        """True if the file's current content is not to be read; what is added to it later is."""
         config = spec.config
         if 0 < config.ignore_older < self._clock.time() - scanned.modified:
             return True
@@ -115,11 +115,11 @@ class HarvesterStarter:
         self._once = context.once
 
     def start(self, claims: list[tuple[OpenedFile, EntryMatch]], *, fresh_inputs: Container[str] = ()) -> list[Refused]:
-        """Returns those of which a read was refused: nothing was done with them. `fresh_inputs`: those of which no file
-        was met before.
+        """Start reading these files, and return those that could not be read: nothing was done with them.
+        `fresh_inputs`: inputs of which no file was met before.
 
         New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
-        fsync serves all of them. What the registry had at the start need not wait: a full disk does not stop it.
+        fsync serves all of them. Files that the registry knows need not wait: a full disk does not stop them.
         """
         fresh: list[Harvester] = []
         known: list[Harvester] = []
@@ -133,25 +133,26 @@ class HarvesterStarter:
             if harvester is not None:
                 must_save = claim.is_new or (self._once and harvester.is_proven)
                 (fresh if must_save else known).append(harvester)
-        self._rotation_links.resume(known, {each.state.id: each for each in self._open_files.running.values()})
+        running = {harvester.state.id: harvester for harvester in self._open_files.running.values()}
+        self._rotation_links.resume(known, running)
         predecessors = self._rotation_links.on_new_files(fresh)
         for harvester in known:
             if harvester.is_proven:
                 self._registrar.note(harvester.state)
             self._reading.wake(harvester)
         if fresh:
-            saved = self._registrar.save([each.state for each in (*fresh, *predecessors)])
+            saved = self._registrar.save([harvester.state for harvester in (*fresh, *predecessors)])
             for harvester in fresh:
                 self._reading.await_save(saved, harvester)
         return refused
 
     def _start(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> Harvester | None:
-        """None where there is nothing to read now. Raises OSError."""
+        """Return the file's harvester; None if there is nothing to read now. Raises OSError."""
         state = claim.state
         skipped = self._ignoring.skips(opened.spec, opened.scanned)
         if claim.is_new and (skipped or (first and opened.spec.config.tail_files)):
             state = _at_its_end(opened, state)
-        # One that is to be deleted is closed first, by what closes files.
+        # A file that is to be deleted is opened even if it is read, because the Closer plans the deletion.
         was = claim.was
         proven = was is None or not was.proof or not must_be_proven(opened.content, was)
         rests = proven and _is_read(opened, state) and not opened.spec.config.delete.enabled
@@ -163,12 +164,14 @@ class HarvesterStarter:
             self._open_files.register_idle(opened, state)
             return None
         if self._once and opened.size > state.position and not opened.content.compressed:
-            # What is unterminated there is sent as it is; a second reading must end a message at the same place.
+            # An unterminated line at its end is sent as it is; a second reading must end a message at the same offset.
             state = replace(state, cuts=(*state.cuts, opened.size))
         harvester = self._inputs.open(opened, state, once=self._once, was=was)
         self._open_files.add(harvester)
         self._closer.opened(harvester)
-        if not self._once:  # a copy may have been deleted while it was held: no event and no survey tells of that again
+        if (
+            not self._once
+        ):  # a suspected copy may have been deleted while it waited: no event or survey shows that again
             self._closer.look_for_removal(harvester)
         if claim.previous_path is not None and claim.previous_path != state.path:
             self._rotation_links.renamed(harvester, claim.previous_path)
@@ -176,7 +179,7 @@ class HarvesterStarter:
 
 
 def _is_read(opened: OpenedFile, state: FileState) -> bool:
-    """True if the file holds nothing that is not acknowledged; one that never held anything is opened."""
+    """True if all of the file is acknowledged. An empty file is not: it is opened."""
     if opened.content.compressed:
         return state.compressed == opened.size
     return opened.size == state.position > 0

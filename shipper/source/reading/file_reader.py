@@ -107,7 +107,7 @@ class FileReader:
         assert isinstance(self.file, ContinuedFile)
         self.file.continue_in(successor)
 
-    def part(self, offset: int) -> None:
+    def resume_alone(self, offset: int) -> None:
         """Read on in this file alone, from an offset up to which its bytes were read."""
         self.close()
         self._trail.go_back(offset)

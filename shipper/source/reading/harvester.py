@@ -137,7 +137,7 @@ class Harvester:
         return self._file_reader.file.busy
 
     @property
-    def is_joined(self) -> bool:
+    def is_continued(self) -> bool:
         return self._file_reader.continuation is not None
 
     def has_new_data(self, size: int) -> bool:
@@ -188,7 +188,7 @@ class Harvester:
         try:
             messages = self._file_reader.reader.next()
         except Truncated:
-            if not self.is_joined:
+            if not self.is_continued:
                 raise
             return self.end_message()  # the successor was, and its own harvester reports that; this file is as it was
         self.at_end = messages is None and not self.is_busy
@@ -212,8 +212,8 @@ class Harvester:
         if continuation is not None:
             continuation.cut = messages.end
         batch = self._batch(messages)
-        if self.is_joined:  # a line without end lies before it, and stays
-            self._file_reader.part(self.offset)
+        if self.is_continued:  # a line without end lies before it, and stays
+            self._file_reader.resume_alone(self.offset)
         return batch
 
     def cut_short(self) -> None:
@@ -284,7 +284,7 @@ class Harvester:
         self._file_reader.close()
         os.close(self.fd)
 
-    def join(self, successor: "Harvester") -> None:
+    def continue_in(self, successor: "Harvester") -> None:
         """The pending message may continue at the start of the successor: read on there, to the end of that message.
         Raises OSError."""
         self._file_reader.continue_in(successor)
@@ -319,7 +319,7 @@ class Harvester:
         resolve = continuation.split(messages, self.ledger)
         self._file_reader.remember_end(continuation.end)
         self._split = continuation
-        self._file_reader.part(continuation.end)
+        self._file_reader.resume_alone(continuation.end)
         return Batch(self.source, messages, self._clock.time(), resolve)
 
     def _advanced(self, position: int) -> None:

@@ -43,7 +43,7 @@ class PendingBytes:
             return cut
         for harvester in sorted(taken, key=lambda harvester: -taken[harvester]):
             # Messages that lie across two files are few, and end soon.
-            if total > self._most and taken[harvester] and not harvester.is_joined:
+            if total > self._most and taken[harvester] and not harvester.is_continued:
                 total -= taken[harvester]
                 self._metrics.messages_cut_short += 1
                 self._report(harvester, taken[harvester])

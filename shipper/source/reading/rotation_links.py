@@ -16,11 +16,11 @@ class RotationLinks:
     """Used by the reading thread only."""
 
     def __init__(self) -> None:
-        self._former: dict[str, Harvester] = {}  # by the path that a file had when it was read last
+        self._by_previous_path: dict[str, Harvester] = {}  # by the path that a file had when it was read last
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
-        self._joined: set[Harvester] = set()  # their last message is being read on in their successor
+        self._continued: set[Harvester] = set()  # their last message is being read on in their successor
         self._moved: set[Harvester] = set()  # they have left the path at which they were written
         self._alone: set[Harvester] = set()  # read from their start without the file before them, which had been closed
 
@@ -30,20 +30,20 @@ class RotationLinks:
         is_free = harvester not in self._moved and harvester.state.continues_in is None
         if harvester.policy.multiline_timeout is not None and is_free:
             self._moved.add(harvester)
-            self._former[previous_path] = harvester
+            self._by_previous_path[previous_path] = harvester
 
     def on_new_files(self, fresh: list[Harvester]) -> list[Harvester]:
         """New files, opened and not read yet; the predecessors that were found, whose state is to be saved."""
         changed = []
-        for previous_path, harvester in list(self._former.items()):
+        for previous_path, harvester in list(self._by_previous_path.items()):
             if harvester in self._successor:
-                del self._former[previous_path]  # its entry said it
+                del self._by_previous_path[previous_path]  # its entry said it
                 continue
             at_path = [each for each in fresh if each.state.path == previous_path and each not in self._predecessor]
             successor = at_path[0] if at_path else None
             if successor is None or successor is harvester:
                 continue
-            del self._former[previous_path]
+            del self._by_previous_path[previous_path]
             before = [
                 each
                 for each in fresh
@@ -90,7 +90,7 @@ class RotationLinks:
     def at_end(self, harvester: Harvester) -> Harvester | None:
         """A file with a successor was read to its end: the next file to be read of the two, None for neither."""
         successor = self._successor.get(harvester) if self._successor else None
-        if successor is None or harvester.is_joined:
+        if successor is None or harvester.is_continued:
             return None
         compressed = harvester.content.compressed or successor.content.compressed  # offsets would not join
         if harvester.message_deadline is None or compressed or not _ends_with_line(harvester):
@@ -98,19 +98,19 @@ class RotationLinks:
             return self.forget(harvester)
         if os.fstat(successor.fd).st_size == 0:
             return None
-        harvester.join(successor)
-        self._joined.add(harvester)
+        harvester.continue_in(successor)
+        self._continued.add(harvester)
         return harvester
 
     def gave_batch(self, harvester: Harvester) -> Harvester | None:
         """The file that may be read now, because the message for which it waited is read to its end; None mostly."""
-        if harvester not in self._joined or harvester.is_joined:
+        if harvester not in self._continued or harvester.is_continued:
             return None
         return self.forget(harvester)
 
     def is_read_by_predecessor(self, harvester: Harvester) -> bool:
         """True if the message of another file is being read on in this one."""
-        return self._predecessor.get(harvester) in self._joined
+        return self._predecessor.get(harvester) in self._continued
 
     def closed(self, harvester: Harvester) -> Harvester | None:
         """It is not read any more; the one that waited for it, if any."""
@@ -123,10 +123,10 @@ class RotationLinks:
 
     def forget(self, harvester: Harvester) -> Harvester | None:
         """It is done with its successor; the one that waited for it, if any."""
-        for path in [path for path, each in self._former.items() if each is harvester]:
-            del self._former[path]
+        for path in [path for path, each in self._by_previous_path.items() if each is harvester]:
+            del self._by_previous_path[path]
         self._waiting.discard(harvester)
-        self._joined.discard(harvester)
+        self._continued.discard(harvester)
         if (predecessor := self._predecessor.pop(harvester, None)) is not None:
             del self._successor[predecessor]
         successor = self._successor.pop(harvester, None)

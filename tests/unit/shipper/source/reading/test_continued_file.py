@@ -31,7 +31,7 @@ class Pair:
         self.old = room.read("app.log.1", first)
         self.before = read_all(self.old)
         self.new = room.read("app.log", second)
-        self.old.join(self.new)
+        self.old.continue_in(self.new)
 
     def read(self) -> Batch:
         """The one batch in which the message is."""
@@ -130,7 +130,7 @@ def test_its_end_by_time_is_a_cut_until_it_is_acknowledged(join: MakePair) -> No
 def test_the_first_file_is_at_its_own_end_again(join: MakePair) -> None:
     pair = join(b"one\n", b" +\ntwo\n")
     pair.read()
-    assert not pair.old.is_joined
+    assert not pair.old.is_continued
     assert (pair.old.offset, pair.old.read_to) == (4, 4)
     assert pair.old.read() is None
 
@@ -188,7 +188,7 @@ def test_a_line_without_end_in_the_first_file_is_kept_when_time_ends_the_message
     message = pair.old.end_message()
     assert message is not None
     assert acknowledged([*pair.before, message]) == ["one\n +"]
-    assert (pair.old.is_joined, pair.positions()) == (False, (7, 0))
+    assert (pair.old.is_continued, pair.positions()) == (False, (7, 0))
     pair.room.append("app.log.1", b"\rtwo\r")
     assert acknowledged(read_all(pair.old)) == ["last\n"]
 
@@ -449,7 +449,7 @@ def test_a_file_that_is_still_to_be_proven_sends_what_was_taken_of_it_once_more(
     room.write("app.log", b" ++\n +++\nnext\n")
     state = entry_of(room.path("app.log"), 4)
     second = room.start(room.open("app.log"), EntryMatch(state, state.path, state))
-    first.join(second)
+    first.continue_in(second)
     assert acknowledged(read_all(first)) == ["one\n +\n ++\n +++"]
     read_all(second)
     assert second.is_proven

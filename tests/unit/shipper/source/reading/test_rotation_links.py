@@ -144,7 +144,7 @@ def test_where_every_line_is_a_message_there_is_nothing_to_join(room: Room) -> N
 def test_a_message_under_way_goes_on_in_the_next_file(line: Line) -> None:
     old, new = line.pair()
     assert line.rotation_links.at_end(old) is old
-    assert old.is_joined
+    assert old.is_continued
     assert line.rotation_links.is_read_by_predecessor(new)
     (batch,) = [batch for batch in read_all(old) if batch.events]
     assert batch.messages.texts == ["one\n +\n ++"]
@@ -169,7 +169,7 @@ def test_it_waits_for_the_first_byte_of_the_next_file(line: Line) -> None:
 def test_with_no_whole_line_under_way_the_next_file_is_read_at_once(line: Line, content: bytes) -> None:
     old, new = line.pair(content)
     assert line.rotation_links.at_end(old) is new
-    assert (old.is_joined, old.state.continues_in, line.rotation_links.waits_for(new)) == (False, None, None)
+    assert (old.is_continued, old.state.continues_in, line.rotation_links.waits_for(new)) == (False, None, None)
     assert line.room.books.written[old.state.id].continues_in is None
 
 
@@ -197,7 +197,7 @@ def test_a_file_whose_successor_was_closed_is_not_joined_to_it(line: Line) -> No
     line.rotation_links.closed(new)
     new.close()
     assert line.rotation_links.at_end(old) is None
-    assert not old.is_joined
+    assert not old.is_continued
 
 
 def test_one_whose_successor_is_missing_does_not_continue_in_another(line: Line) -> None:
@@ -276,5 +276,5 @@ def test_no_message_goes_on_in_a_compressed_file(make_room: MakeRoom) -> None:
     line = Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
     old, new = line.pair(following=gzip.compress(b" ++\ntwo\n"))
     assert line.rotation_links.at_end(old) is new
-    assert not old.is_joined
+    assert not old.is_continued
     assert old.state.continues_in is None

@@ -1,8 +1,8 @@
 """The sink's composition root: which part gets which, from the configuration to the running query.
 
-    Kafka ─► kafka.source ─► batches ─► transform ─► landing ─┬► the tables of lines ─► views
-                                                              ├► the dead-letter table
-                                                              └► the marks: the batch has landed
+    Kafka ─► kafka.source ─► landing.batch_handler ─► landing.batch_writer ─┬► the tables of lines ─► views
+                                                    (by records.transform)  ├► the dead-letter table
+                                                                            └► the marks: the batch has landed
 
 Runs as a plain process (`spark-sink run -c sink.yml`), or on the cluster that `spark-submit` names (docs/cluster.md).
 """
@@ -53,7 +53,7 @@ def run(config: SinkConfig) -> int:
     Raises SinkError.
     """
     stopping = threading.Event()
-    doing = f"landing {topics.named(config.kafka)} in {config.table.path}"
+    doing = f"landing {topics.describe(config.kafka)} in {config.table.path}"
     try:
         # After the session, which takes SIGINT for itself.
         with sink_session(config) as spark, StopSignals(stopping):
@@ -165,7 +165,7 @@ class Job:
 
     def _query(self, batches: BatchHandler, starting_offsets: str) -> None:
         query = self._start(batches, starting_offsets)
-        logger.info(f"landing {topics.named(self._config.kafka)} in {self._config.table.path}")
+        logger.info(f"landing {topics.describe(self._config.kafka)} in {self._config.table.path}")
         while not batches.closing and not ended(query, batches):
             self._views.failed()  # reports those that have failed since
             self._progress.metrics.views(self._views.figures())
@@ -197,7 +197,7 @@ def ended(query: StreamingQuery, batches: BatchHandler) -> bool:
     """Return True if the query ended within POLL_SECONDS. Raises the error of the query, unless it was to end
     anyway."""
     try:
-        # Its type says whole seconds, but it is made for parts of one.
+        # Its annotation has whole seconds only, but it accepts fractions.
         return bool(query.awaitTermination(POLL_SECONDS))  # type: ignore[arg-type]
     except SPARK_ERRORS:
         if batches.closing:

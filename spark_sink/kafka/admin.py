@@ -43,11 +43,11 @@ class Admin:
         # Otherwise it would wait for pending requests for the whole `patience`.
         self._client.close(self._java("java.time.Duration").ofSeconds(1))
 
-    def names(self) -> set[str]:
+    def topic_names(self) -> set[str]:
         """Return all topics that these credentials may see, Kafka's own left out."""
         return {str(name) for name in self._ask(lambda: self._client.listTopics().names().get())}
 
-    def matching(self, pattern: str) -> set[str]:
+    def topics_matching(self, pattern: str) -> set[str]:
         """Return those topics whose whole name the regular expression (Java's) matches. Raises SinkError."""
 
         def choose() -> set[str]:

@@ -72,14 +72,14 @@ def resolve(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Pa
     """Return None without bounds (never, available-now). Raises Refused."""
     match config.stop:
         case "offsets":
-            return _named(config, partitions)
+            return _from_offsets(config, partitions)
         case "timestamp":
             return _from_timestamp(config, broker, partitions)
         case _:
             return None
 
 
-def _named(config: SinkConfig, partitions: Collection[Partition]) -> Bounds:
+def _from_offsets(config: SinkConfig, partitions: Collection[Partition]) -> Bounds:
     ends: Mapping[Partition, int] = flat(config.stop_offsets)
     if unknown := set(ends) - set(partitions):
         raise Refused(

@@ -49,11 +49,11 @@ def resolve(
             return _from_timestamp(config, broker, partitions)
         case "offsets":
             given = flat(config.start_offsets)
-            return _named(config, broker, partitions, given, "start_offsets")
+            return _from_offsets(config, broker, partitions, given, "start_offsets")
         case "committed":
-            return _committed(config, broker, partitions)
+            return _from_group(config, broker, partitions)
         case "table":
-            return _named(config, broker, partitions, ends, "the table")
+            return _from_offsets(config, broker, partitions, ends, "the table")
         case "latest":
             latest = broker.latest(partitions)
             return Start(to_json(latest), offsets=latest)
@@ -72,7 +72,7 @@ def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Colle
     return Start(to_json(starts), (note,) if note else (), starts)
 
 
-def _committed(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Start:
+def _from_group(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Start:
     group = config.start_group or config.kafka.group_id
     offsets = broker.committed(group)
     if not set(offsets) & set(partitions):
@@ -80,10 +80,10 @@ def _committed(config: SinkConfig, broker: BrokerOffsets, partitions: Collection
             f"the group {group} has committed no offset of these topics, so there is nowhere to begin: "
             "check its name (kafka-consumer-groups --describe), or set start: earliest"
         )
-    return _named(config, broker, partitions, offsets, f"the group {group}")
+    return _from_offsets(config, broker, partitions, offsets, f"the group {group}")
 
 
-def _named(
+def _from_offsets(
     config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition], given: Offsets, by: str
 ) -> Start:
     wanted = {partition: offset for partition, offset in given.items() if partition in partitions}

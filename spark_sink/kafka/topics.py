@@ -14,29 +14,29 @@ from spark_sink.kafka.offsets import Partition, describe_partitions
 class TopicDirectory(Protocol):
     """The topics that Kafka has. `Admin` is the implementation. Each method may block, and raises SinkError."""
 
-    def names(self) -> set[str]: ...
+    def topic_names(self) -> set[str]: ...
 
-    def matching(self, pattern: str) -> set[str]: ...
+    def topics_matching(self, pattern: str) -> set[str]: ...
 
     def partitions(self, topics: Collection[str]) -> set[Partition]: ...
 
 
-def named(kafka: KafkaSource) -> str:
+def describe(kafka: KafkaSource) -> str:
     """Return the topics or partitions that are read, for a message."""
-    return f"partitions {describe_partitions(_listed(kafka))}" if kafka.partitions else kafka.described
+    return f"partitions {describe_partitions(_configured_partitions(kafka))}" if kafka.partitions else kafka.described
 
 
 def topics(kafka: KafkaSource, directory: TopicDirectory) -> set[str]:
     """Return the topics that exist now."""
     if kafka.topics_pattern:
-        return directory.matching(kafka.topics_pattern)
-    return set(kafka.topic_names) & directory.names()
+        return directory.topics_matching(kafka.topics_pattern)
+    return set(kafka.topic_names) & directory.topic_names()
 
 
 def present(kafka: KafkaSource, directory: TopicDirectory) -> set[Partition]:
     """Return the partitions that exist now, of those that are wanted."""
     existing = directory.partitions(topics(kafka, directory))
-    return existing & _listed(kafka) if kafka.partitions else existing
+    return existing & _configured_partitions(kafka) if kafka.partitions else existing
 
 
 def missing(kafka: KafkaSource, directory: TopicDirectory) -> list[str]:
@@ -44,9 +44,9 @@ def missing(kafka: KafkaSource, directory: TopicDirectory) -> list[str]:
     if kafka.topics_pattern:
         return [] if topics(kafka, directory) else [f"a topic like {kafka.topics_pattern!r}"]
     if kafka.partitions:
-        lacking = _listed(kafka) - present(kafka, directory)
+        lacking = _configured_partitions(kafka) - present(kafka, directory)
         return [f"partition {describe_partitions([partition])}" for partition in sorted(lacking)]
-    return [f"topic {name}" for name in sorted(set(kafka.topic_names) - directory.names())]
+    return [f"topic {name}" for name in sorted(set(kafka.topic_names) - directory.topic_names())]
 
 
 def wait_for(missing: Callable[[], Sequence[str]], log: Callable[[str], None], pause: Callable[[], bool]) -> bool:
@@ -67,5 +67,5 @@ def wait_for(missing: Callable[[], Sequence[str]], log: Callable[[str], None], p
     return True
 
 
-def _listed(kafka: KafkaSource) -> set[Partition]:
+def _configured_partitions(kafka: KafkaSource) -> set[Partition]:
     return {(topic, number) for topic, numbers in kafka.partitions.items() for number in numbers}

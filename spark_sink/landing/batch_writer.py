@@ -92,12 +92,14 @@ class BatchWriter:
         commits; `lost`: returns what Kafka had deleted, called when the records have been read.
         """
         parsed = self.transform.parse(records)
-        landed, bad = self._routed(parsed, ends, name) if self._has_template else self._unrouted(parsed, name)
+        landed, bad = self._write_routed(parsed, ends, name) if self._has_template else self._write_lines(parsed, name)
         missing = lost()
         if bad or missing:
             good = [result.good for result in landed if result.good is not None]
-            bad = self._bad(self.transform.bad(self.transform.parse(without_rows(records, good))), missing, name)
-        self._save_landed(landed, ends, name)
+            bad = self._write_bad_records(
+                self.transform.bad(self.transform.parse(without_rows(records, good))), missing, name
+            )
+        self._save_results(landed, ends, name)
         self.orphaned.forget_passed(ends)
         self.marks.forget(self.clock() - self.tables.config.dedupe.forget_after)
         self.garbage.collect()
@@ -118,46 +120,46 @@ class BatchWriter:
 
     def save_first(self, versions: Mapping[str, int]) -> None:
         """Save what the start has found, and the versions of the tables, before the first batch."""
-        self._save([], versions, self.marks.ends, Unnamed.NOT_A_BATCH)
+        self._save_marks([], versions, self.marks.ends, Unnamed.NOT_A_BATCH)
 
     def begin_repair(self) -> None:
         """Record that a repair has begun: `run` is refused until `settle`, whatever lands meanwhile."""
         versions = {table.path: REPAIRING for table in self.tables.known(self.marks)}
-        self._save([], versions, {}, Unnamed.NOT_A_BATCH)
+        self._save_marks([], versions, {}, Unnamed.NOT_A_BATCH)
 
     def settle(self, ends: Mapping[Partition, int]) -> None:
         """Save the versions of all tables as they are now, and these ends: the repair has ended."""
         versions = {table.path: self.tables.lines(table.path).version() for table in self.tables.known(self.marks)}
         self.marks.versions.clear()
-        self._save([], versions, ends, Unnamed.NOT_A_BATCH)
+        self._save_marks([], versions, ends, Unnamed.NOT_A_BATCH)
 
     @property
     def _has_template(self) -> bool:
         return self.tables.config.has_template
 
-    def _unrouted(self, parsed: DataFrame, name: CommitName) -> tuple[list[TableResult], int]:
+    def _write_lines(self, parsed: DataFrame, name: CommitName) -> tuple[list[TableResult], int]:
         """Land the rows of the one table. Returns what it got, and how many records are bad."""
         seen = Observation("batch")
         # The observation is also a fence: a filter that Spark pushed below the parsing would do it twice.
         counted = parsed.observe(seen, F.count(REASON).alias("bad"))
-        result = self._table(self.tables.config.table.path, self.transform.good(counted), name)
+        result = self._write_table(self.tables.config.table.path, self.transform.good(counted), name)
         return [result] if result else [], int(seen.get["bad"])
 
-    def _routed(
+    def _write_routed(
         self, parsed: DataFrame, ends: Mapping[Partition, int], name: CommitName
     ) -> tuple[list[TableResult], int]:
         """Land the rows of each table of the template. Returns what each got, and how many records are bad."""
         parsed = parsed.persist()
         try:
             paths, bad = self.transform.tables(parsed, [table.path for table in self.tables.known(self.marks)])
-            self._announce(paths, sorted({topic for topic, _ in ends}))
+            self._register_tables(paths, sorted({topic for topic, _ in ends}))
             rows = ((path, self.transform.good(parsed.where(F.col("table") == path))) for path in paths)
-            landed = [result for path, good in rows if (result := self._table(path, good, name))]
+            landed = [result for path, good in rows if (result := self._write_table(path, good, name))]
             return landed, bad
         finally:
             parsed.unpersist()
 
-    def _announce(self, paths: list[str], topics: list[str]) -> None:
+    def _register_tables(self, paths: list[str], topics: list[str]) -> None:
         """Save the path of each new table in the marks before its first row, because the configuration does not name
         it: the orphaned rows of a batch that is killed here could not be found otherwise. So a table that has rows of
         these topics, and is not in the marks, proves that marks were lost. Raises Refused."""
@@ -165,9 +167,9 @@ class BatchWriter:
         check_unknown([Table(self.tables.spark, path) for path in new], topics, self.tables.marks)
         if new:
             versions = {path: self.tables.lines(path).version() for path in new}
-            self._save([], versions, {}, Unnamed.NOT_A_BATCH)
+            self._save_marks([], versions, {}, Unnamed.NOT_A_BATCH)
 
-    def _table(self, path: str, rows: DataFrame, name: CommitName) -> TableResult | None:
+    def _write_table(self, path: str, rows: DataFrame, name: CommitName) -> TableResult | None:
         """Return None where no row is new to the table."""
         staged = stage(self.tables.lines(path), self.orphaned.remove_from(rows))
         if staged.empty:
@@ -176,7 +178,7 @@ class BatchWriter:
         files, count = summarize(staged.rows())
         asked = suspects(files, self.marks.of(path)) if self.tables.config.dedupe.enabled else []
         now = self.clock()
-        staged, repeats = self._without_repeats(staged, asked, now) if asked else (staged, 0)
+        staged, repeats = self._remove_repeats(staged, asked, now) if asked else (staged, 0)
         committed = not staged.empty
         return TableResult(
             path,
@@ -185,7 +187,7 @@ class BatchWriter:
             suspects=len(asked),
             # With dedupe off, too: else the marks would lack these rows when it is on again.
             files=tuple((path, file.file, file.mark(now)) for file in files),
-            version=staged.commit(self._unused(staged.table, name)) if committed else None,
+            version=staged.commit(self._name_of_commit(staged.table, name)) if committed else None,
             good=staged.rows() if committed else None,
         )
 
@@ -196,7 +198,7 @@ class BatchWriter:
         if known is not None and known not in (staged.version, REPAIRING):
             check_version(staged.table.snapshot(), known)
 
-    def _unused(self, table: Table, name: CommitName) -> CommitName:
+    def _name_of_commit(self, table: Table, name: CommitName) -> CommitName:
         """Return the name; NAME_IS_USED where a killed run of the same batch has landed a part of it in the table, with
         other bounds or another configuration."""
         if (
@@ -207,7 +209,7 @@ class BatchWriter:
             return Unnamed.NAME_IS_USED
         return name
 
-    def _without_repeats(self, staged: Staged, asked: list[FileSummary], now: float) -> tuple[Staged, int]:
+    def _remove_repeats(self, staged: Staged, asked: list[FileSummary], now: float) -> tuple[Staged, int]:
         """Return the rows that are new, and the number of repeats."""
         day = datetime.fromtimestamp(now - self.tables.config.dedupe.forget_after, UTC) + timedelta(days=1)
         rows = staged.rows()
@@ -219,7 +221,7 @@ class BatchWriter:
         staged.discard()
         return new, count
 
-    def _bad(self, rows: DataFrame, missing: list[Lost], name: CommitName) -> int:
+    def _write_bad_records(self, rows: DataFrame, missing: list[Lost], name: CommitName) -> int:
         """Write bad records and lost ranges by one commit. Returns the number of bad records."""
         table, ranges = self.tables.dead_letter, 0
         rows = self.orphaned.remove_from(rows)
@@ -228,14 +230,14 @@ class BatchWriter:
             rows, ranges = rows.unionByName(lost), lost.count()
         staged = stage(table, rows)
         if not staged.empty:
-            staged.commit(self._unused(table, name))
+            staged.commit(self._name_of_commit(table, name))
         return staged.count - ranges
 
-    def _save_landed(self, landed: list[TableResult], ends: Mapping[Partition, int], name: CommitName) -> None:
+    def _save_results(self, landed: list[TableResult], ends: Mapping[Partition, int], name: CommitName) -> None:
         versions = {result.path: result.version for result in landed if result.version is not None}
-        self._save([file for result in landed for file in result.files], versions, ends, name)
+        self._save_marks([file for result in landed for file in result.files], versions, ends, name)
 
-    def _save(
+    def _save_marks(
         self,
         files: Iterable[tuple[str, File, Mark]],
         versions: Mapping[str, int],

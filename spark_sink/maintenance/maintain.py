@@ -61,7 +61,7 @@ class Maintenance:
         tables: list[KnownTable] = []
         self._guarded("the list of tables", lambda: tables.extend(known_tables(self.spark, self.config)))
         for known in tables:
-            self._guarded(f"{known.title}, {known.table.path}", partial(self._table, known))
+            self._guarded(f"{known.title}, {known.table.path}", partial(self._maintain_table, known))
         seconds = time.monotonic() - began
         doing = "dry run: nothing was changed" if self.dry_run else "maintained"
         logger.log(
@@ -71,7 +71,7 @@ class Maintenance:
         )
         return 1 if self.failed else 0
 
-    def _table(self, known: KnownTable) -> None:
+    def _maintain_table(self, known: KnownTable) -> None:
         if not known.table.exists():
             return logger.info(f"{known.title}: {known.table.path} does not exist yet")
         before = read_sizes(known.table, optimize.small_size(self.config.maintenance.optimize))

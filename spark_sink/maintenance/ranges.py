@@ -25,7 +25,7 @@ class Range:
         return sum(self.ends.values()) - sum(self.starts.values())
 
 
-def readable(
+def range_to_read(
     config: SinkConfig,
     broker: BrokerOffsets,
     partitions: Collection[Partition],

@@ -30,7 +30,7 @@ from spark_sink.landing.orphaned_rows import OrphanedRows
 from spark_sink.landing.repeats import PLACE, note_rows
 from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.landing.staged import Unnamed
-from spark_sink.maintenance.ranges import pieces, readable, within
+from spark_sink.maintenance.ranges import pieces, range_to_read, within
 from spark_sink.records.transform import Transform, fenced
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.tables import Table
@@ -151,7 +151,7 @@ class Repair:
             return
         partitions = topics.present(self.config.kafka, admin)
         ids = admin.ids({topic for topic, _ in partitions})
-        again = readable(
+        again = range_to_read(
             self.config, admin, partitions, self.writer.marks.ends, self.writer.marks.recreated_topics(ids)
         )
         for note in again.notes:

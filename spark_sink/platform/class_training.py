@@ -98,7 +98,7 @@ def _load_kafka(spark: SparkSession) -> None:
         load(name)
     with Admin(spark, {"bootstrap.servers": NOWHERE}, patience=0.5) as admin:
         try:
-            admin.names()
+            admin.topic_names()
         except SinkError:
             return  # as it must be: there is no broker
 

@@ -87,14 +87,14 @@ def not_in_spark(jars: Sequence[Path]) -> list[Path]:
 
 def archive_option(java: JavaRuntime, given: str, cache: Path | None = None) -> str:
     """Return the Java option that maps the class archive; empty where none fits. `given`: the user's own options."""
-    return _class_archive(cache).options(java, _archived(cache), given)
+    return _class_archive(cache).options(java, _archive_inputs(cache), given)
 
 
 def _class_archive(cache: Path | None = None) -> ClassArchive:
     return ClassArchive((cache or cache_directory()) / "classes")
 
 
-def _archived(cache: Path | None = None) -> tuple[Path, ...]:
+def _archive_inputs(cache: Path | None = None) -> tuple[Path, ...]:
     """Return what the archive depends on: our jars, and the directory of Spark's."""
     return (*not_in_spark(spark_set(cache).jars()), spark_home() / "jars")
 
@@ -199,7 +199,7 @@ def install(*others: JarSet) -> int:
 def _share_classes(java: JavaRuntime) -> None:
     """Make the archive where there is none that fits. A failure is printed and is not an error: every start then takes
     twice as long. Raises JarsMissing."""
-    archive, jars = _class_archive(), _archived()
+    archive, jars = _class_archive(), _archive_inputs()
     if archive.fits(java, jars):
         return
     _print("Making the archive of Spark's classes, which every later start maps (once, up to a minute)")

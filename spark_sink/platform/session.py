@@ -49,12 +49,12 @@ LISTS = {
 }
 
 
-def submitted(env: Mapping[str, str] = os.environ) -> bool:
+def is_submitted(env: Mapping[str, str] = os.environ) -> bool:
     """Return True if `spark-submit` started this process: then master, jars and memory are on its command line."""
     return "PYSPARK_GATEWAY_PORT" in env
 
 
-def collector(given: str, env: Mapping[str, str] = os.environ) -> str:
+def collector_option(given: str, env: Mapping[str, str] = os.environ) -> str:
     """Return the option for the parallel collector, which takes a tenth less CPU than Java's own choice: throughput
     counts here, not pauses. Java does not start with two collectors, so it is empty where `given`, the user's Java
     options, or the environment names one."""
@@ -68,7 +68,13 @@ def local_options(cores: int, given: str, archive: str = "") -> dict[str, str]:
     `given`: the user's Java options; `archive`: the Java option that names the class archive.
     """
     log_settings = Path(__file__).with_name("log4j2.properties")
-    java_options = (collector(given), COMPILE_ALL, TRIM, archive, f"-Dlog4j2.configurationFile={log_settings.as_uri()}")
+    java_options = (
+        collector_option(given),
+        COMPILE_ALL,
+        TRIM,
+        archive,
+        f"-Dlog4j2.configurationFile={log_settings.as_uri()}",
+    )
     return {
         "spark.master": f"local[{cores}]",
         # After a full collection 130 MB are in use. Java takes all of this, and 600 MB besides: 1.5 GB in all.
@@ -107,7 +113,7 @@ def open_session(config: SinkConfig) -> SparkSession:
 
     Raises NoJava, JarsMissing.
     """
-    own, archive = not submitted(), ""
+    own, archive = not is_submitted(), ""
     if own:
         java = find_java()
         os.environ.update(JAVA_HOME=str(java.home))

@@ -57,9 +57,9 @@ def delete_below(broker: Broker, topic: str, partition: int, offset: int) -> Non
 
 def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, admin: Admin, topic_name: str) -> None:
     a, b = (topic_name, 0), (topic_name, 1)
-    assert topic_name in admin.names()
-    assert admin.matching(f"{topic_name[:-1]}.") == {topic_name}
-    assert admin.matching(topic_name[:-1]) == set()
+    assert topic_name in admin.topic_names()
+    assert admin.topics_matching(f"{topic_name[:-1]}.") == {topic_name}
+    assert admin.topics_matching(topic_name[:-1]) == set()
     present = topics.present(config.kafka, admin)
     assert present == {a, b}
     assert admin.earliest(present) == {a: 0, b: 0}
@@ -70,7 +70,7 @@ def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, adm
     with pytest.raises(SinkError, match="Kafka does not have the topic"):
         admin.partitions([f"{topic_name}-none"])
     with pytest.raises(SinkError, match=r"cannot look for topics like '\*'"):
-        admin.matching("*")
+        admin.topics_matching("*")
 
 
 def test_a_groups_offsets_are_committed_to_show_the_lag_and_a_sink_can_start_at_them(
@@ -187,6 +187,6 @@ def test_what_is_wrong_with_the_security_is_reported_and_no_secret_is(
     with Admin(spark, source.client_options(config)) as admin:
         assert "not the password" not in repr(admin)
         with pytest.raises(SinkError, match=refusal.message) as caught:
-            admin.names()
+            admin.topic_names()
     assert f"cannot read from Kafka at {secure_broker.secure}: " in str(caught.value)
     assert "not the password" not in str(caught.value)

@@ -16,11 +16,11 @@ class FakeBroker:
     times: dict[Partition, list[int]] = field(default_factory=dict)
     groups: dict[str, dict[Partition, int]] = field(default_factory=dict)
 
-    def names(self) -> set[str]:
+    def topic_names(self) -> set[str]:
         return {topic for topic, _ in self.end}
 
-    def matching(self, pattern: str) -> set[str]:
-        return {name for name in self.names() if re.fullmatch(pattern, name)}
+    def topics_matching(self, pattern: str) -> set[str]:
+        return {name for name in self.topic_names() if re.fullmatch(pattern, name)}
 
     def partitions(self, topics: Collection[str]) -> set[Partition]:
         return {partition for partition in self.end if partition[0] in topics}

@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 from config.sink.kafka import KafkaSource
 from spark_sink.errors import SinkError
 from spark_sink.kafka.admin import Admin
-from spark_sink.kafka.topics import missing, named, present, topics, wait_for
+from spark_sink.kafka.topics import describe, missing, present, topics, wait_for
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 KAFKA = FakeBroker(end={("logs-a", 0): 1, ("logs-b", 0): 1, ("logs-b", 1): 1, ("other", 0): 1})
@@ -44,9 +44,9 @@ def test_what_is_not_there_yet_is_told(kafka: KafkaSource, words: list[str]) -> 
 
 
 def test_what_is_read_has_a_name_for_messages() -> None:
-    assert named(source(topics=("a", "b"))) == "topics a, b"
-    assert named(source(topics_pattern="a.*")) == "topics like 'a.*'"
-    assert named(source(partitions={"a": (1, 0)})) == "partitions a/0, a/1"
+    assert describe(source(topics=("a", "b"))) == "topics a, b"
+    assert describe(source(topics_pattern="a.*")) == "topics like 'a.*'"
+    assert describe(source(partitions={"a": (1, 0)})) == "partitions a/0, a/1"
 
 
 def test_what_is_there_is_not_waited_for() -> None:
@@ -81,7 +81,7 @@ def test_a_broker_that_does_not_answer_is_named(spark: SparkSession) -> None:
         pytest.raises(SinkError, match=r"cannot read from Kafka at 127\.0\.0\.1:1: Kafka does not answer"),
         Admin(spark, {"bootstrap.servers": "127.0.0.1:1"}, patience=0.5) as admin,
     ):
-        admin.names()
+        admin.topic_names()
 
 
 @pytest.mark.spark

@@ -49,14 +49,14 @@ class MortalWriter(BatchWriter):
 
     dies: str = ""
 
-    def _table(self, *given: Any) -> Any:
-        return self._step("rows", lambda: BatchWriter._table(self, *given))
+    def _write_table(self, *given: Any) -> Any:
+        return self._step("rows", lambda: BatchWriter._write_table(self, *given))
 
-    def _bad(self, *given: Any) -> int:
-        return int(self._step("bad", lambda: BatchWriter._bad(self, *given)))
+    def _write_bad_records(self, *given: Any) -> int:
+        return int(self._step("bad", lambda: BatchWriter._write_bad_records(self, *given)))
 
-    def _save(self, *given: Any) -> None:
-        self._step("marks", lambda: BatchWriter._save(self, *given))
+    def _save_marks(self, *given: Any) -> None:
+        self._step("marks", lambda: BatchWriter._save_marks(self, *given))
 
     def _step(self, name: str, action: Any) -> Any:
         if self.dies == f"before {name}":

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from config.sink.model import SinkConfig
-from spark_sink.maintenance.ranges import pieces, readable
+from spark_sink.maintenance.ranges import pieces, range_to_read
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
 A, B = ("logs", 0), ("logs", 1)
@@ -19,14 +19,14 @@ def broker() -> FakeBroker:
 
 
 def test_it_reaches_from_kafkas_first_record_to_what_has_landed(config: SinkConfig, broker: FakeBroker) -> None:
-    found = readable(config, broker, {A, B}, {A: 900, B: 60})
+    found = range_to_read(config, broker, {A, B}, {A: 900, B: 60})
     assert (found.starts, found.ends, found.offsets) == ({A: 100, B: 0}, {A: 900, B: 50}, 850)
     assert found.shorter == {B: 50}
     assert found.notes == ("Kafka has deleted logs/0 before 100: what the tables lack of that stays lost",)
 
 
 def test_what_kafka_has_no_more_or_that_never_landed_is_not_read(config: SinkConfig, broker: FakeBroker) -> None:
-    found = readable(config, broker, {A, B}, {A: 80, ("gone", 3): 7})
+    found = range_to_read(config, broker, {A, B}, {A: 80, ("gone", 3): 7})
     assert (found.starts, found.offsets) == ({}, 0)
     assert found.notes[0].startswith("gone/3 is not read again")
     assert "logs/0 before 80" in found.notes[1]
@@ -46,7 +46,7 @@ def test_what_lies_before_the_configured_beginning_is_not_missing(
     config: SinkConfig, broker: FakeBroker, begin: dict[str, Any], starts: dict[Any, int]
 ) -> None:
     broker.times = {A: [0] * 300 + [2**60]}  # the one with offset 400 is the first of that time or later
-    found = readable(replace(config, **begin), broker, {A, B}, {A: 900, B: 50})
+    found = range_to_read(replace(config, **begin), broker, {A, B}, {A: 900, B: 50})
     assert found.starts == starts
     warned = begin["start"] == "latest" or -1 in begin.get("start_offsets", {}).get("logs", {}).values()
     assert any("counts as missing" in note for note in found.notes) is warned
@@ -63,7 +63,7 @@ def test_where_the_sink_began_in_the_old_topic_says_nothing_of_the_new_one(
     config: SinkConfig, broker: FakeBroker, begin: dict[str, Any]
 ) -> None:
     broker.times = {A: [0] * 300 + [2**60]}
-    found = readable(replace(config, **begin), broker, {A, B}, {A: 900, B: 50}, recreated={"logs"})
+    found = range_to_read(replace(config, **begin), broker, {A, B}, {A: 900, B: 50}, recreated={"logs"})
     assert found.starts == {A: 100, B: 0}
 
 

@@ -8,7 +8,7 @@ from config.sink.kafka import Raw
 from config.sink.model import SinkConfig
 from spark_sink.platform.cache import cache_directory
 from spark_sink.platform.jvm import java_class, jvm
-from spark_sink.platform.session import COMPILE_ALL, NEEDED, TRIM, collector, settings, submitted
+from spark_sink.platform.session import COMPILE_ALL, NEEDED, TRIM, collector_option, is_submitted, settings
 
 
 def test_a_session_of_its_own_is_small(config: SinkConfig) -> None:
@@ -29,13 +29,13 @@ def test_the_users_settings_win(config: SinkConfig) -> None:
 
 
 def test_spark_submit_is_known_by_the_gateway_it_opens() -> None:
-    assert submitted({"PYSPARK_GATEWAY_PORT": "1"})
-    assert not submitted({})
+    assert is_submitted({"PYSPARK_GATEWAY_PORT": "1"})
+    assert not is_submitted({})
 
 
 def test_a_collector_that_the_environment_names_stands_alone() -> None:
-    assert collector("", {"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
-    assert collector("", {"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""
+    assert collector_option("", {"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
+    assert collector_option("", {"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""
 
 
 def test_the_users_lists_are_added_to_what_the_job_needs(config: SinkConfig) -> None:

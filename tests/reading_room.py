@@ -35,7 +35,7 @@ from tests.watches import Watches
 
 
 class Books:
-    """A registrar in memory. `written` is what it was told; a save is on disk when the test calls `confirm`."""
+    """A registrar in memory. `written` is what it was given; a save is on disk when the test calls `confirm`."""
 
     def __init__(self, states: Iterable[FileState] = ()) -> None:
         self.states = {state.id: state for state in states}

@@ -108,7 +108,7 @@ BROAD_EXCEPTS = {
     (
         "registry/registrar.py",
         "_run",
-    ): "the registrar's thread: whoever waits for a save must learn that none will come",
+    ): "the registrar's thread: its callers wait for a save, and must learn that none will come",
     (
         "shipper/config_look.py",
         "_run",

@@ -88,7 +88,7 @@ def test_the_registry_is_listed_and_shown_while_the_daemon_runs_and_forgotten_fr
     assert refused.returncode == 1
     assert f"in use by process {host.daemon.pid}" in refused.stderr
     host.append("three\n")
-    await_true(lambda: len(host.records()) == 3, "the daemon goes on as if nothing had been asked")
+    await_true(lambda: len(host.records()) == 3, "the agent continues")
 
     host.stop()
     assert host.command("registry", "forget", str(path), "--yes").returncode == 0

@@ -154,7 +154,7 @@ def test_a_second_signal_ends_the_agent_immediately(agent: Agent, topic: Topic, 
 def test_credentials_that_the_broker_refuses_are_logged_in_plain_words_within_seconds(
     agent: Agent, topic: Topic
 ) -> None:
-    agent.append("held")
+    agent.append("kept")
     agent.start("-E", "output.kafka.username=us", "-E", "output.kafka.password=wrong")
 
     agent.await_log("Events are kept and sent when it works again; nothing is lost", timeout=10)

@@ -1,7 +1,7 @@
 """The life of one sink as a process of its own, against a real broker: it waits, lands, is killed, kept, restored and
 repaired, and loses its checkpoint.
 
-Every start of Spark is some seconds, so these tests are steps: each goes on with what the one before has left.
+A start of Spark takes some seconds, so these tests are steps: each continues with what the one before has left.
 """
 
 import os

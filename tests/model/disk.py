@@ -150,7 +150,7 @@ class Disk:
             self.lives.start(name, b"", path.stat().st_ino).truncated_in_place = True
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
-        """`seen`: True if something about the copy tells the agent of what it is one."""
+        """`seen`: True if something about the copy shows the agent whose copy it is."""
         life.copied = True
         life.unknown = life.unknown or not seen
 

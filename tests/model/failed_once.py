@@ -20,7 +20,7 @@ FAILED_ONCE = [
         [WRITE, RUN, ("truncate", "b.log"), WRITE, RUN, ("copytruncate", "b.log"), RUN],
     ),
     Program(
-        "truncated with batches under way, then killed",
+        "truncated with batches in flight, then killed",
         MULTILINE,
         [("hold", True), WRITE, RUN, ("truncate", "b.log"), RUN, ("kill",)],
     ),
@@ -39,7 +39,7 @@ FAILED_ONCE = [
         ],
     ),
     Program(
-        "a copy that goes on where the file before it ended",
+        "a copy that continues where the file before it ended",
         MULTILINE,
         [
             *[("write", "b.log", (3, 3, 1, 7, 6, 2, 7)), ("run", (0.1, 3)), ("rotate", "b.log")],
@@ -76,7 +76,7 @@ FAILED_ONCE = [
         [("write", "b.log", (7,)), ("run", (3, 90, 90)), ("copytruncate", "b.log"), ("write_much", "b.log", 600)],
     ),
     Program(
-        "truncated while a message of the file before goes on in it",
+        "truncated while a message of the file before continues in it",
         MULTILINE,
         [
             *[("write", "a.log", (4, 4, 1, 5, 0)), ("run", (0.1, 90, 11)), ("write", "a.log", (7, 4))],
@@ -85,7 +85,7 @@ FAILED_ONCE = [
         ],
     ),
     Program(
-        "copied twice between two looks, then compressed while it is held",
+        "copied twice between two scans, then compressed while it is a suspected copy",
         MULTILINE | {"flush_at_once": False},
         [
             *[WRITE, ("run", (11, 11, 11, 0.001)), ("copytruncate", "b.log"), ("copytruncate", "b.log")],
@@ -93,7 +93,7 @@ FAILED_ONCE = [
         ],
     ),
     Program(
-        "copied twice, deleted while it is held, and read on after that",
+        "copied twice, deleted while it is a suspected copy, and resumed after that",
         MULTILINE | {"flush_at_once": False},
         [
             *[("write", "a.log", (2, 5)), ("run", (0, 11)), ("copytruncate", "a.log"), ("copytruncate", "a.log")],
@@ -176,7 +176,7 @@ FAILED_ONCE = [
         "not included",
     ),
     Program(
-        "a copy that goes on in a file that was read without it",
+        "a copy that continues in a file that was read without it",
         LINES | {"flush_at_once": True, "gzip": False},
         [
             *[("write", "a.log", (2,)), ("settle",), ("write", "a.log", (3,)), ("hold", True)],

@@ -36,7 +36,7 @@ class Life:
     altered: bool = False  # put back with its time and size, but not as it was
     copied: bool = False  # its content is in another file now, as a copy or a .gz
     packed: bool = False
-    unknown: bool = False  # and nothing about that file tells the agent that it is a copy
+    unknown: bool = False  # and nothing about that file shows the agent that it is a copy
 
     def __post_init__(self) -> None:
         self.inodes |= self.inodes_now

@@ -117,7 +117,7 @@ def test_copies_in_a_fast_loop_come_once(lab: Lab) -> None:
 LINES = [f"{number:04} " + "x" * 20 for number in range(400)]
 
 
-@pytest.mark.parametrize("again", ["rewritten", "made anew"])
+@pytest.mark.parametrize("again", ["rewritten", "re-created"])
 def test_a_gz_that_begins_as_one_that_was_shipped_is_another(lab: Lab, again: str) -> None:
     lab.input["compression"] = "auto"
     path = lab.logs / "app.log.gz"
@@ -126,7 +126,7 @@ def test_a_gz_that_begins_as_one_that_was_shipped_is_another(lab: Lab, again: st
     lab.until(lambda: len(lab.arrived) == 400)
     lab.stop()
     others = LINES[:100] + [f"other {line}" for line in LINES[100:]]
-    if again == "made anew":
+    if again == "re-created":
         inode = path.stat().st_ino
         path.unlink()
         take_inode(lab, inode).rename(path)

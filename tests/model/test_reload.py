@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from config.shipper.model import CloseConfig, ProspectorConfig, QueueConfig, ReaderCloseConfig, ScannerConfig
+from config.shipper.model import (
+    CloseConfig,
+    InputConfig,
+    ProspectorConfig,
+    QueueConfig,
+    ReaderCloseConfig,
+    ScannerConfig,
+)
 from config.shipper.queues import MemQueue
 from config.yaml.errors import ConfigError, Problem
 from shipper.errors import StartError
@@ -146,15 +153,25 @@ def test_a_file_that_was_moved_out_of_the_paths_is_read_to_its_end(lab: Reloadin
     lab.expect_lines("a.log", "new one")
 
 
-def test_a_message_across_a_rotation_is_joined_after_the_change_too(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+def read_pending(lab: ReloadingLab, config: InputConfig) -> None:
+    """Write a line to a.log, and wait until it is read: with multiline its message is pending."""
     lab.append("a.log", "one\n")
-    lab.configure(a)
+    lab.configure(config)
     lab.start()
     lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
+
+
+def rotate_within_the_message(lab: ReloadingLab) -> None:
+    """Rotate a.log, and wait until the pending message continues in the new file."""
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", "  more\n")
     lab.until(lambda: any(harvester.is_continued for harvester in lab.harvesters.values()))
+
+
+def test_a_message_across_a_rotation_is_joined_after_the_change_too(lab: ReloadingLab) -> None:
+    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+    read_pending(lab, a)
+    rotate_within_the_message(lab)
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\n")
     lab.settle(lambda: len(lab.records) == 2)
@@ -168,9 +185,7 @@ def test_two_files_that_share_a_message_are_read_on_together(lab: ReloadingLab) 
     lab.start()
     lab.destination.holding = True
     lab.until(lambda: lab.destination.in_flight)
-    lab.rotate("a.log", "a.log.1")
-    lab.append("a.log", "  more\n")
-    lab.until(lambda: any(harvester.is_continued for harvester in lab.harvesters.values()))
+    rotate_within_the_message(lab)
     lab.reload(replace(a, tags=("new",)))
     for _ in range(20):
         lab.step(seconds=1)
@@ -182,13 +197,8 @@ def test_two_files_that_share_a_message_are_read_on_together(lab: ReloadingLab) 
 
 def test_a_file_in_which_the_message_of_a_deleted_one_continues_is_released_after_it(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
-    lab.append("a.log", "one\n")
-    lab.configure(a)
-    lab.start()
-    lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
-    lab.rotate("a.log", "a.log.1")
-    lab.append("a.log", "  more\n")
-    lab.until(lambda: any(harvester.is_continued for harvester in lab.harvesters.values()))
+    read_pending(lab, a)
+    rotate_within_the_message(lab)
     lab.remove("a.log.1")
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\nthree\n")
@@ -198,10 +208,7 @@ def test_a_file_in_which_the_message_of_a_deleted_one_continues_is_released_afte
 
 def test_what_waits_for_the_registry_is_not_forgotten(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log", parsers=(multiline(START, negate=True),))
-    lab.append("a.log", "one\n")
-    lab.configure(a)
-    lab.start()
-    lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
+    read_pending(lab, a)
     harvester = lab.harvesters["a.log"]
     lab.until(lambda: harvester.state.cuts, seconds=1)  # ended by time: the cut must be saved first
     lab.reload(replace(a, tags=("new",)))

@@ -65,13 +65,13 @@ def await_some(agent: LocalAgent) -> None:
 
 
 def arrived(directory: Path) -> set[str]:
-    found: set[str] = set()
+    messages: set[str] = set()
     for path in directory.iterdir():
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         assert b"\0" not in content
         whole = content.split(b"\n")[:-1]
-        found |= {orjson.loads(line)["message"] for line in whole if line.strip()}
-    return found
+        messages |= {orjson.loads(line)["message"] for line in whole if line.strip()}
+    return messages
 
 
 @pytest.mark.parametrize("how", [renamed, copied, packed])

@@ -1,6 +1,6 @@
-"""What a program may write by accident or on purpose, read by the real process: its memory stays bounded, what was cut
-says so, and the line behind it is read as if nothing had been. Each case is held by another part of the reading; more
-of what one part reads: tests/unit/shipper/reader.
+"""What a program may write by accident or on purpose, read by the real process: its memory stays bounded, a truncated
+message is flagged, and the line behind it is read as usual. Each case is stopped by another part of the readers; more
+cases of each part: tests/unit/shipper/reader.
 """
 
 import base64

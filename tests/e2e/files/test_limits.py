@@ -69,7 +69,7 @@ def test_a_thousand_files_arrive_although_only_256_may_be_open(agent: LocalAgent
     time.sleep(1)
     before = cpu_seconds(agent.process.pid)
     time.sleep(1.5)
-    assert cpu_seconds(agent.process.pid) - before < 0.3, "it goes on opening and closing"
+    assert cpu_seconds(agent.process.pid) - before < 0.3, "it still opens and closes files"
     agent.append("later", path=agent.logs / "0000.log")
     agent.expect(*expected, "later")
 

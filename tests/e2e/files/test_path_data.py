@@ -44,7 +44,7 @@ def test_the_agent_gives_way_to_a_second_one_that_was_started_where_its_path_dat
     assert first.wait(30) == 1
     assert f"process {agent.process.pid} writes there now; this process ends" in agent.log
     agent.append("three")
-    await_true(lambda: positions(agent) == [14], "the second agent goes on")
+    await_true(lambda: positions(agent) == [14], "the second agent resumes")
     assert agent.stop() == 0
 
 

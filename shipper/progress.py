@@ -16,7 +16,7 @@ RATE_WINDOW = 5.0  # seconds over which rates are computed
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunStatus:
     """The progress of a run. Rates are per second; `left` is in bytes, None while something of unknown length is read:
     standard input, a compressed file."""
 
@@ -28,14 +28,14 @@ class Standing:
     events_rate: float
 
 
-def describe(standing: Standing, width: int) -> str:
+def describe(run: RunStatus, width: int) -> str:
     """Return a line that is shorter than `width` columns: one that fills them would begin another line."""
-    done, left = standing.done, standing.left
+    done, left = run.done, run.left
     parts = [f"{size(done)}"] if left is None else [f"{percent(done, left)} %", f"{size(done)} of {size(done + left)}"]
-    parts.append(f"{standing.events_rate:,.0f} events/s")
-    parts.append(f"{standing.files_done:,} of {standing.files_found:,} files")
-    if left and standing.bytes_rate > 0:
-        parts.append(f"{duration(left / standing.bytes_rate)} left")
+    parts.append(f"{run.events_rate:,.0f} events/s")
+    parts.append(f"{run.files_done:,} of {run.files_found:,} files")
+    if left and run.bytes_rate > 0:
+        parts.append(f"{duration(left / run.bytes_rate)} left")
     return "  ".join(parts)[: width - 1]
 
 
@@ -72,13 +72,13 @@ class Progress:
         if self._handler is None or self._clock.monotonic() < self._due:
             return
         self._due = self._clock.monotonic() + INTERVAL
-        self._handler.show(describe(self._standing(), self._handler.width))
+        self._handler.show(describe(self._run_status(), self._handler.width))
 
     def close(self) -> None:
         if self._handler is not None:
             self._handler.show("")
 
-    def _standing(self) -> Standing:
+    def _run_status(self) -> RunStatus:
         now, done, events = newest = self._sample()
         self._samples.append(newest)
         while now - self._samples[0][0] > RATE_WINDOW:
@@ -87,7 +87,7 @@ class Progress:
         seconds = max(now - since, INTERVAL)
         status = self._source.status()
         started = self._metrics.harvesters_started
-        return Standing(
+        return RunStatus(
             done,
             status.bytes_behind + status.bytes_waiting if status.is_size_known else None,
             started - status.reading - status.unsettled,

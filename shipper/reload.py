@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from config.shipper.model import ShipperConfig
 from config.yaml.schema import options
 from shipper.clock import Clock
-from shipper.config_look import Look, Seen, Start, on_a_thread
+from shipper.config_reader import ConfigReader, ReadResult, Start, on_new_thread
 from shipper.errors import StartError
 from shipper.inputs import InputFactory
 from shipper.memory import long_lived
@@ -31,7 +31,7 @@ class ConfigSource:
 
     read: Callable[[], ShipperConfig]
     is_requested: Callable[[], bool]
-    start: Start = on_a_thread
+    start: Start = on_new_thread
     wake: Callable[[], None] = lambda: None
 
 
@@ -52,9 +52,9 @@ class Reloader:
         """`config` is in effect. Without `replace_inputs` (standard input is read) nothing can be changed."""
         self._config = config
         self._is_requested = reading.is_requested
-        self._look = Look(reading.read if replace_inputs else lambda: config, reading.start, reading.wake)
+        self._reader = ConfigReader(reading.read if replace_inputs else lambda: config, reading.start, reading.wake)
         self._inputs = inputs
-        self._now = inputs.build(config)
+        self._running = inputs.build(config)
         self._replace_inputs = replace_inputs
         self._clock = clock
         self._contents = config.config_inputs.contents()
@@ -62,33 +62,33 @@ class Reloader:
 
     def step(self) -> None:
         """Start a check of the configuration if one is due, and apply the result of one that has ended."""
-        if not self._look.pending:
-            self._begin()
-        seen = self._look.take()
-        if seen is not None:
-            self._contents = seen.contents
-            self._take(seen)
+        if not self._reader.pending:
+            self._start_check()
+        result = self._reader.take()
+        if result is not None:
+            self._contents = result.contents
+            self._take(result)
 
-    def _begin(self) -> None:
+    def _start_check(self) -> None:
         rules = self._config.config_inputs
         if self._is_requested():
-            self._look.begin(rules, None)
+            self._reader.start(rules, None)
         elif self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + rules.reload.period
             if rules.reloads:
-                self._look.begin(rules, self._contents)
+                self._reader.start(rules, self._contents)
 
-    def _take(self, seen: Seen) -> None:
-        if seen.mistake:
-            self._refuse(seen.mistake)
-        elif seen.config is not None and self._replace_inputs is None:
+    def _take(self, result: ReadResult) -> None:
+        if result.mistake:
+            self._refuse(result.mistake)
+        elif result.config is not None and self._replace_inputs is None:
             logger.warning(
                 "the configuration is not reloaded: the agent reads standard input, whose options cannot change"
             )
-        elif seen.config is not None and self._replace_inputs is not None:
+        elif result.config is not None and self._replace_inputs is not None:
             try:
                 with long_lived():
-                    self._apply(seen.config, self._replace_inputs)
+                    self._apply(result.config, self._replace_inputs)
             except StartError as error:
                 self._refuse(str(error))
 
@@ -107,9 +107,9 @@ class Reloader:
         if config.config_inputs != self._config.config_inputs:
             self._due = self._clock.monotonic() + config.config_inputs.reload.period
         self._config = config
-        if inputs != self._now:
+        if inputs != self._running:
             replace_inputs(inputs)
-            self._now = inputs
+            self._running = inputs
 
     def _with_fixed_options(self, read: ShipperConfig) -> ShipperConfig:
         """Return what was read, but with the options in effect that cannot change while the agent runs."""
@@ -130,8 +130,8 @@ class Reloader:
         late = [option.keys[0] for option in changed]
         if late:
             logger.warning("changed in the configuration, and in effect at the next start only: %s", ", ".join(late))
-        if inputs != self._now:
-            logger.info("reloaded: %s", difference(self._now, inputs))
+        if inputs != self._running:
+            logger.info("reloaded: %s", difference(self._running, inputs))
         elif not late:
             logger.info("the configuration was read again: nothing changed")
 

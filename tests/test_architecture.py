@@ -110,7 +110,7 @@ BROAD_EXCEPTS = {
         "_run",
     ): "the registrar's thread: its callers wait for a save, and must learn that none will come",
     (
-        "shipper/config_look.py",
+        "shipper/config_reader.py",
         "_run",
     ): "the configuration's thread: an agent that runs must not end by what a user writes, and must report it",
 }

@@ -10,12 +10,12 @@ import pytest
 
 from logs.terminal import TerminalHandler
 from shipper.metrics import Metrics
-from shipper.progress import INTERVAL, RATE_WINDOW, Progress, Standing, describe, duration, percent, size
+from shipper.progress import INTERVAL, RATE_WINDOW, Progress, RunStatus, describe, duration, percent, size
 from shipper.source.base import BatchSource, SourceStatus
 from tests.builders import source_status
 from tests.fakes import ManualClock
 
-HALF = Standing(done=2**30, left=2**30, files_done=12, files_found=1040, bytes_rate=2**25, events_rate=312_000.4)
+HALF = RunStatus(done=2**30, left=2**30, files_done=12, files_found=1040, bytes_rate=2**25, events_rate=312_000.4)
 HALF_LINE = "50 %  1.0 GiB of 2.0 GiB  312,000 events/s  12 of 1,040 files  0:32 left"
 
 

@@ -1,7 +1,7 @@
 """Reads the configuration on a thread of its own, while the agent continues.
 
 Thousands of inputs take a second, and a file system that hangs takes forever. The thread only turns files into frozen
-dataclasses; the reading thread takes them and changes what runs.
+dataclasses; the loop's thread takes them and changes what runs.
 """
 
 import logging
@@ -24,66 +24,66 @@ Start = Callable[[Callable[[], None]], None]  # runs the work, on another thread
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """The result of a look: the contents of the files of `config.inputs`, and a configuration or the mistake in it;
-    neither if nothing has changed."""
+class ReadResult:
+    """The contents of the files of `config.inputs`, and a configuration or the mistake in it; neither if nothing has
+    changed."""
 
     contents: Contents
     config: ShipperConfig | None = None
     mistake: str = ""
 
 
-def on_a_thread(work: Callable[[], None]) -> None:
+def on_new_thread(work: Callable[[], None]) -> None:
     """Start a daemon thread: the agent does not wait for it when it stops, even if a file system hangs."""
     threading.Thread(target=work, name="configuration", daemon=True).start()
 
 
-class Look:
-    """One look at a time. `begin` and `take` are called by the reading thread; `wake` is called by the other one."""
+class ConfigReader:
+    """Reads once at a time. `start` and `take` are called by the loop's thread, `wake` by the one that reads."""
 
     def __init__(self, read: Callable[[], ShipperConfig], start: Start, wake: Callable[[], None]) -> None:
         self._read = read
-        self._start = start
+        self._run_elsewhere = start
         self._wake = wake
-        self._seen: SimpleQueue[Seen] = SimpleQueue()
+        self._results: SimpleQueue[ReadResult] = SimpleQueue()
         self.pending = False
 
-    def begin(self, rules: ConfigInputs, before: Contents | None) -> None:
-        """Start a look: if the contents of the files that `rules` name differ from `before`, or `before` is None, the
-        configuration is read."""
+    def start(self, rules: ConfigInputs, before: Contents | None) -> None:
+        """Read the configuration elsewhere, if `before` is None or the contents of the files that `rules` name differ
+        from it."""
         self.pending = True
         try:
-            self._start(lambda: self._run(rules, before))
+            self._run_elsewhere(lambda: self._run(rules, before))
         except RuntimeError as error:  # the system cannot start another thread
-            self._seen.put(Seen(before or {}, mistake=f"it cannot be read now: {error}"))
+            self._results.put(ReadResult(before or {}, mistake=f"it cannot be read now: {error}"))
 
-    def take(self) -> Seen | None:
-        """Return the result of the look, once; None before it is done."""
+    def take(self) -> ReadResult | None:
+        """Return the result, once; None before there is one."""
         try:
-            seen = self._seen.get_nowait()
+            result = self._results.get_nowait()
         except Empty:
             return None
         self.pending = False
-        return seen
+        return result
 
     def _run(self, rules: ConfigInputs, before: Contents | None) -> None:
         contents = before or {}
         try:
-            # Before they are read: a change from now on is noticed by the next look.
+            # Before they are read: a change from now on is noticed the next time.
             contents = rules.contents()
-            self._seen.put(Seen(contents) if contents == before else self._new(rules, contents))
+            self._results.put(ReadResult(contents) if contents == before else self._new(rules, contents))
         except (ConfigError, StartError, OSError) as error:
-            self._seen.put(Seen(contents, mistake=str(error)))
+            self._results.put(ReadResult(contents, mistake=str(error)))
         except Exception as error:  # a running agent must not end because of a configuration
             logger.exception("reading the configuration failed unexpectedly; the one before stays in effect")
-            self._seen.put(Seen(contents, mistake=f"it could not be read: {error!r}"))
+            self._results.put(ReadResult(contents, mistake=f"it could not be read: {error!r}"))
         self._wake()
 
-    def _new(self, rules: ConfigInputs, contents: Contents) -> Seen:
+    def _new(self, rules: ConfigInputs, contents: Contents) -> ReadResult:
         with long_lived():
             config = self._read()
             if config.config_inputs != rules:
                 # Other files are included now: their contents, too, are taken before they are read.
                 contents = config.config_inputs.contents()
                 config = self._read()
-        return Seen(contents, config)
+        return ReadResult(contents, config)

@@ -1,4 +1,4 @@
-"""Looking at the configuration beside the reading thread."""
+"""Reading the configuration beside the loop's thread."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ import pytest
 from config.shipper.included import ConfigInputs
 from config.shipper.model import ConsoleOutputConfig, OutputConfig, ShipperConfig
 from config.yaml.errors import ConfigError, Problem
-from shipper.config_look import Contents, Look, Seen, on_a_thread
+from shipper.config_reader import ConfigReader, Contents, ReadResult, on_new_thread
 from tests.builders import input_config
 
 CONFIG = ShipperConfig(inputs=(input_config(),), output=OutputConfig(console=ConsoleOutputConfig()))
@@ -25,10 +25,10 @@ def refuse() -> ShipperConfig:
     raise AssertionError("it is not asked for")
 
 
-def seen_by(read: Callable[[], ShipperConfig], rules: ConfigInputs = NO_FILES) -> Seen | None:
-    look = Look(read, at_once, lambda: None)
-    look.begin(rules, None)
-    return look.take()
+def read_by(read: Callable[[], ShipperConfig], rules: ConfigInputs = NO_FILES) -> ReadResult | None:
+    reader = ConfigReader(read, at_once, lambda: None)
+    reader.start(rules, None)
+    return reader.take()
 
 
 def raising(error: Exception) -> Callable[[], ShipperConfig]:
@@ -51,30 +51,30 @@ def test_the_caller_continues_until_it_is_done() -> None:
         assert gate.wait(10)
         return CONFIG
 
-    look = Look(read, on_a_thread, done.set)
-    look.begin(NO_FILES, None)
-    assert look.pending
-    assert look.take() is None
+    reader = ConfigReader(read, on_new_thread, done.set)
+    reader.start(NO_FILES, None)
+    assert reader.pending
+    assert reader.take() is None
     gate.set()
     assert done.wait(10)
-    assert look.take() == Seen({}, CONFIG)
-    assert not look.pending
-    assert look.take() is None
+    assert reader.take() == ReadResult({}, CONFIG)
+    assert not reader.pending
+    assert reader.take() is None
 
 
 def test_nothing_is_read_if_the_files_are_unchanged(rules: ConfigInputs) -> None:
-    look = Look(refuse, at_once, lambda: None)
-    look.begin(rules, rules.contents())
-    assert look.take() == Seen(rules.contents())
+    reader = ConfigReader(refuse, at_once, lambda: None)
+    reader.start(rules, rules.contents())
+    assert reader.take() == ReadResult(rules.contents())
 
 
 def test_a_change_of_the_files_and_a_request_are_reasons_to_read(rules: ConfigInputs) -> None:
     config = replace(CONFIG, config_inputs=rules)
     nothing: Contents = {}
     for before in (nothing, None):
-        look = Look(lambda: config, at_once, lambda: None)
-        look.begin(rules, before)
-        assert look.take() == Seen(rules.contents(), config)
+        reader = ConfigReader(lambda: config, at_once, lambda: None)
+        reader.start(rules, before)
+        assert reader.take() == ReadResult(rules.contents(), config)
 
 
 def test_files_that_count_from_now_on_are_looked_at_before_they_are_read(rules: ConfigInputs, tmp_path: Path) -> None:
@@ -87,17 +87,17 @@ def test_files_that_count_from_now_on_are_looked_at_before_they_are_read(rules: 
         yield config
 
     reads = changing()
-    assert seen_by(lambda: next(reads)) == Seen(before, config)
+    assert read_by(lambda: next(reads)) == ReadResult(before, config)
     assert rules.contents() != before
 
 
 def test_a_mistake_is_handed_over_in_words() -> None:
-    seen = seen_by(raising(ConfigError([Problem("a.yml", 3, "tags", "is wrong")])))
-    assert seen == Seen({}, mistake="a.yml:3: tags: is wrong")
+    result = read_by(raising(ConfigError([Problem("a.yml", 3, "tags", "is wrong")])))
+    assert result == ReadResult({}, mistake="a.yml:3: tags: is wrong")
 
 
 def test_an_unexpected_error_is_logged_and_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
-    assert seen_by(raising(RecursionError("too deep"))) == Seen(
+    assert read_by(raising(RecursionError("too deep"))) == ReadResult(
         {}, mistake="it could not be read: RecursionError('too deep')"
     )
     assert "reading the configuration failed unexpectedly" in caplog.text
@@ -107,7 +107,7 @@ def test_where_no_thread_can_be_started_the_next_look_may_find_one() -> None:
     def refused(work: Callable[[], None]) -> None:
         raise RuntimeError("can't start new thread")
 
-    look = Look(refuse, refused, lambda: None)
-    look.begin(NO_FILES, None)
-    assert look.take() == Seen({}, mistake="it cannot be read now: can't start new thread")
-    assert not look.pending
+    reader = ConfigReader(refuse, refused, lambda: None)
+    reader.start(NO_FILES, None)
+    assert reader.take() == ReadResult({}, mistake="it cannot be read now: can't start new thread")
+    assert not reader.pending

@@ -12,8 +12,8 @@ from shipper.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """What every source is given. `once`: each file ends at the size that it had when it was opened. `takes_more` tells
-    of a file whether what comes after the readers has room for more of it."""
+    """The collaborators of every source. `once`: each file ends at the size that it had when it was opened.
+    `takes_more` returns False for a file of which too much waits in the processors."""
 
     registrar: Registrar
     clock: Clock
@@ -24,10 +24,10 @@ class SourceContext:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """How far the source is. `reading`: open files that are not read to their end; `unsettled`: open files of which all
-    is read, and not all acknowledged; `waiting` and `bytes_waiting`: files that were found and wait for their turn;
-    `bytes_behind`: of the open files, read or not, what is not acknowledged; `is_size_known`: False while a compressed
-    file is read, of which no one knows how much there is to come. `problems`: what is wrong now, by path."""
+    """The progress of a source. `reading`: open files that are not read to their end; `unsettled`: open files of which
+    all is read, but not all acknowledged; `waiting` and `bytes_waiting`: files that wait to be opened; `bytes_behind`:
+    bytes of the open files that are not acknowledged, read or not; `is_size_known`: False while a compressed file is
+    read, whose remaining content is unknown. `problems`: the current ones, by path."""
 
     files_open: int
     reading: int

@@ -1,10 +1,10 @@
 """Standard input, read by one harvester from the first byte that comes to the last.
 
-It is no file that could be found again, so it has no entry in the registry: what a position in a pipe meant, no later
-process can know. Each run gives it a new file id, and offsets count from 0. So a record is never sent twice under one
-id, and what was read but not acknowledged when a run ends early is lost, which is counted and said.
+It cannot be opened again, so it has no entry in the registry: a position in a pipe means nothing to a later process.
+Each run gives it a new file id, and offsets count from 0. So a record is never sent twice under one id, and what was
+read but not acknowledged when a run ends early is lost, which is counted and logged.
 
-It is the only input where it is one, so nothing is scanned: `StdinSource` takes the place of the crawler.
+It cannot be combined with other inputs, so nothing is scanned: `StdinSource` takes the place of the crawler.
 """
 
 import logging
@@ -30,14 +30,14 @@ from shipper.source.reading.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 
-PATH = "-"  # what Filebeat's stdin input has in log.file.path
+PATH = "-"  # the log.file.path of Filebeat's stdin input
 NEVER = float("inf")
 
 
 class Streamed:
-    """The content of a pipe: nothing of it can be looked at again."""
+    """The content of a pipe: nothing of it can be read again."""
 
-    compressed = True  # in that its size says nothing of where its content ends
+    compressed = True  # its size does not show where its content ends
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -63,8 +63,9 @@ class Streamed:
 
 
 def open_stdin(source: Input) -> Harvester:
-    """Its harvester is finished when the stream has ended, with and without `--once`. Raises StartError."""
-    if sys.stdin is None:  # the next file that is opened would get the number 0, and be taken for it
+    """Return the harvester of standard input; it is finished when the stream has ended, with and without `--once`.
+    Raises StartError."""
+    if sys.stdin is None:  # the next file that is opened would get descriptor 0, and be taken for it
         raise StartError("type: stdin: standard input is closed; give it a pipe or a file, or </dev/null")
     return harvester_of(os.dup(0), source)
 
@@ -80,13 +81,13 @@ def harvester_of(fd: int, source: Input) -> Harvester:
         input=source.id,
     )
     harvester = replace(source, note=_keep_nothing).open(Streamed(fd), state, once=False)
-    # It ends, as a file does with `--once`; but whoever writes may take its time, so a message keeps its timeout.
+    # It ends, as a file does with `--once`; but its writer may be slow, so a pending message keeps its timeout.
     harvester.policy = replace(harvester.policy, once=True, repeatable=False)
     return harvester
 
 
 class StreamWatcher:
-    """In place of the watcher of files: `watch` calls back once when a descriptor has data (Wake.watch)."""
+    """Replaces the watcher of files: `watch` calls back once when a descriptor has data (Wake.watch)."""
 
     def __init__(self, watch: Callable[[int, Callable[[], None]], None], unwatch: Callable[[int], None]) -> None:
         self.changed = False
@@ -138,7 +139,7 @@ class StdinSource:
     def step(self) -> None:
         if self._watcher.changed:
             self._watcher.changed = False
-            if not self._harvester.finished:  # the end of a pipe is reported again and again
+            if not self._harvester.finished:  # poll reports the end of a pipe again and again
                 self._scheduler.wake(self._harvester)
 
     def read(self, budget: int) -> Iterator[Batch]:
@@ -161,7 +162,8 @@ class StdinSource:
         )
 
     def stop(self) -> None:
-        """Close it. What was taken out of the pipe and not delivered, no one can read again."""
+        """Close the stream. What was read from the pipe and not delivered cannot be read again: it is counted and
+        logged."""
         harvester, lost = self._harvester, self._behind
         if lost > 0:
             self._metrics.bytes_lost += lost
@@ -179,11 +181,11 @@ class StdinSource:
 
     @property
     def _behind(self) -> int:
-        """Bytes that were read and are not acknowledged: what is still in the pipe, no one can tell."""
+        """Bytes that were read and are not acknowledged; how many are still in the pipe is unknown."""
         return self._harvester.read_to - self._harvester.state.position
 
     def _failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
-        """A read was refused. The stream has ended with it; the next read gives a last line that had no terminator."""
+        """Report a read that failed. It ends the stream; the next read gives a last line that had no terminator."""
         if not isinstance(error, OSError):
             raise error  # a stream is neither truncated nor decompressed
         self._problems.of_file(PATH, f"standard input cannot be read at offset {harvester.read_to}: {error.strerror}")
@@ -192,4 +194,4 @@ class StdinSource:
 
 
 def _keep_nothing(state: FileState) -> None:
-    """In place of the registrar."""
+    """Replaces the registrar: standard input has no entry."""

@@ -1,6 +1,6 @@
-"""When a file was made: what tells an inode that was used again from a file that is the same.
+"""The birth time of a file: it distinguishes a file whose inode was used again from the same file.
 
-Python has no statx before 3.15, so it is the C library's.
+Python has no statx before 3.15, so the C library's is used.
 """
 
 import ctypes
@@ -15,7 +15,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def born(fd: int) -> int:
-    """Nanoseconds since 1970; 0 where the file system or the C library does not say. Raises nothing."""
+    """Return the birth time in nanoseconds since 1970; 0 where the file system or the C library has none. Raises
+    nothing."""
     try:
         statx = _libc.statx
     except AttributeError:

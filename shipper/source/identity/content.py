@@ -1,4 +1,4 @@
-"""What an open file holds, whatever its wrapping: plain bytes, or a gzip file's decompressed ones."""
+"""The content of an open file: its plain bytes, or the decompressed bytes of a gzip file."""
 
 import os
 from typing import Protocol
@@ -23,27 +23,27 @@ class Content(Protocol):
 
     @property
     def size(self) -> int:
-        """Of the file on disk, without the NULs at its end that are no content."""
+        """The size of the file on disk, without the NULs at its end that are not content."""
 
     def fingerprint(self, length: int | None = None) -> tuple[int, str]:
-        """Length and hash of the first `length` bytes, or of as many as there are; without `length`, of as much of the
-        head as an entry remembers."""
+        """Return length and hash of the first `length` bytes, or of as many as there are; without `length`, of as much
+        of the head as an entry remembers."""
 
     def tail_hash(self, position: int) -> str:
-        """Hash of the up to 256 bytes before `position`; empty where that cannot be had."""
+        """Return the hash of up to 256 bytes before `position`; empty where they cannot be read."""
 
     def matches(self, state: FileState) -> bool:
-        """True if the bytes that the registry's entry remembers may be here: a quick look, which proves nothing."""
+        """True if the file may have the bytes that the registry's entry remembers: a quick check, not a proof."""
 
     def ends_before(self, length: int) -> bool:
-        """True if it is shorter than that, and cannot grow."""
+        """True if the content is shorter than `length`, and cannot grow."""
 
     def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail) -> RawFile: ...
 
 
 class PlainFile(LogFile):
-    """After a pause it may be another life that has grown to the offset or past it, with equal bytes before it (equal
-    lines, again and again): the head is compared too then. `unit` as in padding.py."""
+    """A file of plain bytes. After a pause it may have been truncated and have grown past the offset again, with equal
+    bytes before it (equal lines, again and again): the head is compared too then. `unit` as in padding.py."""
 
     def __init__(
         self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
@@ -60,7 +60,7 @@ class PlainFile(LogFile):
         offset, tail = self.offset, self._tail
         data = self._without_padding(super().next(), offset, tail)
         if self._paused and not self._has_its_head:
-            self.offset, self._tail = offset, tail  # the chain has seen nothing of it
+            self.offset, self._tail = offset, tail  # nothing of it was passed on
             raise Truncated(os.fstat(self.fd).st_size)
         if data:
             self._trail.add(data)
@@ -83,18 +83,18 @@ class PlainFile(LogFile):
 
     @property
     def padding(self) -> int:
-        """NULs at the end of the file, behind what was read; none where its end was not reached."""
+        """The number of NULs at the end of the file, behind what was read; 0 where its end was not reached."""
         return max(self._padding.end - self.offset, 0)
 
     def expect(self, data: bytes) -> None:
-        """This was before the offset when another descriptor read it; what is there now may be another life's."""
+        """Expect `data` before the offset, as another descriptor read it: the file may have been rewritten since."""
         self._tail = data[-TAIL_SIZE:]
         self._head = len(data[:HEAD_SIZE]), digest(data[:HEAD_SIZE])
         self.line_end = self.offset, self._tail
 
     @property
     def is_as_read(self) -> bool:
-        """True if the head and what was read last are there still. Raises OSError."""
+        """True if the file still has its head and the bytes that were read last. Raises OSError."""
         tail = os.pread(self.fd, len(self._tail), self.offset - len(self._tail))
         return tail == self._tail and self._has_its_head
 
@@ -104,7 +104,7 @@ class PlainFile(LogFile):
 
 
 class Plain:
-    """`unit` as in padding.py."""
+    """The content of a plain file. `unit` as in padding.py."""
 
     compressed = False
     __slots__ = ("_unit", "fd")
@@ -123,15 +123,15 @@ class Plain:
             return fingerprint(self.fd, length)
         head = os.pread(self.fd, HEAD_SIZE, 0)
         if head.endswith(b"\0"):
-            head = head[: self.size]  # what will be filled is no part of it
+            head = head[: self.size]  # space that will be filled is not part of it
         return len(head), digest(head)
 
     def tail_hash(self, position: int) -> str:
         return tail_hash(self.fd, position)
 
     def matches(self, state: FileState) -> bool:
-        """Head and tail are both compared: the head tells a reused inode, the bytes before the position a file that
-        was truncated and has grown again behind an equal header."""
+        """Compare both head and tail: the head reveals a reused inode, the bytes before the position a file that was
+        truncated and has grown again behind an equal header."""
         if os.fstat(self.fd).st_size < state.position or state.compressed:
             return False
         if state.fingerprint[0] and self.fingerprint(state.fingerprint[0]) != state.fingerprint:
@@ -194,7 +194,8 @@ def part_of(content: Content, offset: int, length: int) -> bytes:
 
 
 def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Content:
-    """`compression`: none, gzip or auto, as the input's option says; `unit` as in padding.py. Raises OSError."""
+    """Return the content of an open file. `compression`: none, gzip or auto, the input's option; `unit` as in
+    padding.py. Raises OSError."""
     if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
         return Zipped(fd)
     is_measured = unit > 0 and content_size(fd, unit) is not None
@@ -202,7 +203,7 @@ def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Cont
 
 
 def content_for(config: InputConfig, fd: int, path: str = "") -> Content:
-    """Return what an open file of an input holds. Raises OSError."""
+    """Return the content of an open file of an input. Raises OSError."""
     return content_of(fd, config.compression, path, padding_unit(config.encoding, config.line_terminator))
 
 
@@ -221,7 +222,7 @@ def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> 
 
 
 def is_as_read(file: RawFile) -> bool:
-    """True if it still holds what was read of it, as far as head and tail tell. Raises OSError."""
+    """True if the file still has the bytes that were read of it, judged by head and tail. Raises OSError."""
     return not isinstance(file, PlainFile) or file.is_as_read
 
 

@@ -1,4 +1,4 @@
-"""Which life of a file is this: device and inode, confirmed by the bytes at its head and before the position."""
+"""The identity of a file: device and inode, confirmed by the bytes at its head and before the position."""
 
 import hashlib
 import os
@@ -12,9 +12,9 @@ from shipper.source.discovery.scanner import FileKey, ScannedFile
 
 HEAD_SIZE = 1024
 
-BY_PATH = "path:"  # how a name begins that is a path
+BY_PATH = "path:"  # the prefix of a name that is a path
 
-# What a file is known by: device and inode, or what `file_identity` makes of it.
+# The name that identifies a file: device and inode, or what `file_identity` selects.
 Name = FileKey | str
 
 
@@ -23,13 +23,13 @@ def digest(data: bytes) -> str:
 
 
 def fingerprint(fd: int, length: int = HEAD_SIZE) -> tuple[int, str]:
-    """Length and hash of the head of a file, at most `length` bytes of it. Raises OSError."""
+    """Return length and hash of the head of a file, at most `length` bytes of it. Raises OSError."""
     head = os.pread(fd, length, 0)
     return len(head), digest(head)
 
 
 def tail_hash(fd: int, position: int) -> str:
-    """Hash of the up to 256 bytes before `position`. Raises OSError."""
+    """Return the hash of up to 256 bytes before `position`. Raises OSError."""
     start = max(position - TAIL_SIZE, 0)
     return digest(os.pread(fd, position - start, start))
 
@@ -41,8 +41,8 @@ def name_of_entry(state: FileState) -> Name:
 def name_of_file(
     config: InputConfig, scanned: ScannedFile, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
 ) -> Name | None:
-    """`part` gives bytes of the content, from an offset on; `ends_before` whether it ends before one, and cannot grow.
-    None for a file that is too short to have a name yet. Raises OSError."""
+    """Return the name of a file; None for a file that is too short to have one yet. `part` returns bytes of the content
+    from an offset on; `ends_before` is true if it ends before an offset, and cannot grow. Raises OSError."""
     identity = config.file_identity
     match identity.name:
         case "path":

@@ -1,9 +1,9 @@
-"""NULs at the end of a file are no content: its writer has set the space aside, and will fill it.
+"""NULs at the end of a file are not content: its writer has reserved the space, and will fill it.
 
 log4j2's MemoryMappedFileAppender maps a region that is longer than what is written; others allocate before they write.
-What such a writer stores becomes visible byte by byte, in whatever order the processor copies: at the place where it
-writes, a NUL that has content behind it may be a line of which half is stored. So there it is looked at again, a moment
-later. A NUL that is still there then is content: the hole that copytruncate leaves under a writer that does not append.
+What such a writer stores becomes visible byte by byte, in whatever order the processor copies: at its offset, a NUL
+that has content behind it may belong to a line of which half is stored. So it is read again a moment later. A NUL that
+is still there then is content: the hole that copytruncate leaves under a writer that does not append.
 """
 
 import errno
@@ -16,13 +16,13 @@ from shipper.reader.log_file import READ_SIZE
 FIRST_WINDOW = 4096
 MOST_READ = 64 * 1024 * 1024
 SETTLED = 0.01  # seconds after which a NUL with content behind it is taken for content
-SCANNED_FOR = 5.0  # seconds for which NULs that were seen are not looked at again, unless they are to be read
+SCANNED_FOR = 5.0  # seconds for which NULs that were seen are not scanned again, unless they are to be read
 _NULS = [bytes(size) for size in (64 * 1024, 1024, 64, 8, 1)]  # compared as a whole, which costs a hundredth of rstrip
 
 
 def end_of_content(data: bytes, start: int, unit: int) -> int:
-    """How many of the bytes, which lie at offset `start` of a file, come before the NULs at their end. `unit`: bytes of
-    the smallest character; in UTF-16 half of one may be NUL."""
+    """Return how many of the bytes, which are at offset `start` of a file, come before the NULs at their end. `unit`:
+    bytes of the smallest character; in UTF-16 half of one may be NUL."""
     end = len(data)
     for nuls in _NULS:
         while data.endswith(nuls, 0, end):
@@ -39,7 +39,7 @@ def _start_of_content(data: bytes) -> int:
 
 
 def _first_nul(data: bytes, start: int, unit: int) -> int:
-    """Index of the first character that is one; -1: none."""
+    """Return the index of the first character that is NUL; -1 without one."""
     index = data.find(bytes(unit))
     while index >= 0 and (start + index) % unit:
         index = data.find(bytes(unit), index + 1)
@@ -47,8 +47,8 @@ def _first_nul(data: bytes, start: int, unit: int) -> int:
 
 
 def content_size(fd: int, unit: int, most: int = MOST_READ) -> int | None:
-    """The size of a file without the NULs at its end. None where more than `most` of them are on disk, not in a
-    hole: they are content then, because to look at them takes too long. Raises OSError."""
+    """Return the size of a file without the NULs at its end. None where more than `most` of them are on disk, not in a
+    hole: they are content then, because scanning them takes too long. Raises OSError."""
     end, window, left = os.fstat(fd).st_size, FIRST_WINDOW, most
     while end and left > 0:
         start = max(end - window, 0)
@@ -67,19 +67,19 @@ def content_size(fd: int, unit: int, most: int = MOST_READ) -> int | None:
 
 
 def _next_data(fd: int, start: int) -> int | None:
-    """The first place that is not in a hole of the file; None at its end. Raises OSError."""
+    """Return the first offset that is not in a hole of the file; None at its end. Raises OSError."""
     try:
         return os.lseek(fd, start, os.SEEK_DATA)
     except OSError as error:
         if error.errno == errno.ENXIO:
             return None
-        if error.errno == errno.EINVAL:  # a file system that knows no holes
+        if error.errno == errno.EINVAL:  # a file system without holes
             return start
         raise
 
 
 class Padding:
-    """Of one open file, asked about each block that is read of it. `busy`: there is more to be looked at, soon."""
+    """Finds the padding of one open file in the blocks that are read of it. `busy`: there is more to scan, soon."""
 
     __slots__ = ("_content_to", "_doubtful", "_now", "_scanned_at", "_scanned_to", "_unit", "busy", "end")
 
@@ -95,7 +95,7 @@ class Padding:
         self._scanned_at = 0.0
 
     def content(self, fd: int, data: bytes, start: int) -> int:
-        """How many bytes of the block that was read at `start` are content. Raises OSError."""
+        """Return how many bytes of the block that was read at `start` are content. Raises OSError."""
         self.busy, self.end = False, 0
         whole = len(data)
         if not self._unit or not data or data[-1] or start + whole <= self._content_to:
@@ -126,7 +126,8 @@ class Padding:
         return now - self._doubtful[1] >= SETTLED
 
     def _scan(self, fd: int, start: int) -> int | None:
-        """Where content goes on behind the NULs; None where it does not, or is not found yet: one read at a time."""
+        """Return the offset at which content continues behind the NULs. None where it does not, or the offset is not
+        known yet: one read at a time."""
         size, now = os.fstat(fd).st_size, self._now()
         if size < self._scanned_to or now - self._scanned_at > SCANNED_FOR:
             self._scanned_to, self._scanned_at = 0, now

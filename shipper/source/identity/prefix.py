@@ -1,8 +1,8 @@
-"""What proves that bytes were shipped: a hash over all of a file's content up to a place.
+"""The proof that bytes were shipped: a hash over all of a file's content up to an offset.
 
 It is made of blocks, each hashed together with the hash of all before it. So it can be continued from the start of
-the last block, without reading what lies before. xxh3 costs 8 us for 256 KiB. It is no defence against someone who
-makes two files of one hash, and need not be one: who writes a log decides anyway what is in it.
+the last block, without reading what lies before. xxh3 costs 8 us for 256 KiB. It does not protect against someone who
+makes two files with one hash, and need not: the writer of a log decides anyway what is in it.
 """
 
 from collections import deque
@@ -24,11 +24,12 @@ class Prefix:
     def __init__(self) -> None:
         self.length = 0
         self._chain = b""  # of all whole blocks
-        self._block = xxh3_128()  # the chain, and what there is of the block after it
+        self._block = xxh3_128()  # the chain, and the part of the next block that was fed
 
     @classmethod
     def continued(cls, proof: str, length: int) -> "Prefix":
-        """As it was at the start of the block in which `proof` was given, for `length` bytes. Raises ValueError."""
+        """Return the prefix as it was at the start of the block that `proof`, a proof of `length` bytes, lies in.
+        Raises ValueError."""
         prefix = cls()
         prefix.length = length - length % BLOCK
         prefix._chain = bytes.fromhex(proof[:-DIGEST])
@@ -37,7 +38,7 @@ class Prefix:
 
     @property
     def proof(self) -> str:
-        """Hexadecimal: the chain, so that it can be continued, and the hash of all."""
+        """The proof, hexadecimal: the chain, so that it can be continued, and the hash of all."""
         return self._chain.hex() + self._block.hexdigest()
 
     def feed(self, data: bytes) -> None:
@@ -56,13 +57,13 @@ class Prefix:
 
 
 class Trail:
-    """Proofs of what was read, for places that are asked for in order. Bytes behind the last place asked for are kept,
-    as many as one read gives: a message that is longer leaves places before its end without a proof."""
+    """Gives proofs of what was read, for ascending offsets. Bytes behind the last of these offsets are kept, as many as
+    one read gives: a longer message leaves offsets before its end without a proof."""
 
     __slots__ = ("_chunks", "_kept", "_prefix")
 
     def __init__(self, prefix: Prefix | None) -> None:
-        """`prefix`: of what lies before the first byte that is read; None where no one knows it: no proofs then."""
+        """`prefix`: the prefix before the first byte that is read; None where it is unknown: no proofs then."""
         self._prefix = prefix
         self._chunks: deque[bytes] = deque()
         self._kept = 0
@@ -76,14 +77,14 @@ class Trail:
             self._feed(self._prefix, len(self._chunks[0]))
 
     def proof_at(self, position: int) -> str:
-        """Empty where there is none."""
+        """Return the proof of all bytes before `position`; empty where there is none."""
         if self._prefix is None or not 0 <= position - self._prefix.length <= self._kept:
             return ""
         self._feed(self._prefix, position - self._prefix.length)
         return self._prefix.proof
 
     def go_back(self, position: int) -> None:
-        """What lies behind it will be read again."""
+        """Go back to an offset: the bytes behind it will be read again."""
         if self._prefix is not None and not self.proof_at(position):
             self._prefix = None
         self._chunks.clear()

@@ -1,4 +1,4 @@
-"""Proves that a file holds what was shipped of the file that an entry remembers: every byte before the position."""
+"""Proves that a file has the bytes that were shipped of the file of an entry: every byte before the position."""
 
 import os
 
@@ -10,9 +10,9 @@ from shipper.source.identity.prefix import Prefix, Trail
 
 
 class Proving:
-    """Some of the bytes are read in each step, because other files wait for the same thread. What was proven is read on
-    in `file`, whose proofs `trail` gives. Where an entry has no proof (of an older release, or taken over from
-    Filebeat) head and tail must do; it has one from then on."""
+    """The proof of one file. Each step reads some of the bytes, because other files wait for the same thread. A proven
+    file is read further through `file`, whose proofs `trail` gives. For an entry without a proof (of an older release,
+    or taken over from Filebeat) head and tail must suffice; it gets a proof then."""
 
     def __init__(self, content: Content, state: FileState) -> None:
         """Raises OSError."""
@@ -30,7 +30,7 @@ class Proving:
         except (Truncated, CompressionError) as error:
             raise self._disproved from error
         if self.file.offset < position:
-            if not data and not self.file.busy:  # it is shorter
+            if not data and not self.file.busy:  # the file is shorter
                 raise self._disproved
             return False
         self.file.take_cut()
@@ -45,7 +45,7 @@ class Proving:
 
 
 def must_be_proven(content: Content, state: FileState) -> bool:
-    """Not where nothing was written to the file since its entry was made. Raises OSError."""
+    """True unless nothing was read of the file, or it was not written to since its entry was made. Raises OSError."""
     if not state.position:
         return False
     status = os.fstat(content.fd)

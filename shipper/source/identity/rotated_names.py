@@ -1,4 +1,4 @@
-"""What the names of rotated files tell: which file another one may once have been."""
+"""Recognises the names of rotated files: which file another one may have been before."""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ DATE_BEFORE_ENDING = re.compile(r"[._-]\d{4,}(?:[._-]?\d+)*$")
 
 
 def is_named_after(path: str, original: str) -> bool:
-    """As tools name rotated files: something behind the name (app.log.1, app.log-20261121, app.log.2.gz, of app.log or
-    app.log.1), or a date before its ending (app-20261121.log). The directory may be another."""
+    """True if the path is named as tools name rotated files: with a suffix (app.log.1, app.log-20261121, app.log.2.gz,
+    of app.log or app.log.1), or a date before the extension (app-20261121.log). The directory may differ."""
     return name_of(path).startswith(name_of(original)) or family_of(path) == family_of(original)
 
 
@@ -35,20 +35,20 @@ def name_of(path: str) -> str:
 
 
 def possible_names(path: str) -> list[str]:
-    """All with which the file's name begins."""
+    """Return all beginnings of the file's name."""
     name = name_of(path)
     return [name[:end] for end in range(1, len(name) + 1)]
 
 
 def family_of(path: str) -> str:
-    """The name without what rotation adds to it."""
+    """Return the name without what rotation adds to it."""
     plain = PurePosixPath(NUMBERS_BEHIND.sub("", name_of(path).removesuffix(".gz")))
     return DATE_BEFORE_ENDING.sub("", plain.stem) + plain.suffix
 
 
 def possible_originals(path: str) -> Iterator[str]:
-    """The paths of which this one may have been made: a part of its name, or that and its ending, or, as logrotate
-    shifts them, its name with a lower number."""
+    """Yield the paths from which this one may have been made: a part of its name, that and its extension, or, as
+    logrotate shifts them, its name with a lower number."""
     name = PurePosixPath(path)
     directory = path[: len(path) - len(name.name)]
     for end in range(len(name.name) - 1, 0, -1):

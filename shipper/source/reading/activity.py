@@ -1,14 +1,14 @@
-"""How often data comes to a file: whether looking at it costs less than being told.
+"""How often a file gets new data: decides whether polling the file costs less than watching it.
 
-Seconds between two reads with data, as a running mean: one long pause among many short ones (the machine was busy)
-does not make a file quiet, because going to and fro between looking and being told is what costs most.
+Measured as the running mean of seconds between two reads with data: one long pause among many short ones (the machine
+was busy) does not make a file quiet, because switching between polling and watching costs most.
 """
 
 from shipper.clock import Clock
 
-BUSY_GAP = 0.005  # it becomes hot below this,
+BUSY_GAP = 0.005  # a file becomes busy below this,
 QUIET_GAP = 0.008  # and quiet above this
-LONGEST_GAP = 0.03  # what a longer pause counts for
+LONGEST_GAP = 0.03  # a longer pause counts as this
 GAP_WEIGHT = 0.1
 QUIET_AFTER = 0.05  # quiet also when no data came for this long
 

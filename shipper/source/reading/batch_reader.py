@@ -1,4 +1,4 @@
-"""Reads the open files in turn: which one is next, what its read gave, and where that leaves the file.
+"""Reads the open files in turn, and decides what follows from each read.
 
 One read of one file gives one batch, so a big file cannot starve the others. A batch leaves here only when everything
 that a second reading could not reproduce (a new id, a message end that was decided by time) is on disk.
@@ -26,16 +26,16 @@ ReadError = Truncated | CompressionError | OSError
 
 @dataclass(frozen=True, slots=True)
 class ReadHooks:
-    """What the owner of the files does about them. `failed`: the file cannot be read further; returns the message that
-    was pending, if nothing else will give it. `reached_end`: all that the file holds now was read."""
+    """Callbacks to the owner of the files. `failed`: the file cannot be read further; returns the message that was
+    pending, if nothing else will give it. `reached_end`: the file was read to its current end."""
 
     failed: Callable[[Harvester, ReadError], Batch | None]
     reached_end: Callable[[Harvester], None] = lambda harvester: None
 
 
 class BatchReader:
-    """Used by the reading thread only. `running` are the open files; `takes_more` tells of a file whether what comes
-    after the readers has room for more of it."""
+    """Used by the reading thread only. `running` are the open files; `takes_more` returns False for a file of which too
+    much waits in the processors."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class BatchReader:
             self._scheduler.wake(harvester)
 
     def await_save(self, saved: SaveTicket, harvester: Harvester) -> None:
-        """Read nothing of it before that is on disk."""
+        """Read nothing of the file before that state is on disk."""
         self._scheduler.await_save(saved, harvester)
 
     def _wake_waiting(self) -> None:
         for harvester in self._scheduler.overdue():
-            # Its message is not ended before another look: while nothing was read, its next line may have come.
+            # It is read once more before its message is ended: while nothing was read, its next line may have come.
             self._scheduler.wake(harvester)
         for harvester in [paused for paused in self._paused if self._takes_more(paused.source)]:
             del self._paused[harvester]
@@ -126,8 +126,8 @@ class BatchReader:
         return self._end_message(harvester) if harvester.at_end and harvester.is_overdue else []
 
     def _end_message(self, harvester: Harvester) -> list[Batch]:
-        """End the pending message by time: where, must be on disk before it is sent, or a second reading after a crash
-        could join it with what follows and give the same offset another text."""
+        """End the pending message by time. Its end must be on disk before it is sent, or a second reading after a crash
+        could join it with the next lines and give the same offset another text."""
         batch = harvester.end_message()
         return self._take(harvester, batch) if batch is not None else []
 
@@ -142,6 +142,6 @@ class BatchReader:
         return [batch] if unsaved is None else []
 
     def may_release(self, harvester: Harvester) -> bool:
-        """False if closing it would forget something: a batch of it waits to be queued, or another file's message is
-        being read on in it."""
+        """True if the file may be closed: no batch of it waits to be queued, and no other file's message is being
+        continued in it."""
         return not self._scheduler.awaits_save(harvester) and not self.rotation_links.is_read_by_predecessor(harvester)

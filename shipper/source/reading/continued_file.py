@@ -1,9 +1,9 @@
-"""A file, and behind its end the one in which its last message continues.
+"""A file, followed by the file in which its last message continues.
 
 When a log is rotated in the middle of a stack trace, its last lines are the first ones of the next file. So while a
-message is pending at the end of a renamed file, that file's readers read on in its successor, as if the two were
-one file, up to the end of that message and no further. Offsets count on beyond the end of the first file. The message
-is the first file's; the successor is read by its own readers from where the message ended.
+message is pending at the end of a renamed file, that file's readers continue in its successor, as if the two were one
+file, up to the end of that message and no further. Offsets continue beyond the end of the first file. The message
+belongs to the first file; the successor is read by its own readers from the end of the message.
 """
 
 import os
@@ -31,11 +31,11 @@ class Successor(Protocol):
     def fd(self) -> int: ...
 
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
-        """Take the first `length` bytes, which were `data`, as read; the function that is returned resolves them."""
+        """Take the first `length` bytes, which were `data`, as read; return the function that acknowledges them."""
 
 
 class ContinuedFile:
-    """What the readers of a file read that may be continued. The file itself is `own`; behind its end comes its
+    """The bytes of a file that may be continued. The file itself is `own`; after its end come the bytes of its
     successor, once `continue_in` was called."""
 
     complete = False  # it may always grow
@@ -116,8 +116,8 @@ class Continuation:
         return line
 
     def _check_start(self) -> None:
-        """Raises Truncated where the successor was, before anything of it was read: what it holds is not what
-        followed. And OSError."""
+        """Raise Truncated if the successor was truncated before anything of it was read: its content does not continue
+        the message. Raises OSError."""
         successor = self.successor
         if not self._file.offset and successor.is_open and not successor.content.matches(successor.state):
             raise Truncated(os.fstat(successor.fd).st_size)
@@ -126,16 +126,17 @@ class Continuation:
         return self._given == len(self._block) and self._file.take_cut()
 
     def split(self, messages: Messages, ledger: Ledger) -> Callable[[], None]:
-        """Leave in the run what is the first file's, whose `ledger` is given, and have the successor take the rest of
-        the split message as read. Return what resolves these bytes of both files. Raises OSError."""
+        """Reduce the run to the messages of the first file, whose `ledger` is given, and have the successor take its
+        part of the split message as read. Return the function that acknowledges these bytes of both files. Raises
+        OSError."""
         length = self._keep_own(messages)
         resolve_own = ledger.track(self.end)
-        # As they were read: others may be there now. Fewer where they were many.
+        # As they were read: the file may have others now. Fewer if they were too many to be kept.
         resolve_taken = self.successor.skip(length, bytes(self._taken[:length]))
 
         def resolve() -> None:
             # The successor's position first: should only that one be saved, the message is read again as a whole,
-            # because the first file's entry still says where it continues.
+            # because the first file's entry still names its successor.
             resolve_taken()
             resolve_own()
 

@@ -47,9 +47,9 @@ class Input:
         return self.config.id
 
     def open(self, content: Content, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
-        """A harvester that goes on at the state's position; with `once` it ends at the state's size. `was`: the entry
-        that is to be proven first. Raises OSError."""
-        joining = [each for each in self.config.parsers if isinstance(each, MultilineConfig | ContainerConfig)]
+        """Return a harvester that resumes at the state's position; with `once` it ends at the state's size. `was`: the
+        entry that is to be proven first. Raises OSError."""
+        joining = [parser for parser in self.config.parsers if isinstance(parser, MultilineConfig | ContainerConfig)]
         timeouts = [parser.ends_after for parser in joining]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
         policy = ReadPolicy(
@@ -73,7 +73,7 @@ class Input:
         return Harvester(content, state, ReadSetup(source, readers, policy, self.clock, self.note), was=was)
 
     def _members(self, state: FileState) -> Doc:
-        """What all records of a file have."""
+        """Return the members that all records of a file have."""
         file = file_member(state.id, state.path, state.inode, state.device)
         shared = members(self.agent, self.config.type, self.config.id, file, self.static)
         if self.config.publisher_pipeline.disable_host:
@@ -85,23 +85,23 @@ class Input:
 
 
 class ActiveInputs:
-    """The inputs that are read now; this is the one place where they are replaced. `specs` is a view of them, by id, in
-    the order of the configuration."""
+    """The inputs that are read now; they are replaced only here. `specs` is a view of them, by id, in the order of the
+    configuration."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
-        self._inputs = {each.id: each for each in inputs}
-        self._specs = {each.id: each.spec for each in inputs}
+        self._inputs = {active.id: active for active in inputs}
+        self._specs = {active.id: active.spec for active in inputs}
         self.specs: Mapping[str, InputSpec] = MappingProxyType(self._specs)
 
     def replace(self, inputs: list[Input]) -> set[str]:
-        """Return the ids of those that are not read any more as they were."""
+        """Read these inputs from now on; return the ids of those that were removed or changed."""
         stay = set(inputs)
-        replaced = {input_id for input_id, each in self._inputs.items() if each not in stay}
-        self._inputs = {each.id: each for each in inputs}
+        replaced = {input_id for input_id, active in self._inputs.items() if active not in stay}
+        self._inputs = {active.id: active for active in inputs}
         self._specs.clear()
-        self._specs.update({each.id: each.spec for each in inputs})
+        self._specs.update({active.id: active.spec for active in inputs})
         return replaced
 
     def open(self, opened: OpenedFile, state: FileState, *, once: bool, was: FileState | None = None) -> Harvester:
-        """Return the harvester of a file, as its input says. Raises OSError."""
+        """Return the harvester of a file, by the configuration of its input. Raises OSError."""
         return self._inputs[opened.spec.id].open(opened.content, state, once=once, was=was)

@@ -1,4 +1,4 @@
-"""An open file through its readers: its bytes from an offset on, what proves them, and where the readers stand."""
+"""Reads an open file through its chain of readers, and keeps what proves the bytes that were read."""
 
 import logging
 import os
@@ -35,8 +35,8 @@ class ReadPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ReadSetup:
-    """How a file is read, beside what it holds and where its entry says to resume. `source` is what its batches carry;
-    `chain` turns its bytes into messages; `note` takes new states of the file to the registrar."""
+    """How a file is read, apart from its content and its entry. `source` is attached to its batches; `chain` turns its
+    bytes into messages; `note` takes new states of the file to the registrar."""
 
     source: Source
     chain: Chain
@@ -99,16 +99,16 @@ class FileReader:
 
     @property
     def continuation(self) -> Continuation | None:
-        """The successor, while the pending message is read on there."""
+        """The continuation in the successor, while the pending message is read there."""
         return self.file.continuation if isinstance(self.file, ContinuedFile) else None
 
     def continue_in(self, successor: Successor) -> None:
-        """Read the pending message on in another file. Raises OSError."""
+        """Continue the pending message in another file. Raises OSError."""
         assert isinstance(self.file, ContinuedFile)
         self.file.continue_in(successor)
 
     def resume_alone(self, offset: int) -> None:
-        """Read on in this file alone, from an offset up to which its bytes were read."""
+        """Resume in this file alone, from an offset up to which its bytes were read."""
         self.close()
         self._trail.go_back(offset)
         self._read_from(offset, ())
@@ -119,7 +119,8 @@ class FileReader:
             self.file.close()
 
     def skip(self, start: int, end: int, cuts: tuple[int, ...], data: bytes) -> None:
-        """Take these bytes for read: `data`, from the file's start on, if it is all of them. Raises OSError."""
+        """Take the bytes from `start` to `end` as read. `data` is what was read from the file's start on; it may be
+        fewer bytes. Raises OSError."""
         is_all = len(data) == end
         self._trail.go_back(start)
         self._trail.add(data[start:] if is_all else os.pread(self._content.fd, end - start, start))
@@ -129,14 +130,14 @@ class FileReader:
 
     @property
     def unproven(self) -> FileState | None:
-        """The entry as it was, as long as it is not proven."""
+        """The entry before the match, as long as it is not proven."""
         return self._was if self._proving is not None else None
 
     def confirm(self) -> bool:
-        """True if it is the file that its entry remembers; False: not known yet. Raises Truncated, Disproved,
-        OSError."""
+        """True if it is proven to be the file of its entry; False if that is not known yet. Raises Truncated,
+        Disproved, OSError."""
         if not self._is_confirmed:
-            # Between finding out which file it is and now, its id was saved, and it may have become another.
+            # The file was identified before its id was saved; it may have been rewritten since.
             if not self._content.matches(self._state):
                 size = os.fstat(self._content.fd).st_size
                 raise Truncated(size) if self._proving is None else Disproved(size)
@@ -154,21 +155,21 @@ class FileReader:
 
     @property
     def is_as_read(self) -> bool:
-        """True if what was read last is there still. Raises OSError."""
+        """True if the file still has the bytes that were read last. Raises OSError."""
         return is_as_read(self.own)
 
     @property
     def padding(self) -> int:
-        """NULs at the end of the file that are no content; none as long as its end was not reached."""
+        """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
         return self.own.padding if isinstance(self.own, PlainFile) else 0
 
     def cut_short(self) -> None:
-        """The next read ends the pending message, with the line that it is in; the rest is another message."""
+        """Make the next read end the pending message within its line; the remainder is another message."""
         self.is_cut_short = True
         self.file.cut_here()
 
     def took_cut(self) -> bool:
-        """True if the last read was that one."""
+        """True, once, if the last read ended a message that was cut short."""
         taken, self.is_cut_short = self.is_cut_short, False
         return taken
 
@@ -177,13 +178,14 @@ class FileReader:
         return fingerprint_now(self._content, self.own, known)
 
     def remember_end(self, end: int) -> None:
-        """Of a batch, which may have no bytes. Raises OSError."""
+        """Remember the evidence for the end of a batch, which may have no bytes. Raises OSError."""
         if end > self._last_end:
             self._last_end = end
             self._ends.append((end, tail_at(self._content, self.own, end), self._trail.proof_at(end)))
 
     def evidence_up_to(self, position: int) -> tuple[str, str] | None:
-        """Hash of the bytes before the last end up to there, and the proof of all before it; each is reported once."""
+        """Return, for the last end up to `position`, the hash of the bytes before it and the proof of all before it;
+        each once."""
         last = None
         while self._ends and self._ends[0][0] <= position:
             last = self._ends.popleft()

@@ -31,16 +31,16 @@ class Harvester:
 
     `offset` is where reading resumes, `state.position` what is acknowledged, `size` the size seen last.
 
-    Its states. They are independent of each other, and each is asked for by one name:
+    Its states are independent of each other:
 
     unproven      the file may have changed since its entry was made: all before the position is read first, some at a
                   time, and its hash compared with the entry's. Until then nothing of it is sent, and its entry stays
-    at_end        the last read found no more, for now
-    is_joined     its pending message is read on in the file that followed it (continued_file.py)
+    at_end        the last read reached the end of the file, for now
+    is_continued  its pending message is being continued in the file that followed it (continued_file.py)
     is_overdue    the pending message waited too long for its next line: `end_message` is due
     settled       none of its batches is in flight
     over          at its end, with nothing pending and nothing in flight: it may be closed
-    finished      with `once`: all that it held when it was opened was read
+    finished      with `once`: it was read up to the size that it had when it was opened
     is_complete   a file that cannot grow any more, and was read to its end
     path_state    what happened to its path
     is_open       until it is closed; batches in flight move its position even after that
@@ -89,7 +89,7 @@ class Harvester:
 
     @property
     def unproven(self) -> FileState | None:
-        """The entry as it was, as long as nothing is proven of it."""
+        """The entry before the match, as long as it is not proven."""
         return self._file_reader.unproven
 
     @property
@@ -106,29 +106,29 @@ class Harvester:
 
     @property
     def offset(self) -> int:
-        """Up to where the bytes belong to batches. Raw bytes of a pending message lie beyond it."""
+        """The offset up to which bytes belong to batches. Raw bytes of a pending message lie beyond it."""
         return self.ledger.tracked
 
     @property
     def read_to(self) -> int:
-        """Up to where the file was read, a pending message included."""
+        """The offset up to which the file was read, a pending message included."""
         return self._file_reader.own.offset
 
     @property
     def pending_bytes(self) -> int:
-        """What the line and the pending message take in memory, about, and will after the next read."""
+        """About how many bytes the unfinished line and the pending message take in memory, also after the next read."""
         if not self.is_proven or self._file_reader.is_cut_short:
             return 0
         return min(self._file_reader.file.offset - self.offset, self.policy.most_kept)
 
     @property
     def padding(self) -> int:
-        """NULs at the end of the file that are no content; none as long as its end was not reached."""
+        """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
         return self._file_reader.padding
 
     @property
     def is_as_read(self) -> bool:
-        """True if what was read last is there still. Raises OSError."""
+        """True if the file still has the bytes that were read last. Raises OSError."""
         return self._file_reader.is_as_read
 
     @property
@@ -141,7 +141,7 @@ class Harvester:
         return self._file_reader.continuation is not None
 
     def has_new_data(self, size: int) -> bool:
-        """True if a file of that size has more than what was read."""
+        """True if a file of that size has other bytes than those that were read."""
         return size != self.read_to + self.padding
 
     @property
@@ -150,18 +150,18 @@ class Harvester:
 
     @property
     def over(self) -> bool:
-        """At its end, with nothing pending or in flight: neither batches nor a message that the timeout will end."""
+        """True if the file is at its end, with no batch in flight and no pending message that a timeout will end."""
         return self.at_end and self.settled and self.message_deadline is None
 
     @property
     def finished(self) -> bool:
-        """With `once`: all that the file held when it was opened is read."""
+        """True if, with `once`, the file was read up to the size that it had when it was opened."""
         is_read = self.is_complete if self.content.compressed else self.offset >= self.size
         return self.policy.once and self.is_proven and is_read
 
     @property
     def is_complete(self) -> bool:
-        """True if it is a file that cannot grow any more, and was read to its end."""
+        """True if the file cannot grow any more, and was read to its end."""
         return self.at_end and self._file_reader.file.complete
 
     @property
@@ -172,12 +172,12 @@ class Harvester:
 
     @property
     def is_overdue(self) -> bool:
-        """A message is pending, and its time is over."""
+        """True if a message is pending and its deadline has passed."""
         return self.message_deadline is not None and self.message_deadline <= self._clock.monotonic()
 
     def read(self) -> Batch | None:
-        """The next batch (perhaps without events), or None: at the end of the file, or for now (`at_end` tells).
-        Raises Truncated, Disproved, CompressionError, OSError."""
+        """Return the next batch (perhaps without events). None if there is none for now, or, with `at_end`, because the
+        end of the file was reached. Raises Truncated, Disproved, CompressionError, OSError."""
         if self.finished:
             return None
         was_proven = self.is_proven
@@ -190,7 +190,7 @@ class Harvester:
         except Truncated:
             if not self.is_continued:
                 raise
-            return self.end_message()  # the successor was, and its own harvester reports that; this file is as it was
+            return self.end_message()  # the successor was truncated, which its own harvester reports; not this file
         self.at_end = messages is None and not self.is_busy
         if self.at_end and self.policy.once:
             self._file_reader.file.require_complete()
@@ -217,11 +217,11 @@ class Harvester:
         return batch
 
     def cut_short(self) -> None:
-        """The next read ends the pending message, with the line that it is in; the rest is another message."""
+        """Make the next read end the pending message within its line; the remainder is another message."""
         self._file_reader.cut_short()
 
     def _save_cut(self, end: int) -> None:
-        """A second reading must end a message there too, or an offset would have two texts."""
+        """Keep the end of a message: a second reading must end it there too, or an offset would have two texts."""
         self._must_save = True
         self.state = replace(self.state, cuts=(*self.state.cuts, end))
 
@@ -238,17 +238,17 @@ class Harvester:
             self._note(self.state)
 
     def renamed(self, path: str) -> None:
-        """A survey found it at another path of the inputs."""
+        """Note that a survey found the file at another path of the inputs."""
         self.path_state = PathState.RENAMED
         self.update(path=path)
 
     def left_paths(self) -> None:
-        """A survey did not find it."""
+        """Note that a survey did not find the file."""
         if not self.has_left_path:
             self.path_state = PathState.MOVED
 
     def look_for_removal(self) -> None:
-        """A watch or a survey hints at it; the open file knows. Raises OSError."""
+        """Check whether the file was removed, which its descriptor shows for sure. Raises OSError."""
         if self.path_state is not PathState.REMOVED and self.status().st_nlink == 0:
             self.path_state = PathState.REMOVED
 
@@ -261,21 +261,21 @@ class Harvester:
         return self.path_state is PathState.REMOVED
 
     def note_last_look(self, status: os.stat_result) -> None:
-        """As long as the file's times stay what they are now, no one has written to it. Raises OSError."""
+        """Keep the file's times in its state: as long as they do not change, it was not written to. Raises OSError."""
         if not self.is_proven:
             return
         if self.is_complete:
             seen = {"compressed": status.st_size}
         elif self.content.compressed:
             seen = {}
-        else:  # should it be deleted before it is read on, this much is missed
+        else:  # should it be deleted before it is read further, this much is lost
             seen = {"size_seen": max(self.state.size_seen, status.st_size - self.padding)}
         self.update(**seen, changed=status.st_ctime_ns if self.is_as_read else 0, modified=status.st_mtime_ns)
 
     def end(self, ended: Callable[[FileState], FileState]) -> None:
-        """Its life is over; `ended` makes the state that its entry has from now on. Raises OSError."""
+        """Note that the file has ended; `ended` makes the state that its entry has from now on. Raises OSError."""
         if self.is_proven:
-            # What was not read is counted by now; should the agent be killed, what was not acknowledged is missed.
+            # What was not read is counted already; should the agent be killed, what was not acknowledged is lost.
             self.size = self.offset
             self.state = ended(replace(self.state, size_seen=self.size, modified=self.status().st_mtime_ns))
 
@@ -285,16 +285,15 @@ class Harvester:
         os.close(self.fd)
 
     def continue_in(self, successor: "Harvester") -> None:
-        """The pending message may continue at the start of the successor: read on there, to the end of that message.
-        Raises OSError."""
+        """Continue the pending message at the start of the successor, to the end of that message. Raises OSError."""
         self._file_reader.continue_in(successor)
         self.at_end = False
 
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
-        """They belong to the last message of the predecessor, and were `data`; the function that is returned resolves
-        them. Raises OSError."""
+        """Skip the first `length` bytes, which were `data`: they belong to the last message of the predecessor. Return
+        the function that acknowledges them. Raises OSError."""
         if length <= self.offset or not self.is_proven:
-            return lambda: None  # a second reading: they are resolved already, or come once more
+            return lambda: None  # a second reading: they are acknowledged already, or are read once more
         self._file_reader.skip(self.offset, length, self.state.cuts, data)
         self._file_reader.remember_end(length)
         return self.ledger.track(length)
@@ -302,7 +301,7 @@ class Harvester:
     def _batch(self, messages: Messages) -> Batch:
         if self.state.fingerprint[0] < HEAD_SIZE:
             fingerprint = self._file_reader.fingerprint_now(self.state.fingerprint)
-            # Met empty: an entry without any bytes would fit whatever is at this inode after a crash.
+            # It was empty so far: an entry without any bytes would match any file at this inode after a crash.
             self._must_save = self._must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
             size = max(self.state.size_seen, messages.end)
             self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
@@ -315,7 +314,7 @@ class Harvester:
         return Batch(self.source, messages, self._clock.time(), self.ledger.track(messages.end))
 
     def _last_batch(self, continuation: Continuation, messages: Messages) -> Batch:
-        """The message that began in this file and ends in the next one, or exactly here."""
+        """Return the batch with the message that began in this file and ends in the next one, or exactly here."""
         resolve = continuation.split(messages, self.ledger)
         self._file_reader.remember_end(continuation.end)
         self._split = continuation

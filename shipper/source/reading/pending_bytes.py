@@ -1,7 +1,8 @@
-"""Bounds what the lines and messages whose end was not read yet take in memory, over all files.
+"""Bounds the memory that unfinished lines and messages take, over all files.
 
-Each alone is bounded by `message_max_bytes`, but there may be thousands of files. At the bound the largest ends where
-it was read to, and its rest is a message of its own: nothing is lost, and no file waits for the end of another's line.
+Each alone is bounded by `message_max_bytes`, but there may be thousands of files. At the bound the largest is ended
+where it was read to, and its remainder is a message of its own: nothing is lost, and no file waits for the end of
+another file's line.
 """
 
 import logging
@@ -27,8 +28,8 @@ class PendingBytes:
         self._throttle = Throttle(clock.monotonic)
 
     def grew(self, size: int, running: Callable[[], Collection[Harvester]]) -> list[Harvester]:
-        """By at most as many bytes as were read just now. Those that are cut short now: their next read frees what they
-        have."""
+        """Note that pending messages grew by at most `size` bytes. Return the files that are cut short: their next read
+        frees the memory."""
         self._unchecked += max(size, 0)
         if self._unchecked < self._most // CHECKED_TIMES:
             return []

@@ -1,8 +1,8 @@
-"""Which file resumes where another ended, so that a message that lies across the rotation comes out whole.
+"""Links a rotated file to the file that continues it, so that a message that lies across the rotation is read whole.
 
-A renamed file's successor is the new file at its former path; of several that appeared meanwhile (two rotations
-between two scans) each is followed by the next younger one. The pair is in the registry (`continues_in`) before
-anything of the successor is sent, and until the message at the seam is acknowledged: a restart joins it again.
+A renamed file's successor is the new file at its previous path; of several that appeared meanwhile (two rotations
+between two scans) each is followed by the next younger one. The link is in the registry (`continues_in`) before
+anything of the successor is sent, and until the split message is acknowledged: after a restart it is joined again.
 """
 
 import os
@@ -16,41 +16,37 @@ class RotationLinks:
     """Used by the reading thread only."""
 
     def __init__(self) -> None:
-        self._by_previous_path: dict[str, Harvester] = {}  # by the path that a file had when it was read last
+        self._by_previous_path: dict[str, Harvester] = {}  # by the path that the file had before it was renamed
         self._successor: dict[Harvester, Harvester] = {}
         self._predecessor: dict[Harvester, Harvester] = {}
         self._waiting: set[Harvester] = set()
-        self._continued: set[Harvester] = set()  # their last message is being read on in their successor
+        self._continued: set[Harvester] = set()  # their last message is continued in their successor
         self._moved: set[Harvester] = set()  # they have left the path at which they were written
-        self._alone: set[Harvester] = set()  # read from their start without the file before them, which had been closed
+        self._alone: set[Harvester] = set()  # read from their start without their predecessor, which had been closed
 
     def renamed(self, harvester: Harvester, previous_path: str) -> None:
-        """Only where messages can have several lines is there something to join; and the first new path shows where it
-        continues, not the next ones. One whose entry names a successor has no other, though that one may be missing."""
+        """Note that a file was renamed. Only messages of several lines can continue in another file, and only the first
+        rename shows which file that is. A file whose entry names a successor has no other, even if that one is
+        missing."""
         is_free = harvester not in self._moved and harvester.state.continues_in is None
         if harvester.policy.multiline_timeout is not None and is_free:
             self._moved.add(harvester)
             self._by_previous_path[previous_path] = harvester
 
     def on_new_files(self, fresh: list[Harvester]) -> list[Harvester]:
-        """New files, opened and not read yet; the predecessors that were found, whose state is to be saved."""
+        """Link new files, which are opened and not read yet, to their predecessors. Return the linked predecessors,
+        whose state must be saved."""
         changed = []
         for previous_path, harvester in list(self._by_previous_path.items()):
             if harvester in self._successor:
-                del self._by_previous_path[previous_path]  # its entry said it
+                del self._by_previous_path[previous_path]  # its entry named the successor
                 continue
-            at_path = [each for each in fresh if each.state.path == previous_path and each not in self._predecessor]
-            successor = at_path[0] if at_path else None
+            unlinked = [new for new in fresh if new not in self._predecessor]
+            successor = next((new for new in unlinked if new.state.path == previous_path), None)
             if successor is None or successor is harvester:
                 continue
             del self._by_previous_path[previous_path]
-            before = [
-                each
-                for each in fresh
-                if each is not harvester
-                and each not in self._predecessor
-                and _came_before(each, successor, previous_path)
-            ]
+            before = [new for new in unlinked if new is not harvester and _came_before(new, successor, previous_path)]
             successors = [*sorted(before, key=_age), successor]
             for first, second in zip([harvester, *successors], successors, strict=False):
                 self._pair(first, second)
@@ -58,7 +54,7 @@ class RotationLinks:
         return changed
 
     def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
-        """Files opened again whose entry says where they go on. `running` by file id."""
+        """Link files that were opened again to the successors that their entries name. `running` by file id."""
         for harvester in opened:
             successor = running.get(harvester.state.continues_in or "")
             if successor in self._alone:
@@ -75,24 +71,25 @@ class RotationLinks:
     def _link(self, harvester: Harvester, successor: Harvester) -> None:
         self._successor[harvester] = successor
         self._predecessor[successor] = harvester
-        if not successor.offset:  # else it was read on already before a restart
+        if not successor.offset:  # else it was read already before a restart
             self._waiting.add(successor)
 
     def waits_for(self, harvester: Harvester) -> Harvester | None:
-        """The file that must be read to its end before anything of this one is."""
+        """Return the file that must be read to its end before anything of this one is read; None mostly."""
         return self._predecessor[harvester] if harvester in self._waiting else None
 
     @property
     def waited_for(self) -> set[Harvester]:
-        """Files for which another waits: one that was overlooked would keep that one forever."""
+        """The files for which another waits: one that is never read again would block its successor permanently."""
         return {self._predecessor[harvester] for harvester in self._waiting}
 
     def at_end(self, harvester: Harvester) -> Harvester | None:
-        """A file with a successor was read to its end: the next file to be read of the two, None for neither."""
+        """Note that a file was read to its end. Return which of the file and its successor is to be read next; None for
+        neither."""
         successor = self._successor.get(harvester) if self._successor else None
         if successor is None or harvester.is_continued:
             return None
-        compressed = harvester.content.compressed or successor.content.compressed  # offsets would not join
+        compressed = harvester.content.compressed or successor.content.compressed  # their offsets do not continue
         if harvester.message_deadline is None or compressed or not _ends_with_line(harvester):
             harvester.update(continues_in=None)
             return self.forget(harvester)
@@ -103,17 +100,18 @@ class RotationLinks:
         return harvester
 
     def gave_batch(self, harvester: Harvester) -> Harvester | None:
-        """The file that may be read now, because the message for which it waited is read to its end; None mostly."""
+        """Return the file that may be read now, because the message for which it waited was read to its end; None
+        mostly."""
         if harvester not in self._continued or harvester.is_continued:
             return None
         return self.forget(harvester)
 
     def is_read_by_predecessor(self, harvester: Harvester) -> bool:
-        """True if the message of another file is being read on in this one."""
+        """True if the message of another file is being continued in this one."""
         return self._predecessor.get(harvester) in self._continued
 
     def closed(self, harvester: Harvester) -> Harvester | None:
-        """It is not read any more; the one that waited for it, if any."""
+        """Note that a file is not read any more; return the file that waited for it, if any."""
         self._moved.discard(harvester)
         self._alone.discard(harvester)
         successor = self.forget(harvester)
@@ -122,8 +120,8 @@ class RotationLinks:
         return successor
 
     def forget(self, harvester: Harvester) -> Harvester | None:
-        """It is done with its successor; the one that waited for it, if any."""
-        for path in [path for path, each in self._by_previous_path.items() if each is harvester]:
+        """Remove all links of a file; return the file that waited for it, if any."""
+        for path in [path for path, renamed in self._by_previous_path.items() if renamed is harvester]:
             del self._by_previous_path[path]
         self._waiting.discard(harvester)
         self._continued.discard(harvester)
@@ -139,7 +137,8 @@ class RotationLinks:
 
 
 def _came_before(harvester: Harvester, successor: Harvester, previous_path: str) -> bool:
-    """True if it was at the successor's path, `previous_path`, before that: rotated too, and no copy of it."""
+    """True if the file was at the successor's path, `previous_path`, before the successor: it was rotated too, and is
+    not a copy."""
     return (
         not harvester.content.compressed
         and is_named_after(harvester.state.path, previous_path)

@@ -1,9 +1,9 @@
-"""Which file is read next.
+"""Decides which file is read next.
 
 A harvester is in one of these places:
 - ready: it has something to read; ready ones are taken in turn, one read each, so that a big file cannot starve others;
 - polled: it was written to a moment ago; it is read every `POLL_INTERVAL` without waiting for events;
-- idle: it has nothing to read until the watcher or a scan says so;
+- idle: it has nothing to read until the watcher or a scan gives a hint;
 - awaiting a save: something about it must be saved in the registry before it is read further (a new id, a message
   that was ended by time).
 """
@@ -40,7 +40,7 @@ class FileWatcher(Protocol):
 class Scheduler:
     def __init__(self, watcher: FileWatcher, clock: Clock, *, one_by_one: bool = False) -> None:
         """`one_by_one`: a file is read to its end before the next one's turn, so that lines come in the order of their
-        age; for a replay, where no one waits for the small ones."""
+        age; for a replay, where the delay of small files does not matter."""
         self._watcher = watcher
         self._clock = clock
         self._one_by_one = one_by_one
@@ -76,36 +76,36 @@ class Scheduler:
             place.pop(harvester, None)
 
     def next_ready(self) -> Harvester | None:
-        """The harvester whose turn it is; the caller reads it once and calls `again` or `park`."""
+        """Return the harvester whose turn it is; the caller reads it once and calls `again` or `park`."""
         if self._polled:  # also beside a backlog: polled files have no watch
             self._read_polled()
         return self._ready.popitem(last=False)[0] if self._ready else None
 
     def again(self, harvester: Harvester) -> None:
-        """It gave a batch and may have more: it goes to the end of the row, or stays at its head."""
+        """Queue a harvester again that gave a batch and may have more: at the end, or with `one_by_one` at the head."""
         self._ready[harvester] = None
         if self._one_by_one:
             self._ready.move_to_end(harvester, last=False)
         self._time_message(harvester)
 
     def park(self, harvester: Harvester) -> None:
-        """It is at its end: read it again soon while it is polled, else wait for a hint."""
+        """Park a harvester that is at its end: it is read again soon while it is polled, else after a hint."""
         self._time_message(harvester)
         if harvester.activity.is_busy:
             self._watcher.unwatch_file(harvester.key)
             self._polled[harvester] = None
         elif not self._watcher.is_watched(harvester.key) and self._watcher.watch_file(harvester.key, harvester.fd):
-            self._ready[harvester] = None  # once more, for what was written before the watch stood
+            self._ready[harvester] = None  # once more, for what was written before the watch was set
 
     def released(self) -> Iterator[tuple[Harvester, Batch | None]]:
-        """Harvesters whose state is saved now, with the batch that waited for it."""
+        """Yield the harvesters whose state is saved now, each with the batch that waited for that."""
         for harvester in [harvester for harvester, waiting in self._awaiting_save.items() if waiting.saved.done]:
             waiting = self._awaiting_save.pop(harvester)
             self._ready[harvester] = None
             yield harvester, waiting.batch
 
     def overdue(self) -> list[Harvester]:
-        """Harvesters with a pending message that waited too long for its next line."""
+        """Return the harvesters whose pending message has waited too long for its next line."""
         if not self._timed:
             return []
         return [harvester for harvester in self._timed if harvester.is_overdue]
@@ -116,7 +116,7 @@ class Scheduler:
 
     @property
     def idle_for(self) -> float:
-        """Seconds that may pass before this must be asked again, if nothing happens."""
+        """Seconds until the scheduler has something to do, if nothing happens."""
         now = self._clock.monotonic()
         wait = 3600.0
         if self._polled:

@@ -150,8 +150,8 @@ def _outer(config: AnyProcessor, context: ProcessorContext) -> Outer:
     that), so a batch can continue after it."""
     factories = _factory().ASYNC
     if not isinstance(config, Branch) and type(config) in factories:
-        asks = factories[type(config)](config, context)
-        return AsyncStep(asks, None if config.when is None else conditions.build(config.when))
+        processor = factories[type(config)](config, context)
+        return AsyncStep(processor, None if config.when is None else conditions.build(config.when))
     return _step(config, context)
 
 

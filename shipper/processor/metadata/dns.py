@@ -76,10 +76,10 @@ class Dns:
 
 
 class PendingDnsLookups:
-    def __init__(self, dns: Dns, items: list[Item], asked: float) -> None:
+    def __init__(self, dns: Dns, items: list[Item], started: float) -> None:
         self._dns = dns
         self._items = items
-        self._asked = asked
+        self._started = started
         self._unanswered = [lookup for _, _, lookup in items if lookup.answer is None]
 
     @property
@@ -95,12 +95,12 @@ class PendingDnsLookups:
 
     @property
     def due(self) -> float:
-        return max(self._asked, self._dns.lookups.heard_at) + self._dns.lookups.patience
+        return max(self._started, self._dns.lookups.responded_at) + self._dns.lookups.patience
 
     def part(self, indices: Sequence[int]) -> PendingDnsLookups:
         renumbered = {old: new for new, old in enumerate(indices)}
         items = [(renumbered[index], target, lookup) for index, target, lookup in self._items if index in renumbered]
-        return PendingDnsLookups(self._dns, items, self._asked)
+        return PendingDnsLookups(self._dns, items, self._started)
 
     def write(self, events: Events) -> None:
         for index, target, lookup in self._items:

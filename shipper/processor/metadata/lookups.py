@@ -50,7 +50,7 @@ class Lookups:
         self._known: dict[str, Lookup] = {}
         self._failed: dict[str, Lookup] = {}
         self._arrived: SimpleQueue[tuple[Lookup, Answer]] = SimpleQueue()
-        self.heard_at = 0.0  # when a name server responded last
+        self.responded_at = 0.0  # when a name server responded last
 
     def look_up(self, name: str) -> Lookup:
         """Return the look-up of a name: a cached or open one, or one that is started now."""
@@ -68,7 +68,7 @@ class Lookups:
             if answer.no_response_reason:
                 self._warn(lookup, answer.no_response_reason)
             else:
-                self.heard_at = self._clock.monotonic()
+                self.responded_at = self._clock.monotonic()
             if lookup.answer is None:
                 self._settle(lookup, answer)
 

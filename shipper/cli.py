@@ -6,7 +6,7 @@ import logging
 import os
 import resource
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from config.yaml.load import load
 from logs.visible import visible
 from registry.errors import RegistryError
 from shipper import app, logs
+from shipper.command_line import NotSupported, normalized
 from shipper.config_commands import ConfigCommands
 from shipper.errors import StartError
 from shipper.output_check import check_output
@@ -30,11 +31,12 @@ logger = logging.getLogger(__name__)
 
 FAILED = 1
 DEFAULT = Path("shipper.yml")
+OF_FILEBEAT = Path("filebeat.yml")
 PATHS = ("home", "config", "logs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         return int(options.command(options))
     except (ConfigError, StartError, RegistryError) as error:
@@ -49,8 +51,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="shipper", description="Ships log files to Kafka.")
+def parse(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> argparse.Namespace:
+    """Return the options of a command line. Raises SystemExit with the usage where it is not one."""
+    parser, commands = _parser()
+    try:
+        options = parser.parse_args(normalized(arguments, commands))
+    except NotSupported as error:
+        parser.error(str(error))
+    options.strict = getattr(options, "strict", None) or environ.get("BEAT_STRICT_PERMS", "true")
+    return options
+
+
+def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
+    """Return the parser, and the names of the commands."""
+    parser = argparse.ArgumentParser(
+        prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="read files and ship them")
     run.add_argument(
@@ -73,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     registry = commands.add_parser("registry", help="show the registry, or change it while no agent runs")
     add_registry_commands(registry, _add_common, _context)
     commands.add_parser("version", help="print the version").set_defaults(command=_version)
-    return parser
+    commands.add_parser("help", help="print the help of a command")  # `normalized` has made it --help
+    return parser, commands.choices
 
 
 def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
@@ -83,7 +100,7 @@ def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
         type=Path,
         action="append",
         metavar="FILE",
-        help=f"configuration (default {DEFAULT}); of several the later ones win",
+        help=f"configuration, below path.config (default {DEFAULT}, then {OF_FILEBEAT}); of several the later ones win",
     )
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
@@ -91,6 +108,11 @@ def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
     parser.add_argument(
         "-e", dest="to_stderr", action="store_true", help="log to stderr as text (it always goes to stderr)"
     )
+    parser.add_argument("-v", dest="level", action="store_const", const="info", help="log from level info on")
+    parser.add_argument(
+        "-d", dest="debugged", metavar="SELECTORS", help="log from level debug on, whatever the selectors are"
+    )
+    parser.add_argument("--environment", metavar="NAME", help="accepted as Filebeat's: logs go to stderr anywhere")
     parser.add_argument(
         "--path.data", dest="data", type=Path, metavar="DIR", help="directory of the registry and of the dead letters"
     )
@@ -100,8 +122,7 @@ def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
         "--strict.perms",
         dest="strict",
         choices=["true", "false"],
-        default="true",
-        help="refuse a file others may write",
+        help="refuse a file that others may write (BEAT_STRICT_PERMS=false has the same effect)",
     )
     parser.set_defaults(command=command)
 
@@ -114,11 +135,15 @@ def _duration(text: str) -> float:
 
 
 def _files(options: argparse.Namespace) -> list[Path]:
-    return options.configs or [DEFAULT]
+    """Return the configuration files. As Filebeat's, they are relative to path.config where the command line has it."""
+    directory = Path(options.path_config or "")
+    if not options.configs and not (directory / DEFAULT).exists() and (directory / OF_FILEBEAT).exists():
+        return [directory / OF_FILEBEAT]
+    return [directory / file for file in options.configs or [DEFAULT]]
 
 
 def _load(options: argparse.Namespace) -> ShipperConfig:
-    check = check_permissions if options.strict == "true" else lambda file: None
+    check = check_permissions if options.strict != "false" else lambda file: None
     for file in _files(options):
         check(file)
     files, overrides = _written(options)
@@ -133,7 +158,9 @@ def _written(options: argparse.Namespace) -> tuple[list[Path], list[str]]:
     # The paths are overrides, because the checks need the data path: an input must not read it.
     given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
     paths = [f"path.{name}={json.dumps(str(path))}" for name, path in given.items() if path is not None]
-    return _files(options), [*options.overrides, *paths]
+    level = "debug" if options.debugged is not None else options.level
+    levels = [f"logging.level={level}"] if level is not None else []
+    return _files(options), [*levels, *options.overrides, *paths]
 
 
 def _load_checked(options: argparse.Namespace) -> ShipperConfig:

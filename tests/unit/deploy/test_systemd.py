@@ -28,7 +28,7 @@ def page() -> str:
 
 def test_the_command_is_one_that_the_shipper_takes() -> None:
     _, *arguments = shlex.split(SETTINGS["ExecStart"])
-    options = cli._parser().parse_args(arguments)
+    options = cli.parse(arguments)
     assert options.command is cli._run
     assert not options.once
     assert options.configs == [Path("/etc/shipper/shipper.yml")]
@@ -37,9 +37,9 @@ def test_the_command_is_one_that_the_shipper_takes() -> None:
 
 def test_the_check_before_the_start_is_of_the_same_configuration() -> None:
     program, *arguments = shlex.split(SETTINGS["ExecStartPre"])
-    options = cli._parser().parse_args(arguments)
+    options = cli.parse(arguments)
     assert arguments[:2] == ["test", "config"]
-    assert options.configs == cli._parser().parse_args(shlex.split(SETTINGS["ExecStart"])[1:]).configs
+    assert options.configs == cli.parse(shlex.split(SETTINGS["ExecStart"])[1:]).configs
     assert program == shlex.split(SETTINGS["ExecStart"])[0]
 
 
@@ -66,7 +66,7 @@ def test_the_user_may_read_all_logs_and_has_no_other_capability() -> None:
 
 def test_the_page_installs_what_the_unit_names(page: str) -> None:
     program, *arguments = shlex.split(SETTINGS["ExecStart"])
-    options = cli._parser().parse_args(arguments)
+    options = cli.parse(arguments)
     lines = page.splitlines()
     assert f"python3 -m venv {Path(program).parents[1]}" in lines
     (config,) = options.configs

@@ -1,10 +1,13 @@
 """The commands, as a person types them."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from config.yaml.errors import ConfigError
+from shipper import cli
 from shipper.cli import main
 
 CONFIG = """\
@@ -108,6 +111,63 @@ def test_paths_can_be_given_as_filebeat_takes_them(config: Path) -> None:
         file.write("filebeat.config.inputs.path: '*.yml'\n")
     assert main(["run", "-c", str(config), "--once", "--path.config", str(folder), "--path.home", "/"]) == 0
     assert "of b" in (config.parent / "out" / "shipper").read_text()
+
+
+def test_without_a_command_it_runs_with_the_file_below_the_path_that_is_given(config: Path) -> None:
+    folder = config.parent
+    assert main(["-path.config", str(folder), "-c", "shipper.yml", "-e", "-once"]) == 0
+    assert (folder / "out" / "shipper").read_text().count("\n") == 3
+
+
+@pytest.mark.parametrize("names", [("filebeat.yml",), ("shipper.yml",), ("shipper.yml", "filebeat.yml")])
+def test_a_filebeat_yml_is_the_second_default(names: tuple[str, ...], config: Path) -> None:
+    text = config.read_text()
+    config.unlink()
+    for name in names:
+        (config.parent / name).write_text(text)
+    assert cli._files(cli.parse(["--path.config", str(config.parent)])) == [config.parent / names[0]]
+
+
+def test_without_any_file_the_message_names_the_first_default(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--path.config", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.startswith(f"{tmp_path}/shipper.yml: cannot be read: No such file")
+
+
+@pytest.mark.parametrize(
+    ("typed", "level"),
+    [([], "warning"), (["-v"], "info"), (["-d", "*"], "debug"), (["-d", "x", "-E", "logging.level=error"], "error")],
+)
+def test_v_and_d_set_the_level(typed: list[str], level: str, config: Path) -> None:
+    with config.open("a") as file:
+        file.write("logging.level: warning\n")
+    assert cli._load(cli.parse(["run", "-c", str(config), *typed])).logging.level == level
+
+
+@pytest.mark.parametrize(
+    ("typed", "environ", "strict"),
+    [
+        ([], {}, True),
+        ([], {"BEAT_STRICT_PERMS": "false"}, False),
+        (["--strict.perms=false"], {}, False),
+        (["--strict.perms"], {"BEAT_STRICT_PERMS": "false"}, True),
+    ],
+)
+def test_files_that_others_may_write_are_refused_unless_it_is_said_so(
+    typed: list[str], environ: dict[str, str], strict: bool, config: Path
+) -> None:
+    config.chmod(0o666)
+    options = cli.parse(["test", "config", "-c", str(config), *typed], environ)
+    with pytest.raises(ConfigError, match="may be written by others") if strict else nullcontext():
+        cli._load(options)
+
+
+def test_what_is_not_supported_is_a_usage_error_that_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--modules=nginx", "-e"])
+    assert caught.value.code == 2
+    assert "error: --modules=nginx: modules are not supported: an input with paths" in capsys.readouterr().err
 
 
 def test_files_of_inputs_that_others_may_write_are_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 script/bench           one file: how fast, how late, for how much; --svg FILE draws a picture of that
 script/bench --shapes  what readers and processors cost, beside the plain path
 script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
+script/bench --kills   how many lines arrive twice after a kill -9
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 """
 
@@ -10,7 +11,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, scale, shapes, sink, speed
+from bench import chart, kills, scale, shapes, sink, speed
 from bench.contenders import available
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -47,6 +48,9 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
     if options.shapes is not None:
         shipper = next(contender for contender in contenders if contender.name == "shipper --once")
         return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
+    if options.kills:
+        shipper = next(contender for contender in contenders if contender.name == "shipper")
+        return [kills.table(runs, shipper, options.rounds, options.lines)]
     if options.scale:
         sizes = scale.ScaleSizes(options.files, options.inactive, options.idle, options.entries, options.big)
         return [scale.table(runs, contenders, options.rounds, sizes, options.only)]
@@ -62,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shapes", nargs="*", metavar="WORD", help="messages of other shapes: those with a word in their name, or all"
     )
+    parser.add_argument("--kills", action="store_true", help="kill the shipper, start it again, count the repeats")
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")

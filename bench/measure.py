@@ -66,9 +66,9 @@ class Child:
         """Return how many descriptors of any kind it has open."""
         return len(os.listdir(f"/proc/{self._process.pid}/fd"))
 
-    def end(self) -> Cost:
+    def end(self, how: int = signal.SIGTERM) -> Cost:
         if not self._exits:
-            os.kill(self._process.pid, signal.SIGTERM)
+            os.kill(self._process.pid, how)
         _, _, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = 0  # wait4 took it: subprocess must not wait again
         return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)

@@ -7,6 +7,8 @@ Every file is one header line and then groups; a group is entry lines and one cl
     {"removed":"f2"}
     {"group":13,"entries":2,"size":257,"crc":"0f1e2d3c"}
 
+A third kind, "recent", has what changed since a group of the log (`store.py`).
+
 A closing line's crc32 covers the group's entry lines and the closing line up to the crc itself. As a closing line
 can be computed from the number and the entries, it is checked by comparing bytes: no damage in it goes unseen.
 The mark `{"group":` occurs nowhere else in a file that is whole, because JSON escapes the quotes inside strings.
@@ -31,7 +33,7 @@ from registry.state import FileState, from_dict, to_dict
 
 VERSION = 3
 
-Kind = Literal["log", "checkpoint"]
+Kind = Literal["log", "checkpoint", "recent"]
 
 _MARK = b'{"group":'
 _NUMBER = re.compile(rb'\{"group":(\d+),')
@@ -177,19 +179,30 @@ def check_tail(data: bytes, start: int, number: int) -> None:
         raise Damaged(start, f"group {number} does not match its checksum, and a later group follows")
 
 
-def apply(data: bytes, whole: Group, states: dict[str, FileState]) -> None:
-    """Apply the entries of a group to the states. Raises Damaged for an entry that is not a FileState although the
-    checksum is right."""
+def changes(data: bytes, whole: Group) -> Iterator[tuple[str, FileState | None]]:
+    """Yield the entries of a group: each id with its state, or None where it was removed. Raises Damaged for an entry
+    that is not a FileState although the checksum is right."""
     offset, shared = whole.start, dict[Any, Any]()
     while offset < whole.mark:
         end = data.index(b"\n", offset) + 1
         try:
             values = _read_line(data[offset:end])
             if "removed" in values:
-                states.pop(values["removed"], None)
+                if not isinstance(values["removed"], str):
+                    raise TypeError("what is removed is not a file id")
+                yield values["removed"], None
             else:
                 state = from_dict(values, shared)
-                states[state.id] = state
+                yield state.id, state
         except (TypeError, ValueError) as error:
             raise Damaged(offset, f"not an entry of a registry: {error}") from error
         offset = end
+
+
+def apply(data: bytes, whole: Group, states: dict[str, FileState]) -> None:
+    """Apply the entries of a group to the states. Raises as `changes`."""
+    for file_id, state in changes(data, whole):
+        if state is None:
+            states.pop(file_id, None)
+        else:
+            states[file_id] = state

@@ -1,10 +1,10 @@
-"""Loads a registry: checkpoint and log are combined here, and nowhere else."""
+"""Loads a registry: checkpoint, log and what changed since are combined here, and nowhere else."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,12 +15,14 @@ from registry.state import FileState
 
 LOG = "log.ndjson"
 CHECKPOINT = "checkpoint.ndjson"
+RECENT = "recent.ndjson"
 
 
 @dataclass(slots=True)
 class Loaded:
     states: dict[str, FileState] = field(default_factory=dict)
-    group: int = 0  # the last one that is in `states`
+    group: int = 0  # the last one of the log that is in `states`
+    recent: dict[str, FileState | None] = field(default_factory=dict)  # in `states` too, and in no group of the log
     log_group: int = -1  # the last one in the log; below `group`, the log cannot be continued
     log_end: int = 0  # bytes of the log that are whole
     log_entries: int = 0
@@ -28,8 +30,8 @@ class Loaded:
     log_version: int = form.VERSION
 
 
-def load(directory: Path, checkpoint: bytes | None, log: bytes | None) -> Loaded:
-    """Return what checkpoint and log contain together. Raises RegistryCorrupt, RegistryTooNew."""
+def load(directory: Path, checkpoint: bytes | None, log: bytes | None, recent: bytes | None = None) -> Loaded:
+    """Return what the files contain together. Raises RegistryCorrupt, RegistryTooNew."""
     loaded = Loaded()
     with _no_collector():
         if checkpoint is not None:
@@ -38,6 +40,9 @@ def load(directory: Path, checkpoint: bytes | None, log: bytes | None) -> Loaded
             _load(directory / LOG, log, loaded, _add_log)
     if log is None and checkpoint is not None:
         raise RegistryCorrupt(directory / LOG, 0, "the file is missing, although there is a checkpoint")
+    if recent is not None:
+        with suppress(form.Damaged, form.TooNew):  # a power failure may leave anything of it; the log has what counts
+            _add_recent(recent, loaded)
     return loaded
 
 
@@ -93,15 +98,24 @@ def _add_log(file: Path, data: bytes, loaded: Loaded) -> None:
     loaded.log_version = header.version
 
 
+def _add_recent(data: bytes, loaded: Loaded) -> None:
+    header = form.read_header(data, "recent")
+    if header.group != loaded.group:
+        return  # the log went on, with all of it
+    for whole in form.groups(data, header.end, header.group + 1):
+        loaded.recent.update(form.changes(data, whole))
+        form.apply(data, whole, loaded.states)
+
+
 def read(directory: Path, files: Files | None = None) -> dict[str, FileState]:
     """Return the entries, without the lock, also while an agent writes; {} without a registry.
 
     Raises RegistryCorrupt, RegistryTooNew, OSError (no right to read).
     """
     disk = files or DiskFiles()
-    before: tuple[bytes | None, bytes | None] | None = None
+    before: tuple[bytes | None, ...] | None = None
     while True:
-        now = (disk.read(directory / CHECKPOINT), disk.read(directory / LOG))
+        now = (disk.read(directory / CHECKPOINT), disk.read(directory / LOG), disk.read(directory / RECENT))
         try:
             return load(directory, *now).states
         except RegistryCorrupt:

@@ -32,6 +32,10 @@ class SaveTicket:
         self._event.set()
 
 
+SHORTEST_PAUSE = 0.01  # seconds from one write to the next: at most so much of what was acknowledged is sent again
+PAUSE_FOR_WORK = 19  # times as long as a write took, so that all of them take 5 % of a core at most
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     entries: dict[str, FileState | None]  # None: to be removed
@@ -40,6 +44,9 @@ class Taken:
 
 class Pending:
     """Not thread-safe. `now` is monotonic seconds, always the caller's.
+
+    Entries are due twice: soon to be written, for the page cache to have them when the process is killed, and after the
+    flush interval to be on disk.
 
     Bounded by the number of files, not by how long the disk is away: one entry an id, the last one wins.
     """
@@ -50,16 +57,25 @@ class Pending:
         self._entries: dict[str, FileState | None] = {}
         self._tickets: list[SaveTicket] = []
         self._due: float | None = None
+        self._unwritten: dict[str, FileState | None] = {}
+        self._write_at: float | None = None  # for these
+        self._next_write = 0.0  # not before
+        self._is_refused = False  # True from a write that failed to the next flush
         self._retry_at: float | None = None
         self._deadline: float | None = None  # set when closing
 
     def note(self, entries: dict[str, FileState | None], now: float) -> bool:
         """Add entries. Returns True if the thread must be notified, because it waits without a deadline."""
         self._entries.update(entries)
-        if self._due is not None:
-            return False
-        self._due = now + self._flush_interval
-        return True
+        is_first = self._write_at is None and not self._is_refused
+        if not self._is_refused:
+            self._unwritten.update(entries)
+        if is_first:
+            self._write_at = max(now, self._next_write)
+        if self._due is None:
+            self._due = now + self._flush_interval
+            return True
+        return is_first
 
     def urge(self, states: Sequence[FileState], now: float) -> SaveTicket:
         ticket = SaveTicket()
@@ -90,19 +106,49 @@ class Pending:
 
     def wait(self, now: float) -> float | None:
         """Return the seconds until `take` is due, 0 for now, None when nothing waits."""
-        if self._due is None:
+        due = self._flush_at
+        if due is None:
             return None
-        due = self._due
-        if self._retry_at is not None:
-            due = max(due, self._retry_at)  # an urgent save does not make a disk that refuses more willing
-            if self._deadline is not None:
-                due = min(due, self._deadline)
+        if self._write_at is not None:
+            due = min(due, self._write_at)
         return max(0.0, due - now)
+
+    @property
+    def _flush_at(self) -> float | None:
+        if self._due is None or self._retry_at is None:
+            return self._due
+        due = max(self._due, self._retry_at)  # an urgent save does not make a disk that refuses more willing
+        return due if self._deadline is None else min(due, self._deadline)
+
+    def take_unwritten(self, now: float) -> dict[str, FileState | None] | None:
+        """Return what is to be written now, and need not be on disk yet; None where all is to be."""
+        flush_at = self._flush_at
+        if flush_at is None or flush_at <= now:
+            return None
+        unwritten, self._unwritten, self._write_at = self._unwritten, {}, None
+        return unwritten
+
+    def written(self, started: float, now: float) -> None:
+        """What was taken was written from `started` until `now`: the next write waits so long that all of them take
+        little of the processor."""
+        self._next_write = max(started + SHORTEST_PAUSE, now + (now - started) * PAUSE_FOR_WORK)
+        if self._write_at is not None:
+            self._write_at = max(self._write_at, self._next_write)
+
+    def refused(self) -> None:
+        """Nothing more is to be written before the next flush."""
+        self._is_refused = True
+        self._unwritten, self._write_at = {}, None
 
     def take(self) -> Taken:
         taken = Taken(self._entries, self._tickets)
         self._entries, self._tickets, self._due = {}, [], None
+        self._unwritten, self._write_at = {}, None
         return taken
+
+    def flushed(self) -> None:
+        """What was taken is on disk."""
+        self._is_refused = False
 
     def failed(self, taken: Taken, now: float) -> None:
         """Put back the entries that were taken. Those that were noted meanwhile are newer and stay."""
@@ -110,3 +156,4 @@ class Pending:
         self._tickets = taken.tickets + self._tickets
         self._retry_at = now + self._retry_interval
         self._due = now
+        self.refused()

@@ -12,7 +12,7 @@ from logs.throttle import Throttle
 from registry.errors import RegistryError
 from registry.pending import Pending, SaveTicket, Taken
 from registry.state import FileState
-from registry.store import Store
+from registry.store import Store, split
 
 __all__ = ["Registrar", "SaveTicket"]
 
@@ -66,7 +66,8 @@ class Registrar:
         self._thread.start()
 
     def note(self, *states: FileState) -> None:
-        """Let the states be written within `flush_interval`, together with what else changes until then.
+        """Let the states be written soon, so that a kill does not take them, and be on disk within `flush_interval`,
+        together with what else changes until then.
 
         The states of one call are in the same group: after a crash, either all of them are on disk or none."""
         self._note({state.id: state for state in states})
@@ -135,9 +136,14 @@ class Registrar:
     def step(self) -> bool:
         """Write all that waits if it is due; return False if nothing is. Never sleeps. Raises RegistryReplaced."""
         with self._changed:
-            if self._pending.wait(self._clock()) != 0:
+            now = self._clock()
+            if self._pending.wait(now) != 0:
                 return False
-            taken = self._pending.take()
+            unwritten = self._pending.take_unwritten(now)
+            taken = self._pending.take() if unwritten is None else None
+        if taken is None:
+            self._write_recent(unwritten or {}, now)
+            return True
         try:
             self._append(taken)
         except OSError as error:
@@ -152,9 +158,20 @@ class Registrar:
             self._store.checkpoint_if_due()
         return True
 
+    def _write_recent(self, entries: dict[str, FileState | None], started: float) -> None:
+        try:
+            self._store.write_recent(*split(entries))
+        except OSError:  # the next flush is refused too, and reports it
+            with self._changed:
+                self._pending.refused()
+        else:
+            with self._changed:
+                self._pending.written(started, self._clock())
+
     def _append(self, taken: Taken) -> None:
-        changed = [state for state in taken.entries.values() if state is not None]
-        self._store.write(changed, [file_id for file_id, state in taken.entries.items() if state is None])
+        self._store.write(*split(taken.entries))
+        with self._changed:
+            self._pending.flushed()
 
     def _confirm(self, taken: Taken) -> None:
         if self._refusing:

@@ -3,6 +3,7 @@
     lock               locked (flock) while a store is open, as is the directory; its text is the holder's pid
     log.ndjson         what changed: groups of JSON lines, each group written at once and fsynced before the next
     checkpoint.ndjson  all live entries up to one group; replaces what the log had until then
+    recent.ndjson      what changed since the last group of the log: written at once, not fsynced
     *.tmp              a file that is being written; what a crash leaves of it is overwritten
 
 `form.py` has the lines. Groups are numbered from 1 on and never restart. The header of the checkpoint names the last
@@ -26,6 +27,9 @@ Why a killed writer's registry always loads:
 - *A directory that is removed while it is in use* (or its log) is noticed by the next write, or `ensure_in_place`, and
   re-created with all entries: first as a log that needs no checkpoint, so that a crash leaves no half of a registry.
   Where another registry is in its place, a backup was restored or a second writer was started: RegistryReplaced.
+- *What is recent* is for a process that is killed: the page cache keeps what it wrote. After a power failure any part
+  of it may be there, or nothing. So nothing relies on it: the next group of the log has all of it too, and then it is
+  void, because its header names the group before. What can be read of it, up to the first damage, is applied.
 - *What `open` returns is on disk*: a writer that was killed leaves bytes that only the page cache has. They are fsynced
   before anything relies on them (a file id in a record that is sent), or a power failure could take them back.
 """
@@ -43,10 +47,10 @@ from durable.disk import File, write_all
 from registry import form
 from registry.errors import RegistryLocked, RegistryReplaced
 from registry.files import LOCK, Files, Lock, translated
-from registry.load import CHECKPOINT, LOG, Loaded, load, read
+from registry.load import CHECKPOINT, LOG, RECENT, Loaded, load, read
 from registry.state import FileState
 
-__all__ = ["Store", "read"]
+__all__ = ["Store", "read", "split"]
 
 _logger = logging.getLogger(__name__)
 
@@ -73,6 +77,9 @@ class Store:
         self._rename_pending = False  # the log's name is not on disk yet
         self._outdated = loaded.log_version < form.VERSION
         self._log: File
+        self._found_recent = loaded.recent  # of a process that was killed: in no group yet
+        self._recent: File | None = None  # since the last group
+        self._recent_group = 0
         self.before_recreating: Callable[[], None] = _do_nothing  # creates the parents of a directory that was removed
 
     @classmethod
@@ -85,11 +92,14 @@ class Store:
         with ExitStack() as undo:
             lock = files.lock(directory)
             undo.callback(lock.close)
-            for name in (LOCK, CHECKPOINT, LOG):
+            for name in (LOCK, CHECKPOINT, LOG, RECENT):
                 files.give_mode(directory / name)
-            loaded = load(directory, files.read(directory / CHECKPOINT), files.read(directory / LOG))
+            loaded = load(directory, *(files.read(directory / name) for name in (CHECKPOINT, LOG, RECENT)))
             store = cls(directory, files, lock, loaded, checkpoint_after)
             store._open_log(loaded)
+            if loaded.recent:
+                with suppress(OSError):  # a full disk does not keep the agent from starting: the next group has it
+                    store.write([])
             undo.pop_all()
             return store
 
@@ -115,6 +125,9 @@ class Store:
     def write(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
         """Write one group, which is on disk when this returns. Raises OSError: then nothing of it counts, and the call
         may be repeated."""
+        if self._found_recent:
+            newer = {state.id: state for state in changed} | dict.fromkeys(removed)
+            changed, removed = split(self._found_recent | newer)
         if not changed and not removed:
             return
         self.ensure_in_place()
@@ -128,6 +141,7 @@ class Store:
             size += len(piece)
         self._log.fsync()
         self._half_group = False
+        self._found_recent = {}
         self._group += 1
         self._end += size
         self._entries += len(changed) + len(removed)
@@ -135,6 +149,30 @@ class Store:
         for file_id in removed:
             self.states.pop(file_id, None)
         self.ensure_in_place()  # an fsync of a file without a name keeps nothing
+        self._close_recent()
+
+    def write_recent(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
+        """Write what the next group will have, so that a kill before it does not take it. Not fsynced. Raises OSError:
+        then nothing is written until the next group."""
+        try:
+            if self._recent is None:
+                self._recent_group = self._group
+                if not self._log.is_at(self.directory / LOG):
+                    return  # removed, or another's: the next group finds out
+                self._recent = self._files.open(self.directory / RECENT, fresh=True)
+                write_all(self._recent, form.header("recent", self._group))
+            self._recent_group += 1
+            entries = chain(map(form.entry, changed), map(form.removal, removed))
+            for piece in form.pieces(self._recent_group, entries):
+                write_all(self._recent, piece)
+        except OSError:
+            self._close_recent()
+            raise
+
+    def _close_recent(self) -> None:
+        if self._recent is not None:
+            self._recent.close()
+            self._recent = None
 
     def ensure_in_place(self) -> None:
         """Check that the registry is at its path; where it was removed, re-create it with all entries.
@@ -166,10 +204,12 @@ class Store:
         """`without_checkpoint`: write a log that has all entries itself. Else a new checkpoint replaces the existing
         one."""
         log = self.directory / LOG
+        self._close_recent()
         if self._files.read(log) is not None and not self._log.is_at(log):
             raise RegistryReplaced(self.directory, "the log of another is there")
         if without_checkpoint:
             old = self._log
+            self._files.open(self.directory / RECENT, fresh=True).close()  # one of an earlier group 1 must not count
             pieces = form.pieces(1, map(form.entry, self.states.values()), form.header("log", 0))
             self._log, self._end = self._replace(LOG, pieces)
             self._group, self._entries = 1, len(self.states)
@@ -245,5 +285,12 @@ class Store:
         return file, size
 
     def close(self) -> None:
+        self._close_recent()
         self._log.close()
         self._lock.close()
+
+
+def split(changes: dict[str, FileState | None]) -> tuple[list[FileState], list[str]]:
+    """Return the states that changed, and the ids that were removed."""
+    changed = [state for state in changes.values() if state is not None]
+    return changed, [file_id for file_id, state in changes.items() if state is None]

@@ -3,6 +3,7 @@
 import signal
 
 from tests.e2e.files.local import LocalAgent, numbered, rotate
+from tests.e2e.running import await_true
 
 
 def test_a_chain_of_five_generations_neither_loses_nor_repeats_a_line(agent: LocalAgent) -> None:
@@ -36,3 +37,18 @@ def test_kills_in_the_middle_of_rotations_lose_nothing_and_repeat_only_the_same(
     arrived = [message for message in agent.messages if not message.startswith("sentinel")]
     assert sorted(arrived) == sorted(expected)
     assert len(set(agent.ids(*expected))) == 8
+
+
+def test_what_was_acknowledged_before_a_kill_is_not_sent_again(agent: LocalAgent) -> None:
+    """Although nothing but the file's id is on disk yet: the page cache has what the agent wrote."""
+    first, second = numbered("before", 500), numbered("after", 500)
+    agent.start("-E", "shipper.registry.flush=60s")
+    agent.append(*first)
+    agent.await_messages(*first)
+    recent = agent.directory / "data" / "registry" / "recent.ndjson"
+    end = agent.path.stat().st_size
+    await_true(lambda: recent.exists() and b'"position":%d' % end in recent.read_bytes(), "not written")
+    agent.kill()
+    agent.append(*second)
+    assert agent.once() == 0
+    assert agent.all == [*first, *second]

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from registry.pending import Pending
+import pytest
+
+from registry.pending import PAUSE_FOR_WORK, SHORTEST_PAUSE, Pending
 from registry.state import FileState
 
 A = FileState("a", "/logs/a", 1, 2)
@@ -27,10 +29,38 @@ def test_only_the_first_note_has_to_wake_the_thread() -> None:
     pending = Pending(1.0, 1.0)
     assert pending.note({"a": A}, 100.0)
     assert not pending.note({"a": NEWER}, 100.5)
+    assert pending.wait(100.5) == 0
+    assert pending.take_unwritten(100.5) == {"a": NEWER}
     assert pending.wait(100.5) == 0.5
+    assert pending.note({"a": A}, 100.6)
     assert pending.wait(200.0) == 0
-    assert pending.take().entries == {"a": NEWER}
+    assert pending.take_unwritten(200.0) is None
+    assert pending.take().entries == {"a": A}
     assert pending.note({"a": A}, 300.0)
+
+
+def test_writes_are_so_far_apart_that_they_take_little_of_the_processor() -> None:
+    pending = Pending(10.0, 1.0)
+    pending.note({"a": A}, 100.0)
+    pending.take_unwritten(100.0)
+    pending.note({"a": A}, 100.0)  # while it is written
+    pending.written(100.0, 100.001)
+    assert pending.wait(100.001) == pytest.approx(PAUSE_FOR_WORK * 0.001)
+    pending.take_unwritten(101.0)
+    pending.written(101.0, 101.0)
+    pending.note({"a": A}, 101.001)
+    assert pending.wait(101.001) == pytest.approx(SHORTEST_PAUSE - 0.001)
+
+
+def test_what_is_to_be_on_disk_at_once_is_not_written_before() -> None:
+    pending = Pending(1.0, 1.0)
+    pending.note({"a": A}, 100.0)
+    pending.urge([], 100.0)
+    assert pending.take_unwritten(100.0) is None
+    assert pending.take().entries == {"a": A}
+    assert pending.wait(100.0) is None
+    pending.note({"b": A}, 100.0)
+    assert pending.take_unwritten(100.0) == {"b": A}
 
 
 def test_what_was_noted_while_the_disk_refused_is_newer_than_what_is_put_back() -> None:

@@ -18,6 +18,7 @@ from tests.crashing_files import Crash, CrashingFiles
 HERE = Path("/registry")
 LOG = HERE / "log.ndjson"
 CHECKPOINT = HERE / "checkpoint.ndjson"
+RECENT = HERE / "recent.ndjson"
 
 A = FileState("a", "/logs/a", 1, 2, position=10)
 B = FileState("b", "/logs/b", 1, 3, position=20)
@@ -108,6 +109,122 @@ def test_a_full_disk_leaves_no_part_of_a_group_before_the_next() -> None:
     disk.room = None
     store.append([A, B])
     assert content(disk, LOG) == empty + form.group(1, [form.entry(A), form.entry(B)])
+
+
+def with_recent(*writes: tuple[list[FileState], list[str]]) -> tuple[CrashingFiles, Store]:
+    """A disk on which a group has A and B, and these were written since."""
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    store.append([A, B])
+    for changed, removed in writes:
+        store.write_recent(changed, removed)
+    return disk, store
+
+
+FURTHER = replace(A, position=99)
+
+
+def test_what_is_recent_is_there_after_a_kill_and_in_the_log_after_opening_again() -> None:
+    disk, _ = with_recent(([replace(A, position=50)], []), ([FURTHER], ["b"]))
+    assert read(HERE, disk) == {"a": FURTHER}
+    store = Store.open(HERE, disk.killed())
+    assert store.states == {"a": FURTHER}
+    (survivor, *_) = disk.survivors()
+    assert read(HERE, survivor) == {"a": A, "b": B}
+
+
+def test_opening_a_registry_of_a_killed_process_puts_what_is_recent_on_disk() -> None:
+    disk = with_recent(([FURTHER], ["b"]))[0].killed()
+    Store.open(HERE, disk)
+    assert all(read(HERE, survivor) == {"a": FURTHER} for survivor in disk.survivors())
+
+
+def test_what_was_recent_then_is_in_one_group_only() -> None:
+    store = Store.open(HERE, disk := with_recent(([FURTHER], []))[0].killed())
+    store.append([replace(A, position=100)])
+    store.append([B])
+    assert reopened(disk).states["a"].position == 100
+
+
+def test_a_full_disk_does_not_keep_it_from_opening_and_the_next_group_has_what_is_recent() -> None:
+    disk = with_recent(([FURTHER], ["b"]))[0].killed()
+    disk.room = 0
+    store = Store.open(HERE, disk)
+    assert store.states == {"a": FURTHER}
+    disk.room = None
+    store.append([replace(A, id="c")])
+    assert all(read(HERE, survivor).keys() == {"a", "c"} for survivor in disk.survivors())
+
+
+def test_what_the_next_group_has_counts_more_than_what_is_recent() -> None:
+    disk = with_recent(([FURTHER], ["b"]))[0].killed()
+    disk.room = 0
+    store = Store.open(HERE, disk)
+    disk.room = None
+    store.append([B], removed=["a"])
+    assert reopened(disk).states == {"b": B}
+
+
+def test_a_group_makes_what_was_recent_before_it_void() -> None:
+    disk, store = with_recent(([FURTHER], []))
+    store.append([replace(A, position=100)])
+    assert read(HERE, disk)["a"].position == 100
+    store.write_recent([replace(A, position=101)])
+    assert read(HERE, disk)["a"].position == 101
+
+
+@pytest.mark.parametrize("keep", [0, 10, -1, -30])
+def test_of_what_is_recent_anything_may_be_missing(keep: int) -> None:
+    disk, _ = with_recent(([FURTHER], []))
+    content(disk, RECENT)
+    disk.open(RECENT).truncate(len(content(disk, RECENT)) + keep if keep < 0 else keep)
+    assert reopened(disk).states == {"a": A, "b": B}
+
+
+@pytest.mark.parametrize("line", [b"", b"garbage\n", form.header("log", 1), form.header("recent", 0)])
+def test_a_file_that_is_not_what_was_recent_after_the_last_group_is_ignored(line: bytes) -> None:
+    disk, store = with_recent()
+    store.close()
+    disk.open(RECENT, fresh=True).write(line + form.group(2, [form.entry(FURTHER)]))
+    assert reopened(disk).states == {"a": A, "b": B}
+
+
+def test_after_a_write_that_failed_nothing_follows_a_part_of_it() -> None:
+    disk, store = with_recent(([replace(A, position=50)], []))
+    disk.room = 30
+    with pytest.raises(OSError, match="No space left"):
+        store.write_recent([FURTHER])
+    disk.room = None
+    store.write_recent([FURTHER])
+    assert read(HERE, disk)["a"].position == 99
+
+
+def test_nothing_recent_is_written_into_a_registry_that_was_removed_or_replaced() -> None:
+    disk, store = with_recent()
+    disk.remove()
+    Store.open(HERE, disk).write_recent([replace(A, id="other")])
+    store.write_recent([FURTHER])
+    assert read(HERE, disk).keys() == {"other"}
+
+
+def test_what_is_recent_is_written_into_the_registry_that_was_re_created() -> None:
+    disk, store = with_recent(([replace(A, position=50)], []))
+    disk.remove()
+    store.ensure_in_place()
+    store.write_recent([FURTHER])
+    assert read(HERE, disk)["a"].position == 99
+
+
+def test_a_log_that_is_re_created_makes_what_is_recent_void() -> None:
+    disk = CrashingFiles()
+    store = Store.open(HERE, disk)
+    store.append([A])
+    store.write_recent([FURTHER])
+    disk.remove(LOG)
+    store.append([replace(A, position=100)])
+    disk.remove(LOG)
+    store.ensure_in_place()  # its group is number 1 again
+    assert read(HERE, disk)["a"].position == 100
 
 
 def test_a_log_that_has_outgrown_the_live_entries_is_folded_into_a_checkpoint() -> None:

@@ -1,0 +1,95 @@
+"""How many lines arrive twice when the shipper is killed (`kill -9`) and started again: what was acknowledged and not
+written yet, and what was in flight."""
+
+import signal
+import time
+
+from confluent_kafka import Consumer
+
+from bench.contenders import Contender, ShippingJob
+from bench.data import line, write_lines
+from bench.measure import Child
+from bench.runs import Runs, report
+from bench.table import show, spread
+from bench.topics import readable, wait_for
+
+SHARES = (0.3, 0.5, 0.7)  # of the lines that are readable when the shipper is killed, in turn
+SLOW = 1000  # lines a second
+SECONDS = 6
+SETTLE = 3.0  # seconds without a new record, after which none follows
+
+
+def table(runs: Runs, shipper: Contender, rounds: int, lines: int) -> str:
+    """Return the table. Raises RuntimeError when lines are missing."""
+    log = runs.fresh("kills.log")
+    write_lines(log, lines)
+    full, slow = [], []
+    for number in range(rounds):
+        share = SHARES[number % len(SHARES)]
+        full.append(_at_full_speed(shipper, runs.job(log, lines), share))
+        slow.append(_at_slow_rate(shipper, runs.job(runs.fresh("slow.log"), SLOW * SECONDS), share))
+        report(f"kill {number + 1}: {full[-1]} lines repeated at full speed, {slow[-1]} at {SLOW} lines/s")
+    rows = [("full speed", spread(full, ",.0f")), (f"{SLOW} lines/s", spread(slow, ",.0f"))]
+    return show(("lines repeated by a kill -9", "shipper"), rows)
+
+
+def _at_full_speed(shipper: Contender, job: ShippingJob, share: float) -> int:
+    _kill_at(shipper, job, round(job.count * share))
+    return _finish(shipper, job)
+
+
+def _at_slow_rate(shipper: Contender, job: ShippingJob, share: float) -> int:
+    job.log.write_text("")
+    killed_at = round(job.count * share)
+    child = _start(shipper, job, "first.log")
+    with job.log.open("a", buffering=1) as file:
+        started = time.monotonic()
+        for number in range(job.count):
+            time.sleep(max(started + number / SLOW - time.monotonic(), 0.0))
+            file.write(f"{line(number)}\n")
+            if number == killed_at:
+                _kill(child)
+                child = _start(shipper, job, "second.log")
+    try:
+        wait_for(job.bootstrap, job.topic, job.count, child.check)
+        return _settled(job) - job.count
+    finally:
+        child.end()
+
+
+def _start(shipper: Contender, job: ShippingJob, log: str) -> Child:
+    return Child(shipper.command(job), job.directory / log)
+
+
+def _kill_at(shipper: Contender, job: ShippingJob, count: int) -> None:
+    child = _start(shipper, job, "first.log")
+    wait_for(job.bootstrap, job.topic, count, child.check)
+    _kill(child)
+
+
+def _kill(child: Child) -> None:
+    child.end(signal.SIGKILL)
+
+
+def _finish(shipper: Contender, job: ShippingJob) -> int:
+    child = _start(shipper, job, "second.log")
+    try:
+        wait_for(job.bootstrap, job.topic, job.count, child.check)
+        return _settled(job) - job.count
+    finally:
+        child.end()
+
+
+def _settled(job: ShippingJob) -> int:
+    """Return the number of records when no more follow."""
+    consumer = Consumer({"bootstrap.servers": job.bootstrap, "group.id": "bench-kills", "enable.auto.commit": False})
+    try:
+        count, since = 0, time.monotonic()
+        while time.monotonic() - since < SETTLE:
+            now = readable(consumer, job.topic)
+            if now != count:
+                count, since = now, time.monotonic()
+            time.sleep(0.1)
+        return count
+    finally:
+        consumer.close()

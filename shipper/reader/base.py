@@ -1,4 +1,4 @@
-"""The contracts of a reader, which wraps another and hands over runs of messages, and of the file below all of them."""
+"""The protocols of a reader, which wraps another and returns runs of messages, and of the file below all of them."""
 
 from typing import Protocol
 
@@ -13,42 +13,43 @@ class RawFile(Protocol):
 
     @property
     def start(self) -> int:
-        """The offset at which the file begins that is being read: 0, except where one is continued in another."""
+        """The offset at which the file that is being read begins: 0, except where a file is continued in another."""
 
     @property
     def complete(self) -> bool:
-        """All was read, and the file cannot grow."""
+        """True if all was read, and the file cannot grow."""
 
     def require_complete(self) -> None:
-        """To be asked of a file that will not grow any more. Raises CompressionError if its end is missing."""
+        """Check a file that will not grow any more. Raises CompressionError if its end is missing."""
 
     def next(self) -> bytes:
-        """The next bytes; empty when there are none for now. Raises Truncated, CompressionError, OSError."""
+        """Return the next bytes; empty when there are none for now. Raises Truncated, CompressionError, OSError."""
 
     def head(self, length: int) -> bytes:
-        """Return its first bytes, fewer where it is shorter. Raises OSError."""
+        """Return the first bytes of the file, fewer where it is shorter. Raises OSError."""
 
     def take_cut(self) -> bool:
         """True if a message must end where the bytes read so far end; true once for each such place."""
 
     def cut_here(self) -> None:
-        """Make that so where they end now; `take_cut` reports it with the next bytes, if there are any by then."""
+        """Make a message end where the bytes read so far end; `take_cut` reports it with the next bytes, if any."""
 
 
 class Reader(Protocol):
     """Called by the one reading thread; never blocks beyond a read of a local file; raises OSError from that read."""
 
     def next(self) -> Messages | None:
-        """The next run, or None when the file has nothing more for now.
+        """Return the next run, or None when the file has nothing more for now.
 
-        Runs join: each starts where the one before ended, and covers every raw byte, dropped and cut ones included.
+        Runs are contiguous: each starts where the one before ended, and covers every raw byte, dropped and cut ones
+        included.
         A run may be without messages: then all its bytes were dropped or belong to a message that is still pending, in
         which case `end` stays before that message.
         """
 
     def finish(self) -> Messages | None:
-        """End the pending message although its end was not read, because it took too long to come. None when
-        there is none. A line without terminator is not a message yet, and stays."""
+        """End the pending message although its end was not read, because that took too long. None if none is pending.
+        A line without terminator is not a message yet, and stays pending."""
 
     @property
     def pending_since(self) -> float | None:

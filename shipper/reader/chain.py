@@ -1,4 +1,4 @@
-"""How the readers are nested, innermost first. This page is the one place that knows all of them."""
+"""Nests the readers, innermost first. This is the only module that knows all of them."""
 
 from config.shipper.model import InputConfig
 from config.shipper.multiline import MultilineConfig
@@ -24,8 +24,8 @@ def build(
     shared: Doc | None = None,
     metrics: Metrics | None = None,
 ) -> Reader:
-    """The chain for one file: raw bytes -> lines -> parsers in the order given -> limit -> no empty messages ->
-    include_lines, then exclude_lines.
+    """Return the chain for one file: raw bytes -> lines -> parsers in the configured order -> limit -> no empty
+    messages -> include_lines, then exclude_lines.
 
     `max_bytes` is the longest message that is kept whole, in bytes; `shared` the members that all records of the file
     have; `metrics` counts what is dropped on purpose.
@@ -46,8 +46,8 @@ def build(
                 return SyslogReader(reader, parser, shared, clock)
 
     reader: Reader = line.build(config.encoding, config.line_terminator, file, longest_line(config.parsers, max_bytes))
-    for each in config.parsers:
-        reader = parser(reader, each)
+    for parser_config in config.parsers:
+        reader = parser(reader, parser_config)
     reader = NotEmptyReader(LimitReader(reader, max_bytes))
     if config.include_lines or config.exclude_lines:
         reader = SelectReader(reader, config.include_lines, config.exclude_lines, metrics)

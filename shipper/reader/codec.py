@@ -1,4 +1,4 @@
-"""How bytes become lines of text, for each kind of encoding; what ends a line; the order of bytes in utf-16.
+"""Decodes bytes into lines of text, for each kind of encoding; defines line terminators and the byte order of utf-16.
 
 A block of lines is decoded at once where that equals decoding line by line, which costs far more. It does in UTF-8,
 where the bytes of a terminator never are part of another character, so a damaged sequence ends before them at the
@@ -28,7 +28,7 @@ class Terminator:
     units: str = ""
 
     def first(self, data: bytes, offset: int) -> int:
-        """Where the first one begins in `data`, which begins at `offset` in the file; -1 without one."""
+        """Return the index of the first terminator in `data`, which begins at `offset` in the file; -1 without one."""
         index = data.find(self.raw)
         straddles = self.units and index >= 0 and (offset + index) % 2
         return self._by_units(data, offset, str.find) if straddles else index
@@ -39,7 +39,8 @@ class Terminator:
         return self._by_units(data, offset, str.rfind) if straddles else index
 
     def _by_units(self, data: bytes, offset: int, find: Callable[[str, str], int]) -> int:
-        """Not from one misleading pair of bytes to the next: there may be as many as there are characters."""
+        """Search the decoded text. Searching from one misleading pair of bytes to the next could take as many steps as
+        there are characters."""
         skip = offset % 2
         pairs = data[skip : len(data) - (len(data) - skip) % 2]
         text = pairs.decode(self.units, "replace")
@@ -47,48 +48,48 @@ class Terminator:
         return skip + len(text[:index].encode(self.units)) if index >= 0 else -1
 
     def strip(self, lines: list[str], text: str) -> list[str]:
-        """The lines of a text, without what is not part of them."""
+        """Return the lines without a carriage return at their end, if that belongs to the terminator."""
         if self.auto and "\r" in text:
             return [line[:-1] if line[-1:] == "\r" else line for line in lines]
         return lines
 
 
 def run(start: int, end: int, texts: list[str], lengths: list[int]) -> Messages:
-    """The run of lines that follow each other from `start` on."""
+    """Return the run of lines that follow each other from `start` on."""
     offsets = list(accumulate(lengths, initial=start))
     offsets.pop()
     return Messages(start, end, texts, offsets, lengths)
 
 
-# Python's codecs in which bytes mean what escape sequences before them select: what such a sequence begins with.
+# Python's codecs with escape sequences that select what the next bytes mean: the first byte of such a sequence.
 ESCAPES = {"iso2022-jp-ext": b"\x1b", "hz": b"~"}
 
 
 class Codec(Protocol):
-    """`spread`: of how many raw bytes one byte of UTF-8 is made, at most, escape sequences aside."""
+    """An encoding. `spread`: how many raw bytes make one byte of UTF-8, at most, escape sequences aside."""
 
     terminator: Terminator
     spread: int
 
     def lines(self, block: bytes, start: int, end: int) -> Messages:
-        """The lines of a block that has lost its last terminator; it begins at `start` in the file, and that
+        """Return the lines of a block without its last terminator; it begins at `start` in the file, and that
         terminator ends at `end`."""
 
     def text(self, raw: bytes, offset: int, *, whole: bool) -> str:
-        """What a line is that was found without a terminator, or (not `whole`) the beginning of one. What is left
-        over at the end of a beginning may become a U+FFFD if it lies beyond the limit."""
+        """Return the text of a line without a terminator, or (not `whole`) of the beginning of one. Incomplete bytes at
+        the end of a beginning may become a U+FFFD if they lie beyond the limit."""
 
 
 def codec_of(encoding: str, terminator: LineTerminator) -> Codec:
-    """Raises ValueError for a terminator that the encoding does not have."""
+    """Return the codec of an encoding. Raises ValueError for a terminator that the encoding does not have."""
     charset = charset_of(encoding)
     raw = encoded_terminator(encoding, terminator)
     if charset.codec.startswith("utf-16"):
         return Utf16(charset.codec, terminator)
-    index = Terminator(raw, CHARACTERS[terminator], terminator == "auto")
+    line_end = Terminator(raw, CHARACTERS[terminator], terminator == "auto")
     if charset.table:
-        return SingleByte(index, charset.table)
-    return Utf8(index) if charset.codec == "utf-8" else MultiByte(index, charset.codec)
+        return SingleByte(line_end, charset.table)
+    return Utf8(line_end) if charset.codec == "utf-8" else MultiByte(line_end, charset.codec)
 
 
 class Utf8:
@@ -110,7 +111,7 @@ class Utf8:
 
 
 class SingleByte:
-    """Each byte is one character, those that mean none included: they are U+FFFD."""
+    """An encoding in which each byte is one character; undefined bytes are U+FFFD."""
 
     spread = 1
 
@@ -130,8 +131,8 @@ class SingleByte:
 
 
 class Utf16:
-    """Two bytes at even offsets of the file are a unit. A character is one or two, and so is half a pair, which
-    becomes U+FFFD. Half a unit only comes about where a message was ended by time, or by the end of the file."""
+    """UTF-16. Two bytes at even offsets of the file are a unit. A character is one unit or a pair of them; half a pair
+    becomes U+FFFD. Half a unit occurs only where a message was ended by time, or by the end of the file."""
 
     spread = 2
 
@@ -188,7 +189,7 @@ class MultiByte:
         return text if whole else text.removesuffix("\ufffd")
 
     def _as_one(self, block: bytes) -> str | None:
-        """The text of a block if no line of it depends on another one."""
+        """Return the text of a block; None if one of its lines may depend on another."""
         if block.isascii() and not (self._escape and self._escape in block):
             return block.decode("ascii")
         if self._escape:
@@ -196,7 +197,7 @@ class MultiByte:
         try:
             return block.decode(self._codec)
         except UnicodeDecodeError:
-            return None  # what a damaged character takes with it must not be of the next line
+            return None  # a damaged character must not consume bytes of the next line
 
 
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -204,9 +205,9 @@ MARK_SIZE = 2
 
 
 class ByteOrder:
-    """Which of the two byte orders a file in utf-16 has: its first two bytes, the byte order mark, decide.
+    """Finds the byte order of a file in utf-16 by its first two bytes, the byte order mark.
 
-    Found when the first bytes are read, not before: a file may be opened when it is still empty."""
+    Not before the first bytes are read: a file may be opened when it is still empty."""
 
     def __init__(self, default: str, terminator: LineTerminator, head: Callable[[], bytes]) -> None:
         """`default`: Python's codec for a file without a mark; empty where it must have one. `head` gives the first
@@ -216,8 +217,8 @@ class ByteOrder:
         self._head = head
 
     def find(self, data: bytes, offset: int) -> Utf16 | None:
-        """By the first bytes that are read, at `offset`; None when that are too few. Raises OSError where there is no
-        mark and none is allowed to be missing: what is read on a guess cannot be called back."""
+        """Return the codec by the first bytes that are read, at `offset`; None when they are too few. Raises OSError if
+        a required mark is missing: records that were decoded by a guess cannot be called back."""
         head = self._head() if offset else data[:MARK_SIZE]
         if len(head) < MARK_SIZE:
             return None

@@ -1,12 +1,12 @@
-"""Takes off what a container runtime writes around each line of output, and joins lines that it wrote in parts.
+"""Removes what a container runtime writes around each line of output, and joins lines that it wrote in parts.
 
-Parts of stdout and stderr come interleaved, so each stream has a pending message of its own. While one is, whatever
-began after it waits here: messages leave in the order in which they began, and only when none is pending. Else a
-position could be that of a line whose message was sent already, with parts of it still to come: a second reading
+Parts of stdout and stderr come interleaved, so each stream has a pending message of its own. While one is pending, all
+messages that began after it wait here: messages leave in the order in which they began, and only when none is pending.
+Else a position could be that of a line whose message was sent already, with parts of it still to come: a second reading
 would take these for a message. What waits is bounded.
 
-A message takes the bytes up to where the next one begins, so that runs join; the bytes of a part that came later are
-counted in what began before it.
+A message takes the bytes up to the start of the next one, so that runs are contiguous; the bytes of a later part count
+for the message that began before it.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from shipper.reader.base import Reader
 from shipper.reader.container_line import ContainerLine, ContainerLineError, parsers
 from shipper.text import cut_text
 
-# Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. A line of theirs is never cut
-# before it was taken apart, or nothing could be read of it.
+# Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. Such a line is never cut before
+# it was parsed, or nothing could be read of it.
 LONGEST_LINE = 1024 * 1024
 FRAME = 1024  # more than what a runtime writes before the text
 # How many bytes of lines may wait behind the first pending message, until all that are pending end as they are.
@@ -30,7 +30,7 @@ LINE_COST = 256
 
 
 def longest_line(parsers: Sequence[object], max_bytes: int) -> int:
-    """How many bytes of a line must be kept for these parsers, for a message of `max_bytes`."""
+    """Return how many bytes of a line must be kept for these parsers, for a message of `max_bytes`."""
     is_framed = len(parsers) > 0 and isinstance(parsers[0], ContainerConfig)
     return max(max_bytes, LONGEST_LINE) + FRAME if is_framed else max_bytes
 
@@ -57,9 +57,9 @@ class ContainerReader:
         self._metrics = metrics
         self._waiting_bytes = waiting_bytes
         self._parse, self._parse_all = parsers(config.format)
-        self._queue: list[_Message] = []  # the first pending one, and what began after it
+        self._queue: list[_Message] = []  # the first pending message, and those that began after it
         self._pending: dict[str, _Message] = {}  # by stream
-        self._waiting = 0  # what the lines cost that do not belong to the first
+        self._waiting = 0  # the cost of the lines that do not belong to the first one
         self._end = 0
         self._last_part: float | None = None  # when it came, while something is pending
 
@@ -85,7 +85,7 @@ class ContainerReader:
         return self._join(remaining, ends=True)
 
     def _join(self, lines: Messages, *, ends: bool) -> Messages:
-        """The messages that `lines` completes; all of them where they must end here."""
+        """Return the messages that `lines` completes; with `ends` all pending ones too."""
         self._end = lines.end
         run = self._plain(lines)
         if run is None:
@@ -99,7 +99,7 @@ class ContainerReader:
         return run
 
     def _plain(self, lines: Messages) -> Messages | None:
-        """The same run, where each of its lines is a message and none is pending: what nearly all are."""
+        """Return the same run, if each of its lines is a message and none is pending, as nearly always; else None."""
         if self._queue or not lines.texts:
             return None
         columns = self._parse_all(lines.texts)
@@ -147,7 +147,7 @@ class ContainerReader:
             self._release(run)
 
     def _give_up(self) -> None:
-        """Others wait for too long: the writer of this one may never end what it began."""
+        """End the pending messages as they are: too much waits for them, and their writers may never end them."""
         for message in self._pending.values():
             message.flags = add_flag(message.flags, TRUNCATED)
         self._pending.clear()
@@ -170,7 +170,8 @@ def _as_it_is(text: str, error: ContainerLineError) -> ContainerLine:
 
 
 class _Message:
-    """`end`: where the next one begins; `texts`: what is kept of its parts; `before`: what an earlier parser found."""
+    """A message of a stream. `end`: the start of the next one; `texts`: what is kept of its parts; `before`: the
+    document of an earlier parser."""
 
     __slots__ = ("before", "doc", "end", "flags", "kept", "parts", "start", "texts")
 
@@ -197,7 +198,8 @@ class _Message:
             self.flags = add_flag(self.flags, TRUNCATED)
 
     def text(self, max_bytes: int) -> str:
-        """What came in one part is for the limit at the end of the chain, as where it is not joined here at all."""
+        """Return the text, cut if it came in several parts. A message of one part is left to the limit at the end of
+        the chain, like messages that are not joined here."""
         text = "".join(self.texts)
         if self.parts == 1:
             return text

@@ -1,12 +1,12 @@
 """The two ways in which container runtimes write a line of output, and what they add to it.
 
 CRI (containerd, CRI-O):    2016-10-06T00:17:09.669794202Z stdout F the text
-                            P instead of F: only a part, the rest of the line comes in the next ones
+                            P instead of F: only a part, the line continues in the next ones
 docker (json-file):         {"log":"the text\\n","stream":"stdout","time":"2016-10-06T00:17:09.669794202Z"}
                             a log without \\n at its end is only a part
 
-A run of lines is looked at in columns, which costs a third of one look at each. Whatever is not plain is left to the
-look at each, and both must come to the same.
+A run of lines is parsed in columns, which costs a third of parsing line by line. Unusual runs are parsed line by line,
+and both ways must give the same result.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ STREAMS = frozenset({"stdout", "stderr"})
 
 
 class ContainerLineError(ShipperError):
-    """Why a line is none of a container runtime's."""
+    """Raised when a line is not one of a container runtime; the message is the reason."""
 
 
-class ContainerLine(NamedTuple):  # made of each line that is not plain, at a third of a frozen dataclass's cost
-    """`doc`: the members that its event gets; `whole`: not only a part, or the last one."""
+class ContainerLine(NamedTuple):  # created for each unusual line, at a third of a frozen dataclass's cost
+    """A parsed line. `doc`: the members that its event gets; `whole`: it is not a part, or the last one."""
 
     text: str
     stream: str
@@ -40,7 +40,7 @@ class ContainerLine(NamedTuple):  # made of each line that is not plain, at a th
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Lines that are all whole."""
+    """The columns of lines that are all whole."""
 
     texts: list[str]
     streams: list[str]
@@ -48,7 +48,7 @@ class Columns:
 
 
 ParseLine = Callable[[str], ContainerLine]  # Raises ContainerLineError.
-ParseLines = Callable[[list[str]], Columns | None]  # None: look at each.
+ParseLines = Callable[[list[str]], Columns | None]  # None: parse line by line.
 
 
 def parsers(format: ContainerFormat) -> tuple[ParseLine, ParseLines]:

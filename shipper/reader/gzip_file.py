@@ -1,10 +1,10 @@
 """The content of a gzip file, from an offset in the decompressed bytes on.
 
-A member is checked (crc, length) when its end is read, which is after its content was handed over: a stream cannot do
+A member is checked (crc, length) when its end is read, which is after its content was returned: a stream cannot do
 otherwise. So damage is reported after all that could be read before it.
 
-There is no way into the middle of such a file. To resume at an offset, all before it is decompressed and thrown away,
-a slice in each call, because other files wait for the same thread.
+Such a file cannot be entered in the middle. To resume at an offset, all before it is decompressed and discarded, a
+slice in each call, because other files wait for the same thread.
 """
 
 import os
@@ -15,10 +15,10 @@ from shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile, 
 
 MAGIC = b"\x1f\x8b\x08"
 GZIP_WBITS = 31  # zlib: a gzip header and trailer, the largest window
-# zlib copies what it leaves over of its input, in each call: of many small members nearly all of it.
+# zlib copies the remainder of its input in each call: with many small members nearly all of it.
 FEED_SIZE = 32 * 1024
 SKIP_SIZE = 1024 * 1024
-# What one call may cost, in bytes that come out and pieces that go in: some milliseconds.
+# The cost limit of one call, in decompressed bytes and fed pieces: some milliseconds.
 EFFORT = 4 * 1024 * 1024
 
 HEAD_WITHIN = 1024 * 1024  # compressed bytes in which the head of the content must lie
@@ -31,7 +31,7 @@ REASONS = {
 
 
 class CompressionError(ShipperError):
-    """The file is damaged at `raw_offset`, counted in compressed bytes. What was before it has been handed over."""
+    """Raised when the file is damaged at `raw_offset`, in compressed bytes. What was before it has been returned."""
 
     def __init__(self, raw_offset: int, reason: str) -> None:
         super().__init__(f"gzip data damaged at compressed byte {raw_offset}: {reason}; `gzip -t` checks the file")
@@ -41,8 +41,8 @@ class CompressionError(ShipperError):
 class GzipFile:
     """Reads forward from `offset` as `LogFile` does, at most `READ_SIZE` bytes at a time.
 
-    One byte is read ahead, so the last bytes come together with the knowledge that they are the last, if the file
-    holds its trailer by then. `busy`: the last `next` came back early, and is to be called again soon.
+    One byte is read ahead, so when the last bytes are returned it is known that they are the last, if the file has its
+    trailer by then. `busy`: the last `next` returned early, and is to be called again soon.
     """
 
     start = 0
@@ -53,23 +53,24 @@ class GzipFile:
         self.busy = False
         self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._members = _Members(LogFile(fd, 0, pread=pread))
-        self._skip = offset  # bytes of content that are still to be thrown away
+        self._skip = offset  # bytes of content that are still to be discarded
         self._ahead = b""
         self._read_size = FIRST_READ
         self._reported_end = 0  # after how many members the end was reported
 
     @property
     def complete(self) -> bool:
-        """The last member and its trailer were read, and the file has nothing behind. False again when it grows."""
+        """True if the last member and its trailer were read, and nothing follows. False again when the file grows."""
         return self._members.complete
 
     @property
     def raw_offset(self) -> int:
-        """How many compressed bytes were decompressed."""
+        """The number of compressed bytes that were decompressed."""
         return self._members.raw_offset
 
     def next(self) -> bytes:
-        """The next bytes; empty at the end for now, and when `busy`. Raises Truncated, CompressionError, OSError."""
+        """Return the next bytes; empty at the end for now, and when `busy`. Raises Truncated, CompressionError,
+        OSError."""
         size = self._read_size
         if self._cuts:
             size = min(size, self._cuts[0] - self.offset)
@@ -77,7 +78,7 @@ class GzipFile:
             self._decompress(size + 1)
         except (OSError, ShipperError):
             if not self._ahead:
-                raise  # else what came before it goes first, and the next call meets the same again
+                raise  # else the bytes before it are returned first, and the next call meets the same error again
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         if data:
             self.offset += len(data)
@@ -96,14 +97,14 @@ class GzipFile:
         at_cut = bool(self._cuts) and self._cuts[0] == self.offset
         if at_cut:
             del self._cuts[0]
-        # The end is met while more than the last bytes is asked for, so none are left ahead of it.
+        # The end is reached while more than the last bytes are wanted, so `_ahead` is empty by then.
         at_end = self._members.ended and self._reported_end != self._members.count
         if at_end:
             self._reported_end = self._members.count
         return at_cut or at_end
 
     def require_complete(self) -> None:
-        """To be asked of a file that will not grow any more. Raises CompressionError if its end is missing."""
+        """Check a file that will not grow any more. Raises CompressionError if its end is missing."""
         if not self.complete:
             raise CompressionError(self.raw_offset, "the file ends before the gzip data do")
 
@@ -133,9 +134,9 @@ class _Members:
     def __init__(self, file: LogFile) -> None:
         self.count = 0  # members whose trailer was read
         self.complete = False
-        self.ended = False  # complete, or what follows is not a member
+        self.ended = False  # complete, or followed by something else than a member
         self._file = file
-        self._raw = memoryview(b"")  # what was read and not yet decompressed
+        self._raw = memoryview(b"")  # read and not yet decompressed
         self._member: zlib._Decompress | None = None
         self._has_output = False
         self._damage = ""
@@ -145,7 +146,7 @@ class _Members:
         return self._file.offset - len(self._raw)
 
     def step(self, limit: int) -> bytes | None:
-        """At most `limit` bytes, perhaps none; None at the end of the file for now."""
+        """Return at most `limit` bytes, perhaps none; None at the end of the file for now."""
         if self._damage:
             raise CompressionError(self.raw_offset, self._damage)
         if not self._raw and not self._has_output and not self._read():
@@ -196,7 +197,7 @@ class _Members:
         return content
 
     def _salvage(self, member: "zlib._Decompress") -> bytes:
-        """What the bytes before the damaged one give: of a call that fails, zlib gives nothing. Found by halving."""
+        """Return the content before the damaged byte: zlib returns nothing from a call that fails. Found by halving."""
         content = b""
         size = FEED_SIZE
         while size := size // 2:
@@ -211,27 +212,28 @@ class _Members:
 
 
 def is_gzip(fd: int) -> bool:
-    """Raises OSError."""
+    """True if the file begins as a gzip file. Raises OSError."""
     return os.pread(fd, len(MAGIC), 0) == MAGIC
 
 
 def head(fd: int, length: int) -> bytes:
-    """The first bytes of the content, `length` of them or as many as can be had. Raises OSError."""
+    """Return the first `length` bytes of the content, or as many as can be read. Raises OSError."""
     return _read(GzipFile(fd, 0), length)
 
 
 def ends_before(fd: int, length: int) -> bool:
-    """True if the file is whole, and its content shorter than that. Raises OSError."""
+    """True if the file is whole, and its content shorter than `length`. Raises OSError."""
     file = GzipFile(fd, 0)
     return len(_read(file, length)) < length and file.complete
 
 
 def _read(file: GzipFile, length: int) -> bytes:
-    """Some of it is enough where there are megabytes without content: zeros, or members that are empty."""
+    """Return up to `length` bytes; fewer where the file begins with megabytes without content: zeros, or empty
+    members."""
     content = b""
     try:
         while len(content) < length and file.raw_offset < HEAD_WITHIN and ((data := file.next()) or file.busy):
             content += data
     except (CompressionError, Truncated):
-        pass  # what can be had was had
+        pass  # what can be read was read
     return content[:length]

@@ -1,9 +1,9 @@
-"""What the members of a JSON object become in an event that has members of its own.
+"""Merges the members of a JSON object into an event that has members of its own.
 
-The event's own are those that an earlier parser found and those that all records of the file share. With
+The event's own members are those of an earlier parser and those that all records of the file share. With
 `overwrite_keys` the JSON's win, without it the event's; either way objects are merged member by member, and `tags` of
-both are kept. `log.offset`, `log.length`, `log.flags` and `log.file.id` stay ours in any case, because the sink
-recognises repeats by them: what a JSON's `log` holds under these names, or a `log` that is not an object, is found at
+both are kept. `log.offset`, `log.length`, `log.flags` and `log.file.id` are never replaced, because the sink
+recognises duplicates by them: such members of a JSON's `log`, or a `log` that is not an object, are put into
 `json.log`."""
 
 from typing import Any
@@ -16,8 +16,8 @@ OURS_IN_LOG = ("offset", "length", "flags")
 
 
 class JsonMembers:
-    """`message`: the member that is the message, which must be there if it is `strict`. `apart`: names of members that
-    cannot just be there. `easy`: an object without those may be the document as it is."""
+    """`message`: the member that is the message, required if `strict`. `apart`: names of members that need special
+    treatment. `easy`: an object without those may be the document as it is."""
 
     def __init__(self, config: NdjsonConfig, shared: Doc, *, keep_null: bool) -> None:
         self._config = config
@@ -32,8 +32,8 @@ class JsonMembers:
         self.easy = not (config.target or config.document_id or config.expand_keys)
 
     def of(self, text: str, fields: Doc, doc: Doc) -> tuple[str, Doc]:
-        """The message and the document of an event, from the text of a JSON object, its members, and the document that
-        the event had before."""
+        """Return the message and the document of an event, from the text of a JSON object, its members, and the
+        document that the event had before."""
         config, problems = self._config, list[str]()
         if not self._keep_null and "null" in text:
             fields = without_null(fields)
@@ -67,7 +67,7 @@ class JsonMembers:
         return ""
 
     def _text(self, text: str, message: str, doc: Doc) -> str:
-        """A text that is not empty has its place in the column, and only there."""
+        """Return the text of the event. If it is not empty, it is removed from the document."""
         if not message and isinstance(doc.get("message"), str):
             message = doc["message"]
         if message:

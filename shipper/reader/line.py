@@ -1,8 +1,8 @@
-"""Lines out of raw bytes: split, decoded, with the offset and the raw length of each.
+"""Splits raw bytes into lines and decodes them, with the offset and the raw length of each.
 
-What a line becomes must not depend on where the reads happened to end, or a second reading would give the same
-offset another text. So of a line that is longer than the limit the same is kept whether it came in one piece or in
-several: a little more than the limit, so that the `LimitReader` sees that it is too long, and cuts it.
+The text of a line must not depend on where the reads happened to end, or a second reading would give the same
+offset another text. So of a line that is longer than the limit the same bytes are kept whether it came in one piece or
+in several: a little more than the limit, so that the `LimitReader` sees that it is too long, and cuts it.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ from shipper.reader.base import RawFile
 from shipper.reader.codec import MARK_SIZE, ByteOrder, Codec, Utf16, codec_of
 from shipper.reader.stream import Stream
 
-# What is kept beyond the limit: a byte order mark (up to 4 bytes), a character that does not fit (4), half a one (3).
+# Bytes kept beyond the limit: a byte order mark (up to 4 bytes), a character that does not fit (4), half a one (3).
 MARGIN = 12
 BYTE_ORDER_MARK = "\ufeff"
 LITTLE_ENDIAN = "utf-16-le"
@@ -26,14 +26,14 @@ def build(encoding: str, terminator: LineTerminator, file: RawFile, max_bytes: i
     charset = charset_of(encoding)
     if not charset.marked:
         return LineReader(file, max_bytes, codec_of(encoding, terminator))
-    # A stream cannot be refused: what was read of it is lost, and cannot be read again with another encoding.
+    # A stream must not be refused: what was read of it is lost, and cannot be read again with another encoding.
     default = charset.codec or (LITTLE_ENDIAN if isinstance(file, Stream) else "")
     order = ByteOrder(default, terminator, partial(file.head, MARK_SIZE))
     return LineReader(file, max_bytes, Utf16(default or LITTLE_ENDIAN, terminator), order)
 
 
 class LineReader:
-    """Splits at the terminator, which is taken off. Bytes that mean nothing in the encoding become U+FFFD, and a byte
+    """Splits at the terminator, which is removed. Bytes that are invalid in the encoding become U+FFFD, and a byte
     order mark at the start of the file is not part of the first line.
 
     Of a line that is longer than the limit no more than its first bytes are kept while its end is awaited; its raw
@@ -47,7 +47,7 @@ class LineReader:
         self._order = order
         self._size = len(codec.terminator.raw)
         self._keep_bytes = max_bytes * codec.spread + MARGIN
-        self._length = 0  # raw bytes of the line whose end was not read yet
+        self._length = 0  # raw bytes of the pending line, whose end was not read yet
         self._head = b""  # the first of them, as many as are kept
         self._tail = b""  # the last of them, which may be the beginning of its terminator
 
@@ -56,7 +56,7 @@ class LineReader:
     def next(self) -> Messages | None:
         data = self._file.next()
         cut = self._file.take_cut()
-        if not data and not cut:  # a cut without data: that a gzip file ends may be known only after its last bytes
+        if not data and not cut:  # a cut without data: the end of a gzip file may be known only after its last bytes
             return None
         messages = self._split(data)
         if cut:
@@ -69,7 +69,7 @@ class LineReader:
         return None
 
     def _drop_mark(self, messages: Messages) -> None:
-        """Also that of the file in which a message continues after a rotation."""
+        """Remove a byte order mark, also that of the file in which a message continues after a rotation."""
         start = self._file.start
         if messages.start <= start and start in messages.offsets:
             index = messages.offsets.index(start)
@@ -100,12 +100,12 @@ class LineReader:
             self._codec, self._order = codec, None
 
     def _end_long_line(self, seen: bytes, offset: int, start: int, last: int) -> Messages:
-        """The first line in `seen`, which was read at `offset`, ends one that began at `start`, and of which not all
-        is kept; its last terminator is at `last`."""
+        """Return the lines of `seen`, which was read at `offset`. The first one ends a line that began at `start` and
+        is not kept in full; the last terminator is at index `last`."""
         first = self._codec.terminator.first(seen, offset)
         end = offset + first + self._size
         length = end - start
-        if length - self._size <= self._keep_bytes:  # it was the beginning of its terminator that is not kept
+        if length - self._size <= self._keep_bytes:  # only the beginning of its terminator was not kept
             messages = self._codec.lines(self._head[: length - self._size], start, end)
         else:
             messages = Messages(start, end)
@@ -115,8 +115,8 @@ class LineReader:
         return messages
 
     def _lines(self, block: bytes, start: int, end: int) -> Messages:
-        """Of a line that came in one piece no more is kept than if it had come in several, because a pattern that
-        looks at it must see the same."""
+        """Return the lines of a block. Of a line that came in one piece no more is kept than if it had come in several,
+        because a pattern must see the same text."""
         lines = self._codec.lines(block, start, end)
         if len(block) > self._keep_bytes:
             for index, length in enumerate(lines.lengths):
@@ -147,7 +147,7 @@ class LineReader:
 
 
 def _extend(messages: Messages, more: Messages) -> None:
-    """By a run of lines that follow; they have nothing but texts and flags."""
+    """Extend a run by the lines that follow it; they have only texts and flags."""
     count = len(messages.texts)
     messages.flags.update({count + index: flags for index, flags in more.flags.items()})
     messages.texts += more.texts

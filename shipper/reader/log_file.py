@@ -1,8 +1,8 @@
-"""Raw bytes of one open file, from an offset on, as long as it is still the same content.
+"""The raw bytes of one open file, from an offset on, as long as it still has the same content.
 
 Each read begins a little before the offset and compares those bytes with what was read before, in the same system
-call: so a file that was truncated, even one that has meanwhile grown past the old position, is noticed before a byte
-of its new content is taken for a continuation of the old.
+call: so a truncated file, even one that has grown past the old position since, is noticed before a byte of its new
+content is taken for a continuation of the old.
 """
 
 import os
@@ -35,7 +35,7 @@ class LogFile:
         self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
 
     def next(self) -> bytes:
-        """The next bytes; empty at the end of the file. Raises Truncated, OSError."""
+        """Return the next bytes; empty at the end of the file. Raises Truncated, OSError."""
         size = self._read_size
         if self._cuts:
             size = min(size, self._cuts[0] - self.offset)
@@ -60,7 +60,7 @@ class LogFile:
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """Those that were not reached yet."""
+        """The cuts that were not reached yet."""
         return tuple(self._cuts)
 
     def cut_here(self) -> None:

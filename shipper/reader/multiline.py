@@ -2,8 +2,8 @@
 
 A rule decides where in a run of lines messages end, so all messages that lie within the run are joined by slices of its
 columns. The lines of the last message of a run stay here until it ends: by its content, by the timeout (`finish`), or
-at a cut, where an earlier reading of the file ended it by time. Until then the run's `end` stays before them, and so
-does the position.
+at a cut, where an earlier reading of the file ended it by time. Until then the run's `end`, and so the position, stays
+before them.
 """
 
 import sys
@@ -21,7 +21,7 @@ _JOINED = (MULTILINE,)
 
 
 def build(config: MultilineConfig, reader: Reader, max_bytes: int, clock: Clock) -> Reader:
-    """A reader of joined messages, of which about `max_bytes` bytes are kept."""
+    """Return a reader of joined messages, of which about `max_bytes` bytes are kept."""
     limits = Limits(config.most_lines or sys.maxsize, max_bytes, "" if config.skip_newline else "\n")
     return MultilineReader(reader, rule_of(config), limits, clock)
 
@@ -47,7 +47,7 @@ class MultilineReader:
         lines = self._reader.next()
         if lines is None:
             return None
-        self._read_to = lines.end  # perhaps beyond the last line: what a parser below dropped
+        self._read_to = lines.end  # may lie beyond the last line, where a parser below dropped bytes
         joined = self._join_all(lines)
         if lines.cut:
             self._close(joined)
@@ -71,7 +71,7 @@ class MultilineReader:
         return joined
 
     def _join_all(self, lines: Messages) -> Messages:
-        """All messages that end in the run, and what was deferred before."""
+        """Return all messages that end in the run, and those that were deferred before."""
         joined, self._deferred = self._deferred, None
         if joined is None:
             joined = Messages(self._open.start if self._open.lines else lines.start, lines.end)
@@ -87,13 +87,13 @@ class MultilineReader:
         return joined
 
     def _settled(self, joined: Messages, piece: Messages) -> list[tuple[int, int]]:
-        """Leave those interleaved in `joined` in which the pending message begins; the ones before are returned."""
+        """Keep only the spans in `joined.interleaved` that the pending message may touch; return those before them."""
         end = self._open.start if self._open.lines else piece.end
         joined.interleaved = tuple(
             span for span in with_messages(joined) if span[0] < end
         )  # the others lie within that message
         boundary = snap_back(joined, end)
-        # What waits for that message is bounded; it is counted where a stretch ends, whatever the reads were.
+        # What waits for that message is bounded; it is counted where a span ends, whatever the reads were.
         if boundary < end and piece.interleaved and piece.end - boundary > self._limits.waiting:
             self._close(joined)
             return self._settled(joined, piece)
@@ -102,8 +102,8 @@ class MultilineReader:
         return settled
 
     def _defer(self, joined: Messages) -> Messages:
-        """Where the pending message begins within a stretch, no reading may begin there: what lies in it is handed
-        over together with that message."""
+        """Defer what lies in the span in which the pending message begins, until that message has ended: no reading may
+        begin within a span. Return the messages before it."""
         boundary = snap_back(joined, joined.end)
         if boundary == joined.end:
             return joined
@@ -134,7 +134,7 @@ class MultilineReader:
             self._close(joined)
 
     def _join_columns(self, lines: Messages, ends: list[int], joined: Messages) -> None:
-        """The same at once, for lines without flags and documents: first as if each message had but one line."""
+        """Join all messages at once, for lines without flags and documents: first as if each message had one line."""
         known, begins = len(joined.texts), ends[:-1]
         joined.texts += [lines.texts[start] for start in begins]
         joined.offsets += [lines.offsets[start] for start in begins]
@@ -144,7 +144,7 @@ class MultilineReader:
                 self._join_lines(lines, start, end, joined, index)
 
     def _join_lines(self, lines: Messages, start: int, end: int, joined: Messages, index: int) -> None:
-        """Message `index` is made of several lines, one by one only if a limit or an empty line at its beginning wants
+        """Make message `index` of several lines, one by one only if a limit or an empty line at its beginning requires
         it."""
         limits, texts = self._limits, lines.texts[start:end]
         joined.texts[index] = text = limits.separator.join(texts)

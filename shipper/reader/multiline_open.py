@@ -1,4 +1,4 @@
-"""The message that is still being joined."""
+"""The pending message of the multiline reader, whose lines are still being joined."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ TEXTS_APART = 4096  # short lines cost far more than their characters as long as
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of a message at most `lines` lines are kept, and of those the ones that begin before its byte `max_bytes`, about.
-    The limit behind this reader cuts the last of them: what is dropped here is only for the memory it would take.
-    `waiting`: how many bytes may wait behind what is entangled with a message, until that one is ended as it is."""
+    """How much of a message is kept: at most `lines` lines, and of those only lines that begin before about its byte
+    `max_bytes`. The limit behind this reader cuts the last of them: lines are dropped here only to save memory.
+    `waiting`: how many bytes may wait behind interleaved messages until the pending one is ended as it is."""
 
     lines: int
     max_bytes: int
@@ -23,18 +23,19 @@ class Limits:
 
 
 class Open:
-    """`start` and `end` are its raw bytes so far, `lines` how many it has, dropped ones included.
+    """A pending message. `start` and `end` are the offsets of its raw bytes so far, `lines` is the number of its lines,
+    dropped ones included.
 
-    As in Filebeat, empty lines at its beginning count but leave nothing in the text. A line that is dropped leaves
-    nothing of its document either, nor does one that begins beyond `max_bytes` of the raw bytes: much may have
-    been taken out of a line that has a document, and it is not the text that bounds those.
+    As in Filebeat, empty lines at its beginning count but add nothing to the text. A dropped line adds nothing to the
+    document either, nor does a line that begins beyond `max_bytes` of the raw bytes: the text of a line with a document
+    may be short, so its length does not bound the documents.
     """
 
     __slots__ = ("_doc", "_flags", "_joined", "_limits", "_size", "_texts", "end", "lines", "start")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._joined: list[str] = []  # the first texts, some thousands in one
+        self._joined: list[str] = []  # the first texts, joined by the thousand
         self._texts: list[str] = []
         self._size = 0  # characters of the text
         self._flags: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Open:
         self.lines = 0
 
     def add(self, lines: Messages, start: int, end: int) -> None:
-        """The lines of these indices."""
+        """Add the lines of these indices."""
         if start == end:
             return
         if not self.lines:
@@ -70,7 +71,7 @@ class Open:
         return add_flag(self._flags, MULTILINE) if self.lines > 1 else self._flags
 
     def close(self, joined: Messages) -> None:
-        """It becomes the last of `joined`."""
+        """Append the message to `joined`."""
         if self._doc is not None:
             joined.documents()
         text = self.text
@@ -81,7 +82,7 @@ class Open:
             joined.documents()[-1] = self._doc
 
     def _keep(self, texts: list[str]) -> int:
-        """How many of the texts were within the limit of bytes."""
+        """Keep the texts that are within the limit of bytes; return how many."""
         gap = len(self._limits.separator)
         if self._size + sum(map(len, texts)) + gap * len(texts) < self._limits.max_bytes:
             self._extend(texts)
@@ -111,7 +112,7 @@ class Open:
     def _take_docs(self, docs: Sequence[Doc], is_first: bool) -> None:
         for index, doc in enumerate(docs):
             if index or not is_first:
-                doc.pop("@timestamp", None)  # it is the first line's, which may have had no document
+                doc.pop("@timestamp", None)  # the first line's time counts, even if that had no document
             if self._doc is None:
                 self._doc = doc
             elif doc:
@@ -119,7 +120,7 @@ class Open:
 
 
 def _merge(into: Doc, doc: Doc) -> None:
-    """The later one wins, member by member. Without recursion: a document may be deep."""
+    """Merge `doc` into `into`, member by member; its values win. Without recursion: a document may be deep."""
     pairs = [(into, doc)]
     while pairs:
         into, doc = pairs.pop()

@@ -1,7 +1,7 @@
-"""Where messages end in a run of lines: one rule for each `type` of multiline.
+"""Rules that decide where messages end in a run of lines: one for each `type` of multiline.
 
-What a rule decides must not depend on where the reads ended. So all that it may know of the lines before the run is how
-many the pending message has, and whether the last of them asked for another.
+A decision must not depend on where the reads ended. So a rule may know only two things of the lines before the run: how
+many the pending message has, and whether the last of them is continued by the next line.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,30 +19,33 @@ _Search = Callable[[Sequence[str]], list[bool]]
 def rule_of(config: MultilineConfig) -> Rule:
     if config.type == "count":
         return counting(config.count_lines or 1)
-    found, negate = column_searcher([config.pattern or ""]), config.negate
+    search, negate = column_searcher([config.pattern or ""]), config.negate
     if config.type == "while_pattern":
-        return alike(found, negate)
+        return alike(search, negate)
     if config.flush_pattern is not None:
-        return Flushed(found, negate, column_searcher([config.flush_pattern]), before=config.match == "before")
-    return before(found, negate) if config.match == "before" else after(found, negate)
+        return Flushed(search, negate, column_searcher([config.flush_pattern]), before=config.match == "before")
+    return before(search, negate) if config.match == "before" else after(search, negate)
 
 
 def after(search: _Search, negate: bool) -> Rule:
-    """A line belongs to the one before it if (found) != `negate`."""
-    return lambda texts, pending: [index for index, found in enumerate(search(texts)) if found == negate]
+    """Return the rule by which a line belongs to the line before it if the pattern matches it, or with `negate` if it
+    does not."""
+    return lambda texts, pending: [index for index, matches in enumerate(search(texts)) if matches == negate]
 
 
 def before(search: _Search, negate: bool) -> Rule:
-    """A line belongs to the one behind it if (found) != `negate`."""
-    return lambda texts, pending: [index for index, found in enumerate(search(texts), 1) if found == negate]
+    """Return the rule by which a line belongs to the line behind it if the pattern matches it, or with `negate` if it
+    does not."""
+    return lambda texts, pending: [index for index, matches in enumerate(search(texts), 1) if matches == negate]
 
 
 def alike(search: _Search, negate: bool) -> Rule:
-    """Lines in a row with (found) != `negate` belong together; any other is a message by itself."""
+    """Return the rule by which consecutive lines belong together if the pattern matches them, or with `negate` if it
+    does not; any other line is a message by itself."""
 
     def ends(texts: Sequence[str], pending: int) -> list[int]:
-        row = [found != negate for found in search(texts)]
-        # A pending message is one of such lines; behind the run there may be more of them.
+        row = [matches != negate for matches in search(texts)]
+        # A pending message consists of such lines; more of them may follow the run.
         return [index for index, both in enumerate(pairwise([True, *row, True])) if both != (True, True)]
 
     return ends
@@ -53,9 +56,10 @@ def counting(lines: int) -> Rule:
 
 
 class Flushed:
-    """As `after` or `before`, but a line in which the flush pattern is found ends the message too. Of a message's first
-    line that is not asked, and it is asked first, as in Filebeat: a line that would begin a message and has the pattern
-    ends the one before. So with `before` a message waits for the next line, although its own last line asks for none.
+    """The rule `after` or `before`, with a flush pattern: a line that matches it ends the message too. As in Filebeat,
+    the flush pattern is not applied to the first line of a message, and is applied before the other one: a line that
+    would begin a message and matches it ends the message before. So with `before` a message waits for the next line
+    although its own last line is not continued.
     """
 
     def __init__(self, search: _Search, negate: bool, flush: _Search, *, before: bool) -> None:
@@ -66,7 +70,7 @@ class Flushed:
         self._wants_more = True  # with `before`: the last line belongs to the one behind it
 
     def __call__(self, texts: Sequence[str], pending: int) -> list[int]:
-        begins = [found == self._negate for found in self._search(texts)]
+        begins = [matches == self._negate for matches in self._search(texts)]
         if self._before and begins:
             begins.insert(0, not self._wants_more)
             self._wants_more = not begins.pop()

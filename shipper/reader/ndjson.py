@@ -1,8 +1,8 @@
-"""Makes members of an event out of each message that is a JSON object.
+"""Decodes messages that are JSON objects into members of their events.
 
-A column of texts goes through one loop. An object that meets nothing becomes the event's document as it is; whatever
-asks for more (an option, a null, a name that the event has already) is worked out by `JsonMembers`, for that message
-alone. A message that is not a JSON object stays the text that it is: no event is lost for its form.
+A column of texts goes through one loop. A plain object becomes the event's document as it is; an object that needs more
+(for an option, a null, a name that the event has already) is merged by `JsonMembers`, one message at a time. A message
+that is not a JSON object stays as it is: no event is lost for its form.
 """
 
 import logging
@@ -75,7 +75,7 @@ class NdjsonReader:
         return messages
 
     def _look_again(self, messages: Messages, index: int) -> tuple[str, Doc]:
-        """Text and document of a message that is not a JSON object at first sight."""
+        """Return text and document of a message that the fast parser did not take for a JSON object."""
         text = messages.texts[index]
         doc = messages.docs[index] if messages.docs else {}
         if not text:

@@ -12,8 +12,8 @@ Find = Callable[[Iterable[str]], list[bool]]
 
 
 class SelectReader:
-    """Keeps messages in which one of `include` is found, all where there are none, but for those in which one of
-    `exclude` is. The raw bytes of the others stay counted in their run."""
+    """Keeps messages that match one of `include`, or all if there are none, except those that match one of `exclude`.
+    The raw bytes of dropped messages still count in their run."""
 
     def __init__(self, reader: Reader, include: Sequence[str], exclude: Sequence[str], metrics: Metrics) -> None:
         self._reader = reader
@@ -36,11 +36,11 @@ class SelectReader:
             return messages
         kept = list(range(len(messages.texts)))
         if self._include is not None:
-            found = self._include(messages.texts)
-            kept = [index for index in kept if found[index]]
+            included = self._include(messages.texts)
+            kept = [index for index in kept if included[index]]
         if self._exclude is not None and kept:
-            found = self._exclude(messages.texts)
-            kept = [index for index in kept if not found[index]]
+            excluded = self._exclude(messages.texts)
+            kept = [index for index in kept if not excluded[index]]
         if len(kept) < len(messages.texts):
             before = _events(messages)
             messages.select(kept)
@@ -73,7 +73,7 @@ def _without_empty(messages: Messages | None) -> Messages | None:
 
 
 def _events(messages: Messages) -> int:
-    """How many messages there are that are not empty."""
+    """Return the number of messages that are not empty."""
     if messages.docs is None:
         return len(messages.texts) - messages.texts.count("")
     return sum(1 for text, doc in zip(messages.texts, messages.docs, strict=True) if text or doc)

@@ -1,17 +1,17 @@
-"""Raw bytes of a pipe, a terminal, or whatever else standard input is: read once, in the order in which they come."""
+"""The raw bytes of standard input, a pipe, a terminal or something else: read once, in the order in which they come."""
 
 import io
 import os
 import select
 
-# As much as a pipe holds. One read is one batch, and short lines cost memory beside their bytes.
+# The capacity of a pipe. One read is one batch, and short lines cost memory beside their bytes.
 READ_SIZE = 64 * 1024
 
 
 class Stream:
-    """Read as `LogFile` is. `offset` counts from the first byte read here.
+    """Reads forward as `LogFile` does. `offset` counts from the first byte read here.
 
-    There is no way back: what was read cannot be read again, so nothing can be confirmed by its bytes either.
+    What was read cannot be read again, so nothing can be confirmed by its bytes either.
     """
 
     start = 0
@@ -27,12 +27,12 @@ class Stream:
 
     @property
     def complete(self) -> bool:
-        """No more will come, and `take_cut` has reported it."""
+        """True if the stream has ended, and `take_cut` has reported it."""
         return self._at_end and not self._cut
 
     def next(self) -> bytes:
-        """The next bytes; empty when there are none now, or no more. Never blocks. Raises OSError, after which the
-        stream has ended too: a pipe does not recover, and a second try could lose bytes in silence."""
+        """Return the next bytes; empty when there are none for now, or no more. Never blocks. Raises OSError, after
+        which the stream has ended too: a pipe does not recover, and a second try could lose bytes silently."""
         # Not O_NONBLOCK: it belongs to the open file, which the other programs at the same terminal share.
         if self._at_end or not self._poll.poll(0):
             return b""
@@ -53,8 +53,8 @@ class Stream:
         self._cut = True
 
     def take_cut(self) -> bool:
-        """True once, when the stream has ended: what is unterminated there is a whole line. Only the read that gives
-        nothing finds the end, so this must be asked after such a read too."""
+        """True once, when the stream has ended: an unterminated line there is a whole line. Only a read that returns
+        nothing detects the end, so this must be called after such a read too."""
         cut, self._cut = self._cut, False
         return cut
 

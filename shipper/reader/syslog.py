@@ -1,6 +1,6 @@
-"""Parses syslog messages: their header goes to log.syslog, and their text becomes the message.
+"""Parses syslog messages: the header becomes log.syslog, and the text becomes the message.
 
-What is not a syslog message stays as it is, with the reason in its `error.message`.
+A message that is not a syslog message stays as it is, with the reason in its `error.message`.
 """
 
 import logging
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class SyslogReader:
-    """`shared`: the members that all records of the file have."""
+    """Parses each message of a run. `shared`: the members that all records of the file have."""
 
     def __init__(self, reader: Reader, config: SyslogConfig, shared: Doc, clock: Clock) -> None:
         self._reader = reader

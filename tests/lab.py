@@ -36,6 +36,7 @@ from tests.fakes import ManualClock
 
 CHECK_INTERVAL = 10.0
 CLOSE_INACTIVE = 60.0
+LATE = 1.0  # real seconds that threads may take on a loaded machine
 LONG = 10.0  # real seconds; what has not happened by then never will
 
 
@@ -174,9 +175,12 @@ class Lab:
             self.step(wait=0.002)
 
     def scan(self, times: int = 20) -> None:
-        """So much time passes that the agent scans so often."""
+        """So much time passes that the agent scans so often. Then wait for threads that a loaded machine delays."""
         for _ in range(times):
             self.step(seconds=CHECK_INTERVAL, wait=0.002)
+        deadline = time.monotonic() + LATE
+        while time.monotonic() < deadline and not self.destination.holding and self._has_work():
+            self.step(wait=0.002)
 
     def until(self, happened: Callable[[], object], seconds: float = 0.005) -> None:
         deadline = time.monotonic() + LONG
@@ -262,13 +266,13 @@ class Lab:
             before = self.running.metrics.summary()
             self.step(seconds=CHECK_INTERVAL, wait=0.002)
             app = self.running
-            calm = app.loop.drained and before == app.metrics.summary() and not self._unread()
+            calm = before == app.metrics.summary() and not self._has_work()
             quiet = quiet + 1 if calm else 0
             assert time.monotonic() < deadline, "does not become idle"
 
-    def _unread(self) -> bool:
+    def _has_work(self) -> bool:
         running = self.crawler.running.values()
-        return any(
+        return not self.running.loop.drained or any(
             harvester.has_new_data(os.fstat(harvester.fd).st_size) or not harvester.settled for harvester in running
         )
 

@@ -42,7 +42,7 @@ class Books:
         self.written = dict(self.states)
         self.removals: list[str] = []
         self.tickets: list[SaveTicket] = []
-        self.saves: list[list[str]] = []  # the ids of each
+        self.saves: list[list[str]] = []  # the ids of each save
 
     def note(self, *states: FileState) -> None:
         self.written |= {state.id: state for state in states}
@@ -164,7 +164,7 @@ class Room:
 
     def close(self) -> None:
         for fd, key in self._fds:
-            with suppress(OSError):  # most were closed where they belong
+            with suppress(OSError):  # most were closed by their owners
                 status = os.fstat(fd)
                 if (status.st_dev, status.st_ino) == key:
                     os.close(fd)

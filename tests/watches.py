@@ -1,4 +1,4 @@
-"""A watcher that knows only what a test gives it."""
+"""A watcher whose hints come from the test."""
 
 from collections.abc import Callable, Collection
 

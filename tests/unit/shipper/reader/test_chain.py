@@ -79,7 +79,7 @@ def test_a_message_key_is_what_the_parsers_and_filters_behind_it_see(log: LogOnD
     assert metrics.events_filtered == 2
 
 
-def test_include_message_works_where_it_stands(log: LogOnDisk, clock: ManualClock) -> None:
+def test_include_message_works_at_its_place_in_the_chain(log: LogOnDisk, clock: ManualClock) -> None:
     log.write(b"+ a\n# b\n+ c\n\n  d\n+ e\n")
     metrics = Metrics()
     kept = IncludeMessageConfig(patterns=(r"^\+", r"^\s"))

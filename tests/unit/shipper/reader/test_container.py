@@ -120,7 +120,9 @@ NO_LINES = [
 
 
 @pytest.mark.parametrize(("format", "line", "why"), NO_LINES)
-def test_what_is_no_line_of_a_container_is_shipped_as_it_is_and_says_why(format: str, line: str, why: str) -> None:
+def test_a_line_that_is_not_of_a_container_is_shipped_as_it_is_with_the_reason(
+    format: str, line: str, why: str
+) -> None:
     for stream in ("all", "stderr"):
         ((text, doc),) = rows(lab(format=format, stream=stream).read(line))
         assert text == line
@@ -195,14 +197,14 @@ def test_only_lines_of_the_wanted_stream_are_kept_and_the_bytes_of_the_others_co
     assert it.metrics.events_filtered == 4
 
 
-def test_a_cut_ends_what_is_under_way() -> None:
+def test_a_cut_ends_pending_messages() -> None:
     it = lab()
     run = it.read(f"{TIME} stdout P out", f"{TIME} stderr P err", cut=True)
     assert (run.texts, run.cut, run.end) == (["out", "err"], True, it.lines.end)
     assert it.read(f"{TIME} stdout F rest").texts == ["rest"]
 
 
-def test_a_timeout_ends_what_is_under_way_and_the_bytes_dropped_behind_it_count() -> None:
+def test_a_timeout_ends_pending_messages_and_the_bytes_dropped_behind_them_count() -> None:
     it = lab(stream="stdout")
     it.read(f"{TIME} stdout P part", f"{TIME} stderr F dropped")
     ended = it.reader.finish()
@@ -213,7 +215,7 @@ def test_a_timeout_ends_what_is_under_way_and_the_bytes_dropped_behind_it_count(
     assert it.reader.finish() is None
 
 
-def test_the_time_of_the_last_part_is_told_while_something_is_under_way() -> None:
+def test_the_time_of_the_last_part_is_given_while_a_message_is_pending() -> None:
     it = lab()
     it.read(f"{TIME} stdout F whole")
     assert it.reader.pending_since is None
@@ -239,7 +241,7 @@ def test_no_more_than_the_limit_is_kept_of_a_message_in_parts(max_bytes: int, te
     assert (run.texts, run.flags) == ([text], flags)
 
 
-def test_a_message_that_never_ends_does_not_take_memory_for_ever() -> None:
+def test_a_message_that_never_ends_takes_bounded_memory() -> None:
     it = lab(max_bytes=10_000)
     for _ in range(100):
         run = it.read(*[f"{TIME} stdout P {'x' * 100}"] * 100)
@@ -248,7 +250,7 @@ def test_a_message_that_never_ends_does_not_take_memory_for_ever() -> None:
     assert (run.texts, run.flags) == (["x" * 10_000], {0: (TRUNCATED,)})
 
 
-def test_others_do_not_wait_for_ever() -> None:
+def test_others_do_not_wait_forever() -> None:
     it = lab()
     it.read(f"{TIME} stdout P killed while it wrote this")
     lines = [f"{TIME} stderr F {'x' * 1000}"] * 100

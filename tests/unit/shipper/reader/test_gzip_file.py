@@ -64,12 +64,12 @@ def test_a_last_line_without_terminator_is_whole(log: LogOnDisk, open_gzip: Open
 
 
 @pytest.mark.parametrize("size", [FIRST_READ - 1, FIRST_READ, FIRST_READ + 1, FIRST_READ + READ_SIZE])
-def test_the_end_is_told_with_the_last_block_wherever_it_falls(size: int, log: LogOnDisk, open_gzip: Open) -> None:
+def test_the_end_is_reported_with_the_last_block_wherever_it_falls(size: int, log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"x" * size))
     file = open_gzip()
-    told = [(len(data), file.take_cut()) for data in iter(file.next, b"")]
-    assert sum(length for length, _ in told) == size
-    assert [cut for _, cut in told] == [False] * (len(told) - 1) + [True]
+    reads = [(len(data), file.take_cut()) for data in iter(file.next, b"")]
+    assert sum(length for length, _ in reads) == size
+    assert [cut for _, cut in reads] == [False] * (len(reads) - 1) + [True]
 
 
 def test_big_content_comes_in_blocks(log: LogOnDisk, open_gzip: Open) -> None:
@@ -87,14 +87,14 @@ def test_content_that_does_not_compress_is_read_in_full(log: LogOnDisk, open_gzi
     assert read_all(open_gzip()) == noise(1_000_000)
 
 
-def test_stops_at_each_cut_and_tells_it_once(log: LogOnDisk, open_gzip: Open) -> None:
+def test_stops_at_each_cut_and_reports_it_once(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one\ntwo\nthree\nfour"))
     file = open_gzip(4, (14, 8, 8, 4, 2))
-    told = [(data, file.take_cut(), file.take_cut()) for data in iter(file.next, b"")]
-    assert told == [(b"two\n", True, False), (b"three\n", True, False), (b"four", True, False)]
+    reads = [(data, file.take_cut(), file.take_cut()) for data in iter(file.next, b"")]
+    assert reads == [(b"two\n", True, False), (b"three\n", True, False), (b"four", True, False)]
 
 
-def test_a_cut_at_the_very_end_is_told_once(log: LogOnDisk, open_gzip: Open) -> None:
+def test_a_cut_at_the_very_end_is_reported_once(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one"))
     file = open_gzip(0, (3,))
     assert (file.next(), file.take_cut(), file.next(), file.take_cut()) == (b"one", True, b"", False)
@@ -124,7 +124,9 @@ def test_zeros_behind_a_member_are_padding(log: LogOnDisk, open_gzip: Open) -> N
     assert (file.next(), file.take_cut(), file.next()) == (b"two\n", True, b"")
 
 
-def test_a_member_that_is_appended_after_the_end_is_read_and_its_end_is_told(log: LogOnDisk, open_gzip: Open) -> None:
+def test_a_member_that_is_appended_after_the_end_is_read_and_its_end_is_reported(
+    log: LogOnDisk, open_gzip: Open
+) -> None:
     log.write(gzip.compress(b"one\n"))
     file = open_gzip()
     assert (file.next(), file.take_cut(), file.next()) == (b"one\n", True, b"")
@@ -136,21 +138,21 @@ def test_a_member_that_is_appended_after_the_end_is_read_and_its_end_is_told(log
 
 
 @pytest.mark.parametrize("garbage", [b"\n", b"some text", b"\0\0\0x"])
-def test_something_else_behind_the_last_member_is_told_after_its_content(
+def test_something_else_behind_the_last_member_is_reported_after_its_content(
     garbage: bytes, log: LogOnDisk, open_gzip: Open
 ) -> None:
     member = gzip.compress(b"one\ntwo")
     log.write(member + garbage)
     file = open_gzip()
     assert (file.next(), file.take_cut(), file.complete) == (b"one\ntwo", True, False)
-    at = len(member + garbage.rstrip(b"\nsomextext "))
+    offset = len(member + garbage.rstrip(b"\nsomextext "))
     for _ in range(2):
-        with pytest.raises(CompressionError, match=f"compressed byte {at}: something else follows the gzip data"):
+        with pytest.raises(CompressionError, match=f"compressed byte {offset}: something else follows the gzip data"):
             file.next()
     assert not file.take_cut()
 
 
-def test_something_else_that_is_appended_later_is_told_too(log: LogOnDisk, open_gzip: Open) -> None:
+def test_something_else_that_is_appended_later_is_reported_too(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one\n"))
     file = open_gzip()
     assert (file.next(), file.take_cut()) == (b"one\n", True)
@@ -164,7 +166,7 @@ def test_something_else_that_is_appended_later_is_told_too(log: LogOnDisk, open_
 # A file that is still being written
 
 
-def test_a_file_without_its_trailer_gives_what_it_holds_and_goes_on_later(log: LogOnDisk, open_gzip: Open) -> None:
+def test_a_file_without_its_trailer_gives_its_content_and_resumes_later(log: LogOnDisk, open_gzip: Open) -> None:
     packed = gzip.compress(b"one\n" + noise(1000) + b"end")
     log.write(packed[:500])
     file = open_gzip()
@@ -176,7 +178,7 @@ def test_a_file_without_its_trailer_gives_what_it_holds_and_goes_on_later(log: L
     assert file.take_cut()
 
 
-def test_little_input_that_holds_much_output_is_read_in_full_though_no_more_input_comes(
+def test_little_input_with_much_output_is_read_in_full_though_no_more_input_comes(
     log: LogOnDisk, open_gzip: Open
 ) -> None:
     packed = gzip.compress(bytes(FIRST_READ + 10_000))
@@ -185,7 +187,9 @@ def test_little_input_that_holds_much_output_is_read_in_full_though_no_more_inpu
         assert read_all(open_gzip()) == zlib.decompressobj(31).decompress(packed[:size])
 
 
-def test_a_trailer_that_comes_after_the_last_bytes_tells_the_end_without_bytes(log: LogOnDisk, open_gzip: Open) -> None:
+def test_a_trailer_that_comes_after_the_last_bytes_reports_the_end_without_bytes(
+    log: LogOnDisk, open_gzip: Open
+) -> None:
     packed = gzip.compress(b"one\ntwo")
     log.write(packed[:-8])
     file = open_gzip()
@@ -231,7 +235,7 @@ def test_skipping_is_done_in_slices_and_busy_meanwhile(log: LogOnDisk, open_gzip
     assert 3 < skipping < 20
 
 
-def test_skipping_goes_on_when_the_file_has_grown_to_the_offset(log: LogOnDisk, open_gzip: Open) -> None:
+def test_skipping_continues_when_the_file_has_grown_to_the_offset(log: LogOnDisk, open_gzip: Open) -> None:
     packed = gzip.compress(noise(1000))
     log.write(packed[:200])
     file = open_gzip(900)
@@ -240,7 +244,7 @@ def test_skipping_goes_on_when_the_file_has_grown_to_the_offset(log: LogOnDisk, 
     assert file.next() == noise(1000)[900:]
 
 
-def test_resumed_at_the_end_of_the_content_the_end_is_told(log: LogOnDisk, open_gzip: Open) -> None:
+def test_resumed_at_the_end_of_the_content_the_end_is_reported(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one"))
     file = open_gzip(3)
     assert (file.next(), file.take_cut(), file.complete) == (b"", True, True)
@@ -271,7 +275,7 @@ def test_a_bomb_needs_little_memory(offset: int, log: LogOnDisk, open_gzip: Open
 @pytest.mark.parametrize(
     "filling", [gzip.compress(b"") * 2000, gzip.compress(b"") + bytes(10_000_000)], ids=["empty members", "padding"]
 )
-def test_what_holds_no_content_is_read_in_slices_too(filling: bytes, log: LogOnDisk, open_gzip: Open) -> None:
+def test_members_without_content_are_read_in_slices_too(filling: bytes, log: LogOnDisk, open_gzip: Open) -> None:
     log.write(filling + gzip.compress(b"one\n"))
     file = open_gzip()
     assert (file.next(), file.busy, file.take_cut()) == (b"", True, False)
@@ -283,13 +287,13 @@ def test_what_holds_no_content_is_read_in_slices_too(filling: bytes, log: LogOnD
 PACKED = gzip.compress(noise(3000))
 
 
-def damaged(at: int, value: int = 0xFF) -> bytes:
-    at %= len(PACKED)
-    return PACKED[:at] + bytes([PACKED[at] ^ value]) + PACKED[at + 1 :]
+def damaged(offset: int, value: int = 0xFF) -> bytes:
+    offset %= len(PACKED)
+    return PACKED[:offset] + bytes([PACKED[offset] ^ value]) + PACKED[offset + 1 :]
 
 
 @pytest.mark.parametrize(
-    ("raw", "at", "words", "before"),
+    ("raw", "offset", "words", "before"),
     [
         (b"plain text\n", 1, "not a gzip file; compression: auto reads plain files too", 0),
         (damaged(2), 3, "unknown compression method", 0),
@@ -299,8 +303,8 @@ def damaged(at: int, value: int = 0xFF) -> bytes:
         (damaged(10, 6), 10, "invalid block type", 0),
     ],
 )
-def test_damage_is_told_after_all_before_it(
-    raw: bytes, at: int, words: str, before: int, log: LogOnDisk, open_gzip: Open
+def test_damage_is_reported_after_all_before_it(
+    raw: bytes, offset: int, words: str, before: int, log: LogOnDisk, open_gzip: Open
 ) -> None:
     log.write(raw)
     file = open_gzip()
@@ -308,13 +312,13 @@ def test_damage_is_told_after_all_before_it(
         assert file.next() == noise(before)
         assert not file.take_cut()
     for _ in range(2):
-        with pytest.raises(CompressionError, match=f"compressed byte {at}: {words}") as raised:
+        with pytest.raises(CompressionError, match=f"compressed byte {offset}: {words}") as raised:
             file.next()
-        assert raised.value.raw_offset == file.raw_offset == at
+        assert raised.value.raw_offset == file.raw_offset == offset
     assert not file.complete
 
 
-def test_damage_in_a_later_member_is_told_after_those_before_it(log: LogOnDisk, open_gzip: Open) -> None:
+def test_damage_in_a_later_member_is_reported_after_those_before_it(log: LogOnDisk, open_gzip: Open) -> None:
     good = gzip.compress(b"one\n")
     log.write(good + damaged(-8))
     file = open_gzip()
@@ -323,7 +327,7 @@ def test_damage_in_a_later_member_is_told_after_those_before_it(log: LogOnDisk, 
         file.next()
 
 
-def test_damage_while_skipping_is_told(log: LogOnDisk, open_gzip: Open) -> None:
+def test_damage_while_skipping_is_reported(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(damaged(-8) + PACKED)
     with pytest.raises(CompressionError):
         open_gzip(4000).next()
@@ -375,11 +379,11 @@ def test_an_error_of_the_disk_loses_nothing(log: LogOnDisk, open_gzip: Open) -> 
 
 
 def test_gzip_is_known_by_its_first_bytes(log: LogOnDisk) -> None:
-    told = []
+    reads = []
     for raw in (gzip.compress(b""), b"\x1f\x8b\x08", b"\x1f\x8b", b"", b"plain\n", b"\x1f\x8b\x07 old"):
         log.write(raw)
-        told.append(is_gzip(log.open().fd))
-    assert told == [True, True, False, False, False, False]
+        reads.append(is_gzip(log.open().fd))
+    assert reads == [True, True, False, False, False, False]
 
 
 def test_the_head_is_of_the_content(log: LogOnDisk) -> None:

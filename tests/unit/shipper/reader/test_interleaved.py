@@ -7,8 +7,8 @@ from shipper.reader.interleaved import snap_back, snap_forward, with_messages
 def run(*interleaved: tuple[int, int], messages: tuple[tuple[int, int], ...] = ()) -> Messages:
     """A run up to byte 100, whose messages reach from and to these."""
     made = Messages(0, 100, interleaved=interleaved)
-    for begin, end in messages:
-        made.append("text", begin, end - begin)
+    for start, end in messages:
+        made.append("text", start, end - start)
     return made
 
 

@@ -47,5 +47,5 @@ def test_nothing_is_changed_where_everything_fits() -> None:
     assert LimitReader(OneRun(run), 10).next() == messages(["a", "b"])
 
 
-def test_the_time_of_a_message_under_way_shines_through() -> None:
+def test_the_time_of_a_pending_message_is_passed_through() -> None:
     assert LimitReader(OneRun(messages([])), 10).pending_since == 7.0

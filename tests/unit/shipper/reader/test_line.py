@@ -74,7 +74,7 @@ def test_a_line_of_exactly_the_limit_loses_its_carriage_return(log: LogOnDisk, s
     assert (rows([run]), run.flags) == ([("0123", 0, 6)], {})
 
 
-def test_a_cut_ends_the_line_under_way(log: LogOnDisk) -> None:
+def test_a_cut_ends_the_pending_line(log: LogOnDisk) -> None:
     log.write(b"one\ntwo")
     (run,) = read(LineReader(log.open(cuts=(7,)), 100))
     assert rows([run]) == [("one", 0, 4), ("two", 4, 3)]

@@ -80,7 +80,7 @@ def test_a_line_is_decoded_and_its_raw_bytes_are_counted(
 
 
 @pytest.mark.parametrize("encoding", ["ebcdic-037", "ebcdic-1047", "ebcdic-1040"])
-def test_the_terminator_is_what_the_encoding_says_it_is(encoding: str, log: LogOnDisk) -> None:
+def test_the_terminator_is_that_of_the_encoding(encoding: str, log: LogOnDisk) -> None:
     log.write("AB\r\nC\n".encode("cp037"))
     assert read(log.open(), encoding) == [("AB", 0, 4), ("C", 4, 2)]
 
@@ -163,7 +163,7 @@ def test_an_empty_file_has_no_lines(encoding: str, log: LogOnDisk) -> None:
         ("utf-16be-bom", b"", "utf-16-be"),
     ],
 )
-def test_the_byte_order_mark_is_asked_also_where_reading_goes_on_in_the_middle(
+def test_the_byte_order_mark_decides_also_where_reading_resumes_in_the_middle(
     encoding: str, mark: bytes, codec: str, log: LogOnDisk, tmp_path: Path
 ) -> None:
     first = mark + "one\n".encode(codec)
@@ -195,7 +195,7 @@ def test_a_file_without_the_mark_it_must_have_is_not_read_on_a_guess(log: LogOnD
     log.write("one\n".encode("utf-16-le"))
     with pytest.raises(OSError, match=r"no byte order mark .* utf-16le-bom or utf-16be-bom") as caught:
         read(log.open(), "utf-16-bom")
-    assert caught.value.strerror  # it is this that is told
+    assert caught.value.strerror  # this is what is logged
 
 
 @pytest.mark.parametrize(("mark", "codec"), [(b"", "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")])

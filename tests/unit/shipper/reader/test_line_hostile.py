@@ -63,7 +63,7 @@ class Endless:
         ("hz-gb-2312", "auto", b"~{~}", b"\n", ""),
     ],
 )
-def test_of_100_mb_without_an_end_the_memory_holds_a_few_reads(
+def test_100_mb_without_an_end_take_the_memory_of_a_few_reads(
     encoding: str, terminator: LineTerminator, pattern: bytes, last: bytes, text: str
 ) -> None:
     read = pattern * (MIB // len(pattern))

@@ -16,7 +16,7 @@ def test_reads_on_from_its_offset(log: LogOnDisk) -> None:
     assert file.offset == 8
 
 
-def test_goes_on_when_the_file_has_grown(log: LogOnDisk) -> None:
+def test_resumes_when_the_file_has_grown(log: LogOnDisk) -> None:
     log.write(b"one\n")
     file = log.open()
     assert read_all(file) == [b"one\n"]
@@ -61,14 +61,14 @@ def test_bytes_far_before_the_offset_are_not_compared(log: LogOnDisk) -> None:
     assert file.next() == b"more"
 
 
-def test_stops_at_each_cut_and_tells_it_once(log: LogOnDisk) -> None:
+def test_stops_at_each_cut_and_reports_it_once(log: LogOnDisk) -> None:
     log.write(b"one\ntwo\nthree\n")
     file = log.open(cuts=(8, 4))
-    told = [(file.next(), file.take_cut(), file.take_cut()) for _ in range(3)]
-    assert told == [(b"one\n", True, False), (b"two\n", True, False), (b"three\n", False, False)]
+    reads = [(file.next(), file.take_cut(), file.take_cut()) for _ in range(3)]
+    assert reads == [(b"one\n", True, False), (b"two\n", True, False), (b"three\n", False, False)]
 
 
-def test_a_cut_that_is_given_twice_does_not_stop_reading_for_ever(log: LogOnDisk) -> None:
+def test_a_cut_that_is_given_twice_does_not_stop_reading_forever(log: LogOnDisk) -> None:
     log.write(b"one\ntwo\n")
     file = log.open(cuts=(4, 4))
     assert file.next() == b"one\n"

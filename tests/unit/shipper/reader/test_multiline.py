@@ -109,7 +109,7 @@ CASES = {
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize("name", CASES)
-def test_lines_are_joined_as_the_type_says(log: LogOnDisk, clock: ManualClock, name: str, size: int) -> None:
+def test_lines_are_joined_by_the_rule_of_the_type(log: LogOnDisk, clock: ManualClock, name: str, size: int) -> None:
     case = CASES[name]
     log.write("".join(f"{line}\n" for line in case.lines).encode())
     reader = open_reader(log, clock, **{"pattern": None, **case.options}, size=size)
@@ -211,7 +211,7 @@ def test_empty_lines_at_the_beginning_count_and_leave_no_text(log: LogOnDisk, cl
     assert [length for run in runs for length in run.lengths] == [5, 5]
 
 
-def test_the_message_under_way_keeps_the_position_before_it(log: LogOnDisk, clock: ManualClock) -> None:
+def test_the_pending_message_keeps_the_position_before_it(log: LogOnDisk, clock: ManualClock) -> None:
     log.write(b"one\ntwo\n")
     reader = open_reader(log, clock)
     assert read(reader)[-1].end == 4
@@ -220,7 +220,7 @@ def test_the_message_under_way_keeps_the_position_before_it(log: LogOnDisk, cloc
     assert (run.start, run.texts, run.end) == (4, ["two\n more"], 14)
 
 
-def test_finish_ends_the_message_under_way(log: LogOnDisk, clock: ManualClock) -> None:
+def test_finish_ends_the_pending_message(log: LogOnDisk, clock: ManualClock) -> None:
     log.write(b"one\n +\npart")
     reader = open_reader(log, clock)
     read(reader)
@@ -238,7 +238,7 @@ def test_a_cut_ends_a_message_as_finish_did(log: LogOnDisk, clock: ManualClock) 
     assert [run.cut for run in runs] == [True, False]
 
 
-def test_after_a_cut_lines_are_counted_anew(log: LogOnDisk, clock: ManualClock) -> None:
+def test_after_a_cut_lines_are_counted_from_0(log: LogOnDisk, clock: ManualClock) -> None:
     log.write(b"a\nb\nc\nd\ne\nf\n")
     runs = read(open_reader(log, clock, None, type="count", count_lines=3, cuts=(4,)))
     assert texts(runs) == ["a\nb", "c\nd\ne"]
@@ -345,7 +345,7 @@ def test_documents_of_any_depth_are_merged(clock: ManualClock) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(.*a){20}", "(a|a?)+$"])
-def test_no_pattern_holds_the_reader_up(clock: ManualClock, pattern: str) -> None:
+def test_no_pattern_delays_the_reader(clock: ManualClock, pattern: str) -> None:
     start = time.process_time()
     read(multiline.build(MultilineConfig(pattern=pattern), Endless(b"a" * 1_000_000 + b"!", 3, 1), 10**7, clock))
     assert time.process_time() - start < 1
@@ -364,9 +364,9 @@ def test_a_message_of_very_many_short_lines_takes_little_more_than_its_bytes(
     finally:
         tracemalloc.stop()
     assert taken < 3 * lines * 2  # a text of its own for each line would be some 60 bytes
-    rest = reader.finish()
-    assert rest is not None
-    assert rest.texts == ["first" + "\n x" * lines]
+    last = reader.finish()
+    assert last is not None
+    assert last.texts == ["first" + "\n x" * lines]
 
 
 def test_lines_far_behind_the_first_leave_no_document(clock: ManualClock) -> None:

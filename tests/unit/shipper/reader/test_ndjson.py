@@ -1,4 +1,4 @@
-"""The parser ndjson: what becomes of a line, as text and as members."""
+"""The parser ndjson: how a line becomes a text and members."""
 
 import json
 import logging
@@ -179,7 +179,7 @@ def test_with_overwrite_keys_the_json_wins(line: str, doc: Doc) -> None:
         ('{"a": 1, "error": "boom"}', "", {"a": 1} | error("boom; Key 'msg' not found")),
     ],
 )
-def test_what_is_wrong_is_told_in_the_event_where_that_is_wanted(line: str, text: str, doc: Doc) -> None:
+def test_the_error_is_added_to_the_event_where_that_is_wanted(line: str, text: str, doc: Doc) -> None:
     assert one(line, message_key="msg", add_error_key=True) == (text, doc)
     without = {name: value for name, value in doc.items() if name != "error"}
     if "boom" not in line:
@@ -209,7 +209,7 @@ def test_a_target_takes_the_members(target: str, line: str, text: str, doc: Doc)
     assert one(line, target=target, message_key="msg") == (text, doc)
 
 
-def test_with_a_target_an_error_stands_where_errors_are_looked_for() -> None:
+def test_with_a_target_an_error_is_where_errors_are_searched() -> None:
     assert one("x", target="json", add_error_key=True)[1] == error(f"Error decoding JSON: {NOT_JSON}")
 
 
@@ -297,15 +297,15 @@ def test_what_the_file_shares_is_never_changed_by_what_is_added_in_one_event() -
     assert orjson.dumps(shared) == before
 
 
-def test_a_file_of_another_format_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_of_another_format_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         decode(['{"a": 1}', "x", "y", ""])
-    (told,) = caplog.messages
-    assert told.startswith(f"/var/log/app.log: the line at offset 9 is not a JSON object ({NOT_JSON})")
-    assert "others" not in told
+    (warning,) = caplog.messages
+    assert warning.startswith(f"/var/log/app.log: the line at offset 9 is not a JSON object ({NOT_JSON})")
+    assert "others" not in warning
 
 
-def test_lines_that_are_no_json_are_told_once_a_minute_with_how_many_they_were(
+def test_lines_that_are_not_json_are_logged_once_a_minute_with_their_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = ManualClock()
@@ -322,7 +322,7 @@ def test_lines_that_are_no_json_are_told_once_a_minute_with_how_many_they_were(
     assert "and so were 2 others since the last report" in again
 
 
-def test_a_file_of_another_format_is_not_told_where_that_is_not_wanted(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_of_another_format_is_not_logged_where_that_is_not_wanted(caplog: pytest.LogCaptureFixture) -> None:
     decode(["x"], ignore_decoding_error=True)
     decode(["", '{"a": 1}'])
     assert caplog.messages == []
@@ -369,7 +369,7 @@ HOSTILE = [
 def test_a_hostile_line_still_makes_one_record(line: str, options: Doc, keep_null: bool) -> None:
     run = decode(['{"z": 1}', line], add_error_key=True, keep_null=keep_null, **options)
     records = Encoder(2**31).encode(Batch(source(static=STATIC), run, 0.0, nothing))
-    _, record = (json.loads(each, object_pairs_hook=without_twins) for each in records)
+    _, record = (json.loads(line, object_pairs_hook=without_twins) for line in records)
     assert (record["log"]["offset"], record["log"]["length"]) == (run.offsets[1], run.lengths[1])
     assert record["log"]["file"]["id"] == "f1"
     assert record["@timestamp"].endswith("Z")

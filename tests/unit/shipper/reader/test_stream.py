@@ -64,7 +64,7 @@ def test_an_empty_pipe_is_not_waited_for_and_is_not_the_end(pipe: Pipe) -> None:
     assert time.monotonic() - began < LONG / 2
 
 
-def test_the_end_is_a_cut_told_once_and_for_good(pipe: Pipe) -> None:
+def test_the_end_is_a_cut_that_is_reported_once(pipe: Pipe) -> None:
     pipe.write(b"last")
     pipe.end()
     assert pipe.stream.next() == b"last"
@@ -77,7 +77,7 @@ def test_the_end_is_a_cut_told_once_and_for_good(pipe: Pipe) -> None:
     assert (pipe.stream.next(), pipe.stream.offset) == (b"", 4)
 
 
-def test_more_than_a_read_holds_comes_in_pieces(tmp_path: Path) -> None:
+def test_more_than_one_read_comes_in_pieces(tmp_path: Path) -> None:
     content = os.urandom(3 * READ_SIZE + 5)
     (tmp_path / "x").write_bytes(content)
     with (tmp_path / "x").open("rb") as file:
@@ -86,7 +86,7 @@ def test_more_than_a_read_holds_comes_in_pieces(tmp_path: Path) -> None:
         assert content[:READ_SIZE] + read_all(stream) == content
 
 
-def test_a_file_is_read_from_where_the_descriptor_stands(tmp_path: Path) -> None:
+def test_a_file_is_read_from_the_offset_of_its_descriptor(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"header\nline\n")
     with (tmp_path / "x").open("rb") as file:
         os.lseek(file.fileno(), 7, os.SEEK_SET)

@@ -31,7 +31,7 @@ def read(run: Messages, config: SyslogConfig | None = None) -> Messages:
     return read
 
 
-def test_a_message_of_syslog_becomes_its_text_with_what_it_says_of_itself() -> None:
+def test_a_syslog_message_becomes_its_text_with_the_members_of_its_header() -> None:
     run = read(messages([LINE]))
     assert run.texts == ["this is the message"]
     assert run.docs == [{"log": {"syslog": SYSLOG}, "@timestamp": "2025-10-11T22:14:15.000Z"}]
@@ -51,7 +51,7 @@ def test_what_an_earlier_parser_found_stays() -> None:
     ]
 
 
-def test_what_is_not_of_syslog_stays_as_it_is_and_says_why() -> None:
+def test_what_is_not_a_syslog_message_stays_as_it_is_with_the_reason() -> None:
     run = read(messages(["Not of syslog.", LINE, ""]))
     assert run.texts == ["Not of syslog.", "this is the message", ""]
     docs = run.documents()
@@ -60,11 +60,11 @@ def test_what_is_not_of_syslog_stays_as_it_is_and_says_why() -> None:
     assert docs[2] == {}
 
 
-def test_it_does_not_say_why_where_that_is_not_wanted() -> None:
+def test_the_reason_is_left_out_where_it_is_not_wanted() -> None:
     assert read(messages(["Not of syslog."]), SyslogConfig(add_error_key=False)).docs == [{}]
 
 
-def test_a_log_line_tells_of_it_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_logged_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         read(messages(["Not of syslog."]))
         assert caplog.messages == []

@@ -31,7 +31,7 @@ CHECK_INTERVAL = 10.0
 
 
 class Desk:
-    """A crawler on real files, whose registry saves when the test says so."""
+    """A crawler on real files, whose registry saves when the test confirms it."""
 
     def __init__(self, logs: Path, clock: ManualClock, *, once: bool = False) -> None:
         self.logs = logs
@@ -113,7 +113,7 @@ def test_a_hint_wakes_the_file_that_it_is_about(desk: Desk) -> None:
     assert desk.crawler.next_wake(reading=True) == 0
 
 
-def test_a_scan_finds_what_no_event_told(desk: Desk) -> None:
+def test_a_scan_finds_what_no_event_showed(desk: Desk) -> None:
     desk.crawler.step()
     (desk.logs / "b.log").write_text("x\n")
     desk.crawler.step()
@@ -141,7 +141,7 @@ def test_a_renamed_file_keeps_its_harvester_and_is_noted_under_its_new_path(desk
     assert harvester.state.path == f"{desk.logs}/b.log"
 
 
-def test_the_bytes_of_a_truncated_file_that_nobody_read_are_counted(desk: Desk) -> None:
+def test_the_unread_bytes_of_a_truncated_file_are_counted(desk: Desk) -> None:
     desk.crawler.step()
     harvester = desk.only()
     desk.crawler.read_failed(harvester, Truncated(0))
@@ -152,7 +152,7 @@ def test_the_bytes_of_a_truncated_file_that_nobody_read_are_counted(desk: Desk) 
     assert desk.only().state.id != harvester.state.id
 
 
-def test_what_is_wrong_with_a_path_is_told_once(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_problem_of_a_path_is_logged_once(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     (desk.logs / "a.log").unlink()
     for _ in range(3):
         desk.scan()
@@ -167,7 +167,7 @@ def test_with_once_the_end_of_the_file_is_a_cut(logs: Path, clock: ManualClock) 
     desk.crawler.stop()
 
 
-def test_its_status_tells_what_is_read_what_waits_and_what_is_wrong(logs: Path, clock: ManualClock) -> None:
+def test_its_status_shows_what_is_read_what_waits_and_its_problems(logs: Path, clock: ManualClock) -> None:
     desk = Desk(logs, clock, once=True)
     limited = replace(desk.config, compression="auto", harvester_limit=2)
     (logs / "b.log").write_bytes(gzip.compress(b"one\n"))
@@ -187,7 +187,7 @@ def test_its_status_tells_what_is_read_what_waits_and_what_is_wrong(logs: Path, 
     crawler.stop()
 
 
-def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock) -> None:
+def test_reading_resumes_at_the_position_of_the_registry(logs: Path, clock: ManualClock) -> None:
     desk = Desk(logs, clock)
     (logs / "a.log").write_text("one\ntwo\n")
     status = (logs / "a.log").stat()
@@ -201,7 +201,7 @@ def test_reading_goes_on_where_the_registry_says(logs: Path, clock: ManualClock)
     again.stop()
 
 
-def test_a_file_without_news_is_not_even_opened(logs: Path, clock: ManualClock) -> None:
+def test_a_file_without_new_data_is_not_even_opened(logs: Path, clock: ManualClock) -> None:
     desk = Desk(logs, clock)
     status = (logs / "a.log").stat()
     desk.registrar.states["known"] = FileState("known", f"{logs}/a.log", status.st_dev, status.st_ino, position=4)
@@ -274,11 +274,11 @@ def test_the_entry_of_a_missing_file_waits_for_the_right_one(logs: Path, clock: 
     os.utime(logs / "b.log", (1, 1))
     clock.advance(CHECK_INTERVAL)
     again.step()
-    assert {each.state.id for each in again.running.values()} == {harvester.state.id, known.id}
+    assert {running.state.id for running in again.running.values()} == {harvester.state.id, known.id}
     again.stop()
 
 
-def test_one_of_an_input_that_is_gone_by_then_is_put_down(desk: Desk, logs: Path) -> None:
+def test_a_file_of_an_input_that_was_removed_by_then_is_released(desk: Desk, logs: Path) -> None:
     (logs / "a.log").write_bytes(LINES)
     known = entry_of(logs / "a.log", len(LINES))
     (logs / "a.log").write_bytes(OTHER)
@@ -318,7 +318,7 @@ class OnBadDisk(Input):
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_file_whose_start_cannot_be_read_is_told_once_and_tried_again(
+def test_a_file_whose_start_cannot_be_read_is_logged_once_and_tried_again(
     is_known: bool, desk: Desk, logs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     if is_known:
@@ -343,21 +343,21 @@ def test_a_file_whose_start_cannot_be_read_is_told_once_and_tried_again(
     crawler.replace_inputs([mended, good])
     desk.clock.advance(CHECK_INTERVAL)
     crawler.step()
-    harvester = next(each for each in crawler.running.values() if each.state.path == f"{logs}/a.log")
+    harvester = next(harvester for harvester in crawler.running.values() if harvester.state.path == f"{logs}/a.log")
     assert (harvester.offset, harvester.state.id == "known") == ((2, True) if is_known else (0, False))
     crawler.reached_end(harvester)
     assert crawler.problems.now == {}
     crawler.stop()
 
 
-def test_a_read_that_is_refused_again_and_again_is_told_once_until_the_file_was_read(
+def test_a_read_that_is_refused_again_and_again_is_logged_once_until_the_file_was_read(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):
         desk.scan()
         desk.crawler.read_failed(desk.only(), OSError(errno.EIO, os.strerror(errno.EIO)))
-    told = f"{desk.logs}/a.log: cannot be read at offset 0: Input/output error"
-    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [told]
+    warning = f"{desk.logs}/a.log: cannot be read at offset 0: Input/output error"
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [warning]
     desk.scan()
     desk.crawler.reached_end(desk.only())
     assert desk.crawler.problems.now == {}

@@ -21,7 +21,7 @@ REST = b"one more\n"
 
 
 def start(room: Room, name: str, state: FileState, *, once: bool = False) -> Harvester:
-    """A file that is there goes on at its entry, if it is proven."""
+    """An existing file resumes from its entry, if it is proven."""
     return room.start(room.open(name), EntryMatch(state, state.path, state), once=once)
 
 
@@ -84,7 +84,7 @@ def test_a_file_without_more_is_proven_too_and_is_then_at_its_end(room: Room) ->
     assert (harvester.is_proven, harvester.over) == (True, True)
 
 
-def test_a_file_that_holds_something_else_is_not_read(room: Room) -> None:
+def test_a_file_with_other_bytes_is_not_read(room: Room) -> None:
     """Head and tail are equal, so that nothing is seen at once."""
     state = know(room, LINES, len(LINES))
     room.write("app.log", LINES.replace(b"line 002500", b"LINE 002500") + REST)
@@ -100,7 +100,7 @@ def read_to_the_proof(harvester: Harvester) -> None:
         assert harvester.read() is None
 
 
-def test_one_that_is_seen_at_once_to_hold_something_else_is_another_too_and_not_truncated(room: Room) -> None:
+def test_a_file_that_shows_other_bytes_at_once_is_another_too_and_not_truncated(room: Room) -> None:
     """Nothing was read of it here, so nothing of it is lost."""
     harvester = start(room, "app.log", know(room, LINES, len(LINES)))
     room.write("app.log", b"new\n")
@@ -141,7 +141,7 @@ def test_what_changes_of_an_unproven_file_is_noted_with_the_proof(room: Room) ->
     assert room.books.written["known"].path == "/l/app.log.1"
 
 
-def test_the_proof_of_a_message_under_way_is_that_of_what_is_acknowledged(make_room: MakeRoom) -> None:
+def test_the_proof_of_a_pending_message_is_that_of_what_is_acknowledged(make_room: MakeRoom) -> None:
     room = make_room(parsers=(multiline(r"^\s"),))
     harvester = room.read("app.log", b"one\ntwo\n +\n")
     acknowledge(read_all(harvester))
@@ -200,7 +200,7 @@ def test_with_once_one_that_is_another_is_never_finished(room: Room) -> None:
     assert not harvester.finished
 
 
-def test_with_once_a_compressed_copy_is_proven_and_its_rest_is_read(make_room: MakeRoom) -> None:
+def test_with_once_a_compressed_copy_is_proven_and_its_remainder_is_read(make_room: MakeRoom) -> None:
     room = make_room(compression="auto")
     state = know(room, LINES, len(LINES))
     room.write("app.log.1.gz", gzip.compress(LINES + REST))

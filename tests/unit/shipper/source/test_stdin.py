@@ -116,7 +116,7 @@ def test_it_is_named_as_filebeat_names_it_and_each_run_has_an_id_of_its_own(pipe
 
 
 class Watched:
-    """In place of `Wake`: calls back when the test says so."""
+    """Replaces `Wake`: calls back when the test wants it."""
 
     def __init__(self) -> None:
         self.ready: dict[int, Callable[[], None]] = {}
@@ -254,11 +254,11 @@ def test_a_line_arrives_at_once_also_after_a_pause(run: Run) -> None:
         process.stdin.flush()
         assert messages(next_line(process)) == [f"line {number}"]
         delays.append(time.monotonic() - began)
-        select.select([process.stdout], [], [], 0.2)  # nothing comes: the loop has gone to sleep by then
+        select.select([process.stdout], [], [], 0.2)  # nothing comes: the loop sleeps by then
     assert min(delays[1:]) < 0.1, "the first one waited for the start"
 
 
-def test_a_stopped_agent_ends_with_0_although_its_input_goes_on(run: Run, tmp_path: Path) -> None:
+def test_a_stopped_agent_ends_with_0_although_its_input_continues(run: Run, tmp_path: Path) -> None:
     process = run()
     assert process.stdin is not None
     process.stdin.write(b"whole\nnot yet")

@@ -9,29 +9,29 @@ def problems() -> Problems:
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
-def test_what_is_wrong_with_a_file_is_told_once(problems: Problems, told: pytest.LogCaptureFixture) -> None:
+def test_a_problem_of_a_file_is_logged_once(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
     problems.of_file("/l/a.log", "cannot be opened: no right to")
     problems.of_file("/l/a.log", "cannot be opened: no right to")
-    assert told.messages == ["/l/a.log: cannot be opened: no right to"]
+    assert logged.messages == ["/l/a.log: cannot be opened: no right to"]
     assert problems.now == {"/l/a.log": "cannot be opened: no right to"}
 
 
-def test_it_is_told_again_when_it_was_well_meanwhile(problems: Problems, told: pytest.LogCaptureFixture) -> None:
+def test_it_is_logged_again_when_it_was_solved_meanwhile(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
     problems.of_file("/l/a.log", "bad")
     problems.of_file("/l/a.log", None)
     assert problems.now == {}
     problems.of_file("/l/a.log", "bad")
-    assert told.messages == ["/l/a.log: bad"] * 2
+    assert logged.messages == ["/l/a.log: bad"] * 2
 
 
-def test_another_problem_of_the_same_file_is_news(problems: Problems, told: pytest.LogCaptureFixture) -> None:
+def test_another_problem_of_the_same_file_is_logged(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
     problems.of_file("/l/a.log", "bad")
     problems.of_file("/l/a.log", "worse")
-    assert told.messages == ["/l/a.log: bad", "/l/a.log: worse"]
+    assert logged.messages == ["/l/a.log: bad", "/l/a.log: worse"]
 
 
 def test_a_file_that_was_never_bad_may_be_well(problems: Problems) -> None:
@@ -39,24 +39,24 @@ def test_a_file_that_was_never_bad_may_be_well(problems: Problems) -> None:
     assert problems.now == {}
 
 
-def test_a_scan_tells_only_what_the_scan_before_it_did_not(problems: Problems, told: pytest.LogCaptureFixture) -> None:
+def test_a_scan_logs_only_what_the_scan_before_it_did_not(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
     problems.of_scan("app", {"/l/*": "no file matches it"})
     problems.of_scan("app", {"/l/*": "no file matches it", "/m": "is a FIFO"})
-    assert told.messages == ["/l/*: no file matches it", "/m: is a FIFO"]
+    assert logged.messages == ["/l/*: no file matches it", "/m: is a FIFO"]
     problems.of_scan("app", {})
     assert problems.now == {}
     problems.of_scan("app", {"/m": "is a FIFO"})
-    assert told.messages[2:] == ["/m: is a FIFO"]
+    assert logged.messages[2:] == ["/m: is a FIFO"]
 
 
-def test_a_scan_of_one_input_says_nothing_about_another(problems: Problems) -> None:
+def test_a_scan_of_one_input_does_not_change_the_problems_of_another(problems: Problems) -> None:
     problems.of_scan("app", {"/l": "bad"})
     problems.of_scan("web", {})
     problems.of_file("/f", "cannot be read")
     assert problems.now == {"/l": "bad", "/f": "cannot be read"}
 
 
-def test_the_problem_of_a_file_that_is_gone_is_forgotten(problems: Problems) -> None:
+def test_the_problem_of_a_missing_file_is_forgotten(problems: Problems) -> None:
     problems.of_file("/l/a.log", "bad")
     problems.of_file("/l/b.log", "bad")
     problems.keep({"/l/b.log"})
@@ -82,24 +82,24 @@ def test_a_place_that_is_well_again_excuses_nothing(problems: Problems) -> None:
 
 
 def test_what_was_wrong_with_the_paths_of_an_input_goes_with_it(problems: Problems) -> None:
-    problems.of_scan("gone", {"/g/*.log": "no file matches it"})
+    problems.of_scan("removed", {"/g/*.log": "no file matches it"})
     problems.of_scan("here", {"/h/*.log": "no file matches it"})
-    problems.forget_scans({"gone", "never there"})
+    problems.forget_scans({"removed", "never read"})
     assert problems.now == {"/h/*.log": "no file matches it"}
     assert not problems.excuses("/g/*.log")
 
 
-def test_a_file_that_can_be_opened_again_and_again_and_not_be_read_is_told_once(
-    problems: Problems, told: pytest.LogCaptureFixture
+def test_a_file_that_can_be_opened_again_and_again_and_not_be_read_is_logged_once(
+    problems: Problems, logged: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):
         problems.of_file("/l/a.log", None)
         problems.of_read("/l/a.log", "cannot be read at offset 4")
-    assert told.messages == ["/l/a.log: cannot be read at offset 4"]
+    assert logged.messages == ["/l/a.log: cannot be read at offset 4"]
     assert problems.now == {"/l/a.log": "cannot be read at offset 4"}
     problems.of_read("/l/a.log", None)
     assert problems.now == {}
     problems.of_read("/l/a.log", "cannot be read at offset 4")
-    assert len(told.messages) == 2
+    assert len(logged.messages) == 2
     problems.keep({"/l/b.log"})
     assert problems.now == {}

@@ -74,7 +74,7 @@ def test_a_file_that_two_patterns_name_counts_once(tmp_path: Path) -> None:
     assert Search(tmp_path, "*.log", "a*", "a.log", "**/a.log").names() == ["a.log"]
 
 
-def test_only_regular_files_count_and_a_wildcard_says_nothing_of_the_others(tmp_path: Path) -> None:
+def test_only_regular_files_count_and_a_wildcard_reports_no_others(tmp_path: Path) -> None:
     (tmp_path / "dir.log").mkdir()
     os.mkfifo(tmp_path / "pipe.log")
     (tmp_path / "links.log").symlink_to("dir.log")
@@ -192,7 +192,7 @@ def test_a_file_keeps_its_name_while_that_is_there(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------------------- symlinks
 
 
-def test_a_link_is_not_read_and_that_is_told_where_nothing_else_matches(tmp_path: Path) -> None:
+def test_a_link_is_not_read_and_that_is_reported_where_nothing_else_matches(tmp_path: Path) -> None:
     write(tmp_path / "pods" / "a.log")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "a.log").symlink_to("../pods/a.log")
@@ -268,7 +268,7 @@ def test_a_pattern_without_a_file_is_a_problem_until_there_is_one(tmp_path: Path
     assert search.problems() == {"*.log": NONE_MATCHES}
 
 
-def test_a_pattern_whose_files_are_all_excluded_says_so(tmp_path: Path) -> None:
+def test_a_pattern_whose_files_are_all_excluded_has_that_problem(tmp_path: Path) -> None:
     write(tmp_path / "a.log")
     search = Search(tmp_path, "*.log", exclude=("a",))
     search.settle()
@@ -335,7 +335,7 @@ def test_a_directory_that_could_never_be_read_is_picked_up_when_it_can(tmp_path:
         ("lin*.log", {"link.log": "cannot be looked at: Permission denied"}),
     ],
 )
-def test_a_file_that_cannot_be_looked_at_is_a_problem_until_it_can(
+def test_a_file_that_cannot_be_inspected_is_a_problem_until_it_can(
     tmp_path: Path, pattern: str, problem: dict[str, str]
 ) -> None:
     write(tmp_path / "app" / "a.log")
@@ -390,7 +390,7 @@ def test_a_missing_directory_is_named_in_the_problem(tmp_path: Path) -> None:
     assert set(search.problems().values()) == {f"no file matches it: there is no directory {tmp_path}/no"}
 
 
-def test_a_file_in_the_place_of_a_directory_holds_no_files(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_a_directory_has_no_files(tmp_path: Path) -> None:
     write(tmp_path / "app")
     write(tmp_path / "x" / "a.log")
     search = Search(tmp_path, "*/*.log", "app/a.log", "app/*.log", "app/x/*.log")
@@ -415,7 +415,7 @@ def test_the_very_same_listing_comes_back_while_nothing_changes(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("pattern", ["a.log", "*.log", "link"])
-def test_a_scan_afresh_tells_the_size_of_now(tmp_path: Path, pattern: str) -> None:
+def test_a_full_scan_gives_the_current_size(tmp_path: Path, pattern: str) -> None:
     write(tmp_path / "a.log")
     (tmp_path / "link").symlink_to("a.log")
     search = Search(tmp_path, pattern, symlinks=True)
@@ -436,7 +436,7 @@ def test_a_listing_is_new_when_a_directory_was_replaced_by_an_equal_one(tmp_path
     assert after is not before
 
 
-def test_a_name_that_was_looked_at_is_not_looked_at_again(tmp_path: Path) -> None:
+def test_a_name_that_was_inspected_is_not_inspected_again(tmp_path: Path) -> None:
     write(tmp_path / "a.log")
     search = Search(tmp_path, "*.log")
     (before,) = search.settle().files.values()
@@ -448,7 +448,7 @@ def test_a_name_that_was_looked_at_is_not_looked_at_again(tmp_path: Path) -> Non
 
 
 def test_a_change_within_the_same_tick_of_the_file_system_is_seen(tmp_path: Path) -> None:
-    """A directory of /proc has a stamp that stands still whatever happens in it."""
+    """A directory of /proc has a stamp that never changes."""
     place = f"/proc/{os.getpid()}/fd"
     clock = ManualClock()
     scanner = Scanner((f"{place}/30[0-9]",), ScanOptions(symlinks=True), clock.monotonic)
@@ -507,7 +507,7 @@ def test_what_no_pattern_leads_to_any_more_is_forgotten(tmp_path: Path) -> None:
     assert not search.scanner._probes
 
 
-def test_a_name_that_another_file_took_is_looked_at(tmp_path: Path) -> None:
+def test_a_name_that_another_file_took_is_inspected(tmp_path: Path) -> None:
     write(tmp_path / "a.log")
     search = Search(tmp_path, "*.log")
     search.settle()
@@ -529,13 +529,13 @@ def test_a_directory_that_another_took_the_place_of_is_listed(tmp_path: Path) ->
 
 
 class Entry:
-    """A name on a file system that does not tell kinds, in a directory that lets nobody look."""
+    """A name on a file system that lists no kinds, in a directory that cannot be read."""
 
     def is_file(self, *, follow_symlinks: bool) -> bool:
         raise PermissionError(13, "Permission denied")
 
 
-def test_a_name_whose_kind_is_hidden_counts_as_a_file_until_it_is_looked_at() -> None:
+def test_a_name_whose_kind_is_hidden_counts_as_a_file_until_it_is_inspected() -> None:
     assert kind_of(Entry()) is Kind.FILE  # type: ignore[arg-type]  # it has the method that is used
 
 

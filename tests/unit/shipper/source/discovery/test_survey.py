@@ -148,7 +148,7 @@ def test_a_scan_does_not_look_again_at_files_it_knows(outlook: Outlook) -> None:
     assert not outlook.survey.was_full_scan
 
 
-def test_every_few_minutes_everything_is_looked_at(outlook: Outlook) -> None:
+def test_every_few_minutes_a_scan_is_full(outlook: Outlook) -> None:
     key = outlook.write("a.log")
     outlook.step()
     outlook.write("a.log", b"one\ntwo\n")
@@ -236,7 +236,7 @@ def test_of_several_inputs_that_name_a_file_the_first_has_it(tmp_path: Path, clo
     assert outlook.survey.candidates[key][0] is outlook.inputs["a.*"]
 
 
-def test_present_tells_what_is_under_each_path(outlook: Outlook) -> None:
+def test_present_gives_the_file_of_each_path(outlook: Outlook) -> None:
     key = outlook.write("a.log")
     outlook.step()
     assert outlook.survey.present == {f"{outlook.folder}/a.log": key}
@@ -248,7 +248,7 @@ def test_directories_are_watched(outlook: Outlook) -> None:
     assert outlook.watches.directories == {str(outlook.folder)}
 
 
-def test_problems_of_a_scan_are_told(outlook: Outlook) -> None:
+def test_problems_of_a_scan_are_reported(outlook: Outlook) -> None:
     outlook.step()
     assert outlook.problems.now == {f"{outlook.folder}/*.log": "no file matches it"}
     outlook.write("a.log")
@@ -281,8 +281,8 @@ def test_without_once_it_is_never_done(outlook: Outlook) -> None:
     assert not outlook.survey.done
 
 
-def test_what_a_survey_has_can_be_told_from_what_it_had(outlook: Outlook) -> None:
-    """The same object says that nobody looked at the file since."""
+def test_what_a_survey_has_can_be_distinguished_from_what_it_had(outlook: Outlook) -> None:
+    """The same object means that the file was not inspected since."""
     key = outlook.write("a.log")
     outlook.step()
     before: ScannedFile = outlook.survey.candidates[key][1]

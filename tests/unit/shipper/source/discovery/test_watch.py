@@ -1,4 +1,4 @@
-"""With the real inotify: what the kernel says, and when."""
+"""The watcher on the real inotify: what the kernel reports, and when."""
 
 import errno
 import gc
@@ -120,7 +120,7 @@ def test_a_file_that_is_not_watched_any_more_gives_none(desk: Desk, tmp_path: Pa
     assert desk.quiet(tmp_path)
 
 
-def test_a_watch_goes_on_after_the_file_was_closed_and_renamed(desk: Desk, tmp_path: Path) -> None:
+def test_a_watch_stays_after_the_file_was_closed_and_renamed(desk: Desk, tmp_path: Path) -> None:
     key, fd = desk.watch(tmp_path / "a.log")
     desk.close_file(fd)
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
@@ -129,7 +129,7 @@ def test_a_watch_goes_on_after_the_file_was_closed_and_renamed(desk: Desk, tmp_p
     assert desk.watcher.is_watched(key)
 
 
-def test_a_file_that_is_gone_for_good_is_forgotten_with_a_hint(desk: Desk, tmp_path: Path) -> None:
+def test_a_deleted_file_is_forgotten_with_a_hint(desk: Desk, tmp_path: Path) -> None:
     key, fd = desk.watch(tmp_path / "a.log")
     (tmp_path / "a.log").unlink()
     assert desk.watcher.is_watched(key)  # it is open: it may still be written to
@@ -140,7 +140,7 @@ def test_a_file_that_is_gone_for_good_is_forgotten_with_a_hint(desk: Desk, tmp_p
     assert desk.kernel_watches == 0
 
 
-def test_the_file_that_takes_a_gone_one_s_key_gets_a_watch_of_its_own(desk: Desk, tmp_path: Path) -> None:
+def test_the_file_that_takes_the_key_of_a_deleted_one_gets_a_watch_of_its_own(desk: Desk, tmp_path: Path) -> None:
     key, fd = desk.watch(tmp_path / "a.log")
     (tmp_path / "a.log").unlink()
     desk.close_file(fd)
@@ -199,7 +199,7 @@ def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, w
 
 
 @pytest.mark.parametrize("way", ["deleted", "moved"])
-def test_a_directory_that_another_took_the_place_of_is_watched_anew(desk: Desk, tmp_path: Path, way: str) -> None:
+def test_a_directory_that_was_replaced_by_another_is_watched_again(desk: Desk, tmp_path: Path, way: str) -> None:
     place = tmp_path / "logs"
     place.mkdir()
     desk.watcher.watch_directory(str(place))
@@ -277,7 +277,7 @@ def test_a_directory_that_is_not_kept_gives_no_hints(desk: Desk, tmp_path: Path)
     assert desk.quiet(tmp_path)
 
 
-def test_stopping_wakes_nobody(desk: Desk, tmp_path: Path) -> None:
+def test_stopping_wakes_no_one(desk: Desk, tmp_path: Path) -> None:
     desk.watch(tmp_path / "a.log")
     desk.watcher.stop()
     assert not desk.woken.is_set()
@@ -286,9 +286,7 @@ def test_stopping_wakes_nobody(desk: Desk, tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------- when there is no event
 
 
-def test_lost_events_are_told_once_and_ask_for_a_look_at_everything(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_lost_events_are_logged_once_and_ask_for_a_full_scan(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     desk = Desk()  # its thread does not run yet: the queue fills
     a, b = desk.watch(tmp_path / "a.log"), desk.watch(tmp_path / "b.log")
     for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 2 + 1):
@@ -321,7 +319,9 @@ class FullInotify(Inotify):
         return super().add_callback(path, mask, callback, id_)
 
 
-def test_running_out_of_watches_is_told_once_with_what_to_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_running_out_of_watches_is_logged_once_with_what_to_do(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     desk = Desk(FullInotify)
     desk.watch(tmp_path / "a.log")
     key, fd = desk.open(tmp_path / "b.log")
@@ -341,14 +341,14 @@ def test_running_out_of_watches_is_told_once_with_what_to_do(tmp_path: Path, cap
     desk.close()
 
 
-def test_running_out_of_instances_is_told_once_and_nothing_is_watched(
+def test_running_out_of_instances_is_logged_once_and_nothing_is_watched(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     gc.collect()
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     path = tmp_path / "a.log"
     path.touch()
-    # The descriptor's own limit gives the same error, and is nobody else's.
+    # The descriptor's own limit gives the same error, and affects no other process.
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
     try:
         watcher = Watcher(lambda: None)

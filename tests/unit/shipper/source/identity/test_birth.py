@@ -19,7 +19,7 @@ def birth_of(path: Path) -> int:
 
 
 def printed(path: Path) -> int:
-    """What coreutils have of it, in whole seconds; 0 where the file system tells none."""
+    """Return the birth by coreutils, in whole seconds; 0 where the file system has none."""
     if shutil.which("stat") is None:
         pytest.skip("there is no stat to compare with")
     done = subprocess.run(["stat", "-c", "%W", path], check=True, capture_output=True, text=True)
@@ -28,11 +28,11 @@ def printed(path: Path) -> int:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """On a file system that tells when a file was made."""
+    """A file on a file system that has birth times."""
     path = tmp_path / "app.log"
     path.touch()
     if printed(path) == 0:
-        pytest.skip("this file system tells no time of birth")
+        pytest.skip("this file system has no birth times")
     return path
 
 
@@ -69,14 +69,14 @@ def test_another_file_at_the_same_inode_has_another_birth(path: Path) -> None:
     pytest.skip(f"of {TRIES} new files none got the inode of the one that was deleted")
 
 
-def test_of_what_is_no_file_nobody_knows() -> None:
+def test_what_is_not_a_file_has_no_birth() -> None:
     read, write = os.pipe()
     os.close(read)
     os.close(write)
     assert born(read) == 0
 
 
-def test_nor_where_the_file_system_does_not_say() -> None:
+def test_nor_has_a_file_on_a_file_system_without_births() -> None:
     """A pipe was never made on any."""
     read, write = os.pipe()
     try:

@@ -68,7 +68,7 @@ def test_an_entry_that_remembers_nothing_yet_fits_any_file(file: OpenFile) -> No
     assert Plain(file.fd).matches(FileState("f1", "/x", 1, 2))
 
 
-def test_more_nuls_than_can_be_looked_at_are_content(file: OpenFile) -> None:
+def test_more_nuls_than_can_be_scanned_are_content(file: OpenFile) -> None:
     nuls = MOST_READ + 2**20
     file.write(bytes(nuls))
     content = content_of(file.fd, "none")
@@ -114,7 +114,7 @@ def test_a_compressed_copy_may_be_it_at_every_position(zipped: Zipped, lines: by
     assert zipped.matches(plain(lines, position))
 
 
-def test_of_a_compressed_file_only_the_head_is_looked_at_before_it_is_proven(zipped: Zipped, lines: bytes) -> None:
+def test_of_a_compressed_file_only_the_head_is_compared_before_it_is_proven(zipped: Zipped, lines: bytes) -> None:
     assert zipped.matches(plain(lines[:HEAD_SIZE] + lines[HEAD_SIZE:][::-1], 1500))
 
 
@@ -157,7 +157,7 @@ def test_a_plain_file_is_none_of_which_the_end_of_its_compressed_one_was_read(fi
         ("gzip", b"", Zipped),
     ],
 )
-def test_a_file_is_compressed_when_the_option_or_its_first_bytes_say_so(
+def test_a_file_is_compressed_by_the_option_or_by_its_first_bytes(
     file: OpenFile, compression: str, content: bytes, kind: type
 ) -> None:
     file.write(content)
@@ -176,7 +176,7 @@ COMPRESSIONS = pytest.mark.parametrize("compression", ["none", "auto"])
 
 
 @COMPRESSIONS
-def test_its_reader_goes_on_at_the_offset_and_stops_at_the_cuts(file: OpenFile, compression: str) -> None:
+def test_its_reader_resumes_at_the_offset_and_stops_at_the_cuts(file: OpenFile, compression: str) -> None:
     reader = holding(file, b"one\ntwo\nthree\n", compression).reader(4, (8,), Trail(None))
     assert (reader.next(), reader.offset, reader.take_cut()) == (b"two\n", 8, True)
     assert reader.next() == b"three\n"
@@ -209,7 +209,7 @@ LONG = b"".join(b"%05d\n" % number for number in range(10_000))  # 60 KB
 
 
 @pytest.mark.parametrize("position", [0, 6, BLOCK, 2 * BLOCK + 6, len(LONG) - 6])
-def test_the_trail_of_a_known_file_goes_on_behind_what_was_shipped(file: OpenFile, position: int) -> None:
+def test_the_trail_of_a_known_file_continues_behind_what_was_shipped(file: OpenFile, position: int) -> None:
     file.write(LONG)
     trail = trail_from(Plain(file.fd), replace(file.state(position), proof=proof_of(LONG[:position])))
     Plain(file.fd).reader(position, (position + 6,), trail).next()
@@ -217,9 +217,9 @@ def test_the_trail_of_a_known_file_goes_on_behind_what_was_shipped(file: OpenFil
     assert trail.proof_at(position + 6) == proof_of(LONG[: position + 6])
 
 
-@pytest.mark.parametrize("at", [2 * BLOCK, 2 * BLOCK + 5, 2 * BLOCK + 99])
-def test_it_gives_no_proof_where_the_last_block_is_another_than_was_shipped(file: OpenFile, at: int) -> None:
-    file.write(LONG[:at] + b"x" + LONG[at + 1 :])
+@pytest.mark.parametrize("offset", [2 * BLOCK, 2 * BLOCK + 5, 2 * BLOCK + 99])
+def test_it_gives_no_proof_where_the_last_block_is_another_than_was_shipped(file: OpenFile, offset: int) -> None:
+    file.write(LONG[:offset] + b"x" + LONG[offset + 1 :])
     state = replace(file.state(2 * BLOCK + 100), proof=proof_of(LONG[: 2 * BLOCK + 100]))
     assert trail_from(Plain(file.fd), state).proof_at(state.position) == ""
 

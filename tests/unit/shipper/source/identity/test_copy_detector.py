@@ -44,7 +44,7 @@ class Store:
         return self.copies.must_wait(opened, self.files_at)
 
     def must_still_wait(self) -> bool:
-        """Of the only one: whether it is held when it is looked at again."""
+        """True if the only suspected copy must still wait when it is checked again."""
         (opened,) = self.copies.refreshed()
         return self.must_wait(opened)
 
@@ -61,7 +61,7 @@ def store(room: Room) -> Store:
     return Store(room)
 
 
-def test_a_file_that_looks_like_another_is_held(store: Store) -> None:
+def test_a_file_that_looks_like_another_is_a_suspected_copy(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n")
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.must_wait(copy)
@@ -85,7 +85,7 @@ def test_so_is_a_compressed_copy(make_room: MakeRoom) -> None:
     assert store.must_wait(store.meets("app.log.1.gz", gzip.compress(b"one\ntwo\n")))
 
 
-def test_a_name_of_its_own_is_not_held_whatever_it_holds(store: Store) -> None:
+def test_a_file_with_a_name_of_its_own_is_not_suspected_whatever_its_bytes(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
     assert not store.must_wait(store.meets("web.log", b"one\ntwo\n"))
     assert not store.copies.suspects
@@ -104,14 +104,14 @@ HEADER = b"#" * 1024
         (b"one\ntwo\n", 8, b"one\ntwo\nthree\n"),
     ],
 )
-def test_bytes_of_its_own_are_not_held_whatever_the_name(
+def test_a_file_with_bytes_of_its_own_is_not_suspected_whatever_its_name(
     store: Store, content: bytes, position: int, other: bytes
 ) -> None:
     store.original("app.log", content, position)
     assert not store.must_wait(store.meets("app.log.1", other))
 
 
-def test_no_file_is_held_for_ever_beside_one_that_stays_as_it_is(store: Store) -> None:
+def test_no_file_is_suspected_forever_beside_one_that_does_not_change(store: Store) -> None:
     """Two tables with the same first line, of which one has no more yet."""
     store.original("app.log", b"name,value\n", position=11)
     waits = store.must_wait(store.meets("app.log.1", b"name,value\none,1\n"))
@@ -133,7 +133,7 @@ def test_no_file_is_an_original_of_itself(store: Store) -> None:
     assert not store.must_wait(copy)
 
 
-def test_no_more_are_held_than_may_be_open(store: Store) -> None:
+def test_no_more_are_suspected_than_may_be_open(store: Store) -> None:
     store.original("app.log", b"one\n")
     waits = [store.must_wait(store.meets(f"app.log.{number}", b"one\n")) for number in range(MOST_SUSPECTS + 1)]
     assert waits == [*[True] * MOST_SUSPECTS, False]
@@ -187,7 +187,7 @@ def test_an_original_that_was_renamed_meanwhile_is_still_the_original(store: Sto
     assert store.must_still_wait()
 
 
-def test_a_file_that_is_held_for_one_may_turn_out_to_look_like_another(store: Store) -> None:
+def test_a_suspected_copy_of_one_file_may_turn_out_to_look_like_another(store: Store) -> None:
     first = store.original("app.log", b"one\n")
     copy = store.meets("app.log.2", b"")
     store.must_wait(copy)
@@ -198,7 +198,7 @@ def test_a_file_that_is_held_for_one_may_turn_out_to_look_like_another(store: St
     assert store.copies.original_of(copy.scanned.key) == second
 
 
-def test_nothing_is_held_for_a_path_at_which_nothing_is_any_more(store: Store) -> None:
+def test_nothing_is_suspected_of_a_path_without_a_file(store: Store) -> None:
     key = store.original("app.log", b"one\n")
     store.room.path("app.log").unlink()
     assert not store.copies.must_wait(store.meets("app.log.1", b"two\n"), lambda _: [key])
@@ -230,8 +230,8 @@ def test_to_compare_leaves_no_file_open(store: Store) -> None:
     assert os.listdir("/proc/self/fd") == before
 
 
-def test_a_copy_of_a_file_that_is_gone_is_held_until_that_is_done_with(store: Store) -> None:
-    """The output is blocked: the last lines of the original are still under way."""
+def test_a_copy_of_a_deleted_file_waits_until_that_is_finished(store: Store) -> None:
+    """The output is blocked: the last lines of the original are still in flight."""
     key = store.original("app.log", b"one\ntwo\n", position=4)
     store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     store.room.path("app.log").unlink()
@@ -243,21 +243,21 @@ def test_a_copy_of_a_file_that_is_gone_is_held_until_that_is_done_with(store: St
 
 
 def ends(store: Store, name: str, content: bytes, **changes: Any) -> FileState:
-    """It is gone, or its life is over, and the last lines of it are still under way."""
+    """It was deleted or truncated, and its last lines are still in flight."""
     key = store.original(name, content)
     store.room.path(name).unlink()
     store.ending[key] = replace(store.known.pop(key), **changes)
     return store.ending[key]
 
 
-def test_a_copy_that_is_met_when_its_original_was_truncated_is_held_too(store: Store) -> None:
+def test_a_copy_that_is_met_after_its_original_was_truncated_waits_too(store: Store) -> None:
     state = ends(store, "app.log", b"one\ntwo\n", ended=TRUNCATED, modified=LATER)
     copy = store.meets("app.log.1", b"one\ntwo\n")
     assert store.must_wait(copy)
     assert store.copies.original_of(copy.scanned.key) == (state.device, state.inode)
 
 
-def test_so_is_a_compressed_copy_of_a_file_that_is_gone(make_room: MakeRoom) -> None:
+def test_so_does_a_compressed_copy_of_a_deleted_file(make_room: MakeRoom) -> None:
     """gzip removes what it has compressed."""
     store = Store(make_room(compression="auto"))
     ends(store, "app.log.1", b"one\ntwo\n")
@@ -272,13 +272,13 @@ def test_so_is_a_copy_that_has_its_time(store: Store) -> None:
     assert store.must_wait(store.room.open("web.log"))
 
 
-def test_a_file_of_equal_bytes_that_was_made_when_the_other_was_gone_is_not_held(store: Store) -> None:
+def test_a_file_of_equal_bytes_that_was_made_after_the_other_was_deleted_does_not_wait(store: Store) -> None:
     """It is the next one: equal is not the same."""
     ends(store, "app.log", b"one\ntwo\n", modified=1)
     assert not store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
 
 
-def test_a_copy_of_a_file_that_was_rewritten_is_held_before_anybody_noticed_that(store: Store) -> None:
+def test_a_copy_of_a_file_that_was_rewritten_waits_before_that_was_noticed(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=8)
     store.rewritten.append(replace(store.known[key], modified=LATER))
     store.room.write("app.log", b"new\n")
@@ -287,14 +287,14 @@ def test_a_copy_of_a_file_that_was_rewritten_is_held_before_anybody_noticed_that
     assert store.copies.original_of(copy.key) == key
 
 
-def test_bytes_of_its_own_are_not_held_by_a_file_that_is_gone(store: Store) -> None:
+def test_a_file_with_bytes_of_its_own_does_not_wait_for_a_deleted_one(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=4)
     store.room.path("app.log").unlink()
     store.ending[key] = store.known.pop(key)
     assert not store.must_wait(store.meets("app.log.1", b"ONE\ntwo\n"))
 
 
-def test_a_held_copy_has_the_rest_of_its_original(store: Store) -> None:
+def test_a_suspected_copy_has_the_remainder_of_its_original(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=4)
     store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
     state = store.known[key]
@@ -303,13 +303,13 @@ def test_a_held_copy_has_the_rest_of_its_original(store: Store) -> None:
     assert not store.copies.has_remainder(state, (0, 0), 4)
 
 
-def test_a_copy_that_is_held_for_another_file_has_no_rest_of_this_one(store: Store) -> None:
+def test_a_suspected_copy_of_another_file_has_no_remainder_of_this_one(store: Store) -> None:
     key = store.original("app.log", b"one\ntwo\n", position=4)
     store.must_wait(store.meets("app.log.1", b""))
     assert not store.copies.has_remainder(store.known[key], key, 4)
 
 
-def test_it_says_when_a_held_file_is_to_be_looked_at(store: Store) -> None:
+def test_it_gives_the_time_of_the_next_check_of_a_suspected_copy(store: Store) -> None:
     assert store.copies.next_check == float("inf")
     store.original("app.log", b"one\n")
     store.must_wait(store.meets("app.log.1", b"one\n"))
@@ -325,7 +325,7 @@ def test_while_its_original_is_ending_there_is_no_need_to_look_all_the_time(stor
     assert store.copies.next_check > store.room.clock.monotonic()
 
 
-def test_held_files_are_shown_as_they_are_now(store: Store) -> None:
+def test_suspected_copies_are_given_as_they_are_now(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
     store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.append("app.log.1", b"two\n")
@@ -335,7 +335,7 @@ def test_held_files_are_shown_as_they_are_now(store: Store) -> None:
     assert (opened.scanned.modified, opened.modified) == (status.st_mtime, status.st_mtime_ns)
 
 
-def test_a_held_file_that_was_deleted_is_let_go_at_once(store: Store) -> None:
+def test_a_suspected_copy_that_was_deleted_is_released_at_once(store: Store) -> None:
     store.original("app.log", b"one\ntwo\n")
     store.must_wait(store.meets("app.log.1", b"one\n"))
     store.room.path("app.log.1").unlink()
@@ -351,7 +351,7 @@ def test_but_not_while_its_original_is_ending(store: Store) -> None:
     assert store.must_still_wait()
 
 
-def test_a_file_that_turned_out_to_be_something_is_not_held(store: Store) -> None:
+def test_a_file_that_was_identified_is_not_suspected(store: Store) -> None:
     store.original("app.log", b"one\n")
     opened = store.meets("app.log.1", b"one\n")
     store.must_wait(opened)
@@ -361,7 +361,7 @@ def test_a_file_that_turned_out_to_be_something_is_not_held(store: Store) -> Non
     os.fstat(opened.content.fd)
 
 
-def test_held_files_are_closed_at_the_end(store: Store) -> None:
+def test_suspected_copies_are_closed_at_the_end(store: Store) -> None:
     store.original("app.log", b"one\n")
     opened = store.meets("app.log.1", b"one\n")
     store.must_wait(opened)
@@ -394,10 +394,10 @@ def test_what_was_compared_is_not_compared_again_when_it_has_grown(store: Store)
     assert store.copies.next_check == store.room.clock.monotonic() + GRACE
 
 
-@pytest.mark.parametrize("at", [len(LARGE) // 2, len(LARGE) - 500])
-def test_it_is_let_go_when_a_part_differs_though_head_and_tail_are_equal(store: Store, at: int) -> None:
+@pytest.mark.parametrize("offset", [len(LARGE) // 2, len(LARGE) - 500])
+def test_it_is_let_go_when_a_part_differs_though_head_and_tail_are_equal(store: Store, offset: int) -> None:
     store.original("app.log", LARGE)
-    waits = store.must_wait(store.meets("app.log.1", LARGE[:at] + b"x" + LARGE[at + 1 :]))
+    waits = store.must_wait(store.meets("app.log.1", LARGE[:offset] + b"x" + LARGE[offset + 1 :]))
     assert not (waits and store.must_still_wait())
 
 
@@ -442,7 +442,7 @@ def test_nor_of_one_that_grew_since_it_was_compared(store: Store) -> None:
 
 
 def test_nor_of_one_that_was_compared_with_a_later_life_of_its_original(store: Store) -> None:
-    """What was shipped before the truncation says nothing of what was written after it."""
+    """What was shipped before the truncation proves nothing about what was written after it."""
     key = store.original("app.log", b"one\n")
     earlier = truncate(store, key, position=100)
     store.known[key] = replace(store.known[key], id="later")

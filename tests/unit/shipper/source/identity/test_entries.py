@@ -40,7 +40,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 # Claimed by name.
 
 
-def test_a_known_file_goes_on_where_its_entry_says(room: Room) -> None:
+def test_a_known_file_resumes_at_the_position_of_its_entry(room: Room) -> None:
     opened = meet(room, "app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4))
     claim = room.entries.claim(opened)
@@ -49,7 +49,7 @@ def test_a_known_file_goes_on_where_its_entry_says(room: Room) -> None:
     assert room.entries.claim(opened) is None
 
 
-def test_a_file_that_was_renamed_has_its_new_path_and_tells_its_former_one(room: Room) -> None:
+def test_a_file_that_was_renamed_has_its_new_path_and_gives_the_previous_one(room: Room) -> None:
     opened = meet(room, "app.log.1", b"one\n")
     know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
     claim = room.entries.claim(opened)
@@ -85,16 +85,16 @@ def test_a_file_that_was_rewritten_is_not_its_entrys_any_more(room: Room, caplog
     assert room.entries.adopt(opened) is None
     written = room.books.written[known.id]
     assert (written.ended, written.ttl, written.updated) == (TRUNCATED, KEPT_FOR, room.clock.time())
-    assert written.modified == opened.modified  # no copy that was made later is one of what it held
+    assert written.modified == opened.modified  # a copy that was made later is not one of its earlier content
     room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
-    (told,) = warnings(caplog)
-    assert f"{known.path} (file id {known.id})" in told
-    assert "4 bytes from offset 4 on" in told
+    (warning,) = warnings(caplog)
+    assert f"{known.path} (file id {known.id})" in warning
+    assert "4 bytes from offset 4 on" in warning
 
 
 def test_a_file_that_was_closed_here_is_not_proven_again_and_after_a_start_it_is(make_room: MakeRoom) -> None:
-    """While it is closed its watch tells of each write; nobody watches while the agent is stopped."""
+    """While it is closed its watch reports each write; while the agent is stopped there is no watch."""
     before = make_room()
     before.write("app.log", b"one\ntwo\n")
     state = entry_of(before.path("app.log"), 4)
@@ -145,7 +145,7 @@ def test_an_entry_of_an_older_release_is_read_through_once(make_room: MakeRoom) 
     assert claim.state.birth == entry_of(room.path("app.log")).birth  # from now on it is known
 
 
-def test_an_inode_that_was_used_again_is_another_file_whatever_it_holds(
+def test_an_inode_that_was_used_again_is_another_file_whatever_its_bytes(
     room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
     opened = meet(room, "app.log", b"one\ntwo\n")
@@ -153,13 +153,13 @@ def test_an_inode_that_was_used_again_is_another_file_whatever_it_holds(
     assert room.entries.claim(opened) is None
     assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, REMOVED)
     room.entries.possibly_lost.report()
-    (told,) = warnings(caplog)
-    assert f"{known.path} (file id {known.id}) no longer exists, and another file has its inode" in told
-    assert "4 bytes from offset 4 on" in told
+    (warning,) = warnings(caplog)
+    assert f"{known.path} (file id {known.id}) no longer exists, and another file has its inode" in warning
+    assert "4 bytes from offset 4 on" in warning
 
 
 @pytest.mark.parametrize("side", ["entry", "file"])
-def test_where_no_birth_is_told_the_bytes_decide(room: Room, side: str) -> None:
+def test_without_a_birth_the_bytes_decide(room: Room, side: str) -> None:
     opened = meet(room, "app.log", b"one\ntwo\n")
     know(room, entry_of(room.path("app.log"), 4, birth=0 if side == "entry" else 1))
     assert room.entries.claim(opened if side == "entry" else replace(opened, birth=0)) is not None
@@ -184,7 +184,7 @@ def test_by_path_another_file_at_the_path_is_the_same(make_room: MakeRoom) -> No
     assert (claim.state.position, claim.state.inode) == (4, opened.scanned.key[1])
 
 
-def test_by_path_a_file_that_is_shorter_than_what_was_read_begins_anew(make_room: MakeRoom) -> None:
+def test_by_path_a_file_that_is_shorter_than_what_was_read_is_new(make_room: MakeRoom) -> None:
     room = make_room(file_identity=BY_PATH)
     opened = meet(room, "app.log", b"one\n")
     key = f"path:{room.path('app.log')}"
@@ -192,8 +192,8 @@ def test_by_path_a_file_that_is_shorter_than_what_was_read_begins_anew(make_room
     assert room.entries.claim(opened) is None
 
 
-def test_by_path_a_file_that_was_truncated_begins_anew_however_much_it_has_grown(make_room: MakeRoom) -> None:
-    """It was held back while batches of its first life were under way; meanwhile the new one passed the position."""
+def test_by_path_a_file_that_was_truncated_is_new_however_much_it_has_grown(make_room: MakeRoom) -> None:
+    """It was blocked while batches of its earlier content were in flight; meanwhile it grew past the position."""
     room = make_room(file_identity=BY_PATH)
     opened = meet(room, "app.log", b"new one\nnew two\n")
     state = replace(entry_of(room.path("app.log")), position=4, key=f"path:{room.path('app.log')}")
@@ -201,7 +201,7 @@ def test_by_path_a_file_that_was_truncated_begins_anew_however_much_it_has_grown
     assert room.entries.claim(opened) is None
 
 
-def test_of_two_lives_at_one_path_the_one_that_goes_on_is_known_after_a_start(make_room: MakeRoom) -> None:
+def test_of_two_files_of_one_path_the_one_that_exists_is_known_after_a_start(make_room: MakeRoom) -> None:
     before = make_room(file_identity=BY_PATH)
     before.write("app.log", b"one\ntwo\n")
     state = entry_of(before.path("app.log"), 4, key=f"path:{before.path('app.log')}")
@@ -231,7 +231,7 @@ def restored(room: Room, name: str, content: bytes) -> OpenedFile:
     return room.open(name)
 
 
-def test_a_restored_file_takes_over_the_entry_of_what_is_gone(room: Room) -> None:
+def test_a_restored_file_takes_over_the_entry_of_the_deleted_one(room: Room) -> None:
     orphan = missing(room, b"one\ntwo\n", 4)
     opened = restored(room, "app.log.1", b"one\ntwo\n")
     assert room.entries.claim(opened) is None
@@ -250,7 +250,7 @@ def test_a_file_of_equal_bytes_does_not(room: Room) -> None:
     assert room.entries.adopt(meet(room, "app.log.1", b"one\ntwo\n")) is None
 
 
-def test_of_a_truncated_file_the_copy_does_that_was_held(room: Room) -> None:
+def test_the_suspected_copy_takes_over_the_entry_of_a_truncated_file(room: Room) -> None:
     orphan = missing(room, b"one\ntwo\n", 4, TRUNCATED)
     opened = meet(room, "web.log", b"one\ntwo\n")
     assert room.entries.adopt(opened) is None
@@ -259,7 +259,7 @@ def test_of_a_truncated_file_the_copy_does_that_was_held(room: Room) -> None:
     assert claim.was is orphan
 
 
-def test_no_entry_goes_on_in_a_file_that_is_shorter_than_what_was_shipped(room: Room) -> None:
+def test_no_file_resumes_that_is_shorter_than_what_was_shipped(room: Room) -> None:
     """All of it was shipped, but its next lines would have the offsets of others."""
     content = b"#" * HEAD_SIZE + b"one\ntwo\n"
     orphan = missing(room, content + b"three\n", HEAD_SIZE + 14, TRUNCATED)
@@ -307,8 +307,8 @@ def test_the_life_of_a_known_file_that_was_disproved_has_ended(room: Room, caplo
     assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, TRUNCATED)
     assert room.entries.claim(opened) is None
     room.entries.possibly_lost.report()
-    (told,) = warnings(caplog)
-    assert "does not hold what was read of it before" in told
+    (warning,) = warnings(caplog)
+    assert "does not hold what was read of it before" in warning
 
 
 def test_where_file_identity_names_a_file_content_does_not(make_room: MakeRoom) -> None:
@@ -357,7 +357,7 @@ def lose(room: Room, *, present: bool = False, excused: bool = False) -> None:
     room.entries.lose_missing(keys, (), lambda _: excused)
 
 
-def test_a_file_that_is_nowhere_is_missing_and_told_when_something_of_it_was_not_read(
+def test_a_file_that_is_nowhere_is_missing_and_logged_when_something_of_it_was_not_read(
     room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
     room.write("app.log", b"one\ntwo\n")
@@ -367,16 +367,16 @@ def test_a_file_that_is_nowhere_is_missing_and_told_when_something_of_it_was_not
     assert room.entries.unclaimed.states[known.id].ttl == KEPT_FOR
     room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
-    (told,) = warnings(caplog)
-    assert f"{known.path} (file id {known.id})" in told
-    assert "4 bytes from offset 4 on" in told
+    (warning,) = warnings(caplog)
+    assert f"{known.path} (file id {known.id})" in warning
+    assert "4 bytes from offset 4 on" in warning
     room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
-    assert room.books.written[known.id].size_seen == 4  # after a start it is not told again
+    assert room.books.written[known.id].size_seen == 4  # after a start it is not logged again
     assert room.entries.unclaimed.states[known.id].size_seen == 4
 
 
-def test_what_had_ended_before_all_of_it_was_acknowledged_is_told_after_a_start(
+def test_a_file_that_ended_before_all_of_it_was_acknowledged_is_logged_after_a_start(
     make_room: MakeRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = make_room()
@@ -385,8 +385,8 @@ def test_what_had_ended_before_all_of_it_was_acknowledged_is_told_after_a_start(
     room = make_room(lost, entry_of(before.path("app.log"), 8, "read", ended=REMOVED))
     room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
-    (told,) = warnings(caplog)
-    assert "(file id lost)" in told
+    (warning,) = warnings(caplog)
+    assert "(file id lost)" in warning
 
 
 def test_nothing_is_lost_of_a_missing_file_that_was_read_to_its_end(
@@ -399,7 +399,9 @@ def test_nothing_is_lost_of_a_missing_file_that_was_read_to_its_end(
     assert (room.metrics.bytes_lost, warnings(caplog)) == (0, [])
 
 
-def test_what_was_told_is_not_told_of_another_entry_with_that_id(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_was_logged_is_not_logged_for_another_entry_with_that_id(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
     """It came back in between, and was lost for another reason later."""
     room.write("app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4))
@@ -425,13 +427,13 @@ def lost_and_tried(room: Room) -> tuple[FileState, EntryMatch]:
 
 def test_nothing_is_lost_when_another_file_turns_out_to_be_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     _, claim = lost_and_tried(room)
-    room.entries.possibly_lost.report()  # nobody knows yet
+    room.entries.possibly_lost.report()  # not decided yet
     room.entries.keep(claim.state)
     room.entries.possibly_lost.report()
     assert (room.metrics.bytes_lost, warnings(caplog)) == (0, [])
 
 
-def test_one_that_was_proven_and_is_lost_later_is_told(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_was_proven_and_is_lost_later_is_logged(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     _, claim = lost_and_tried(room)
     room.entries.keep(claim.state)
     lose(room)
@@ -439,7 +441,9 @@ def test_one_that_was_proven_and_is_lost_later_is_told(room: Room, caplog: pytes
     assert (room.metrics.bytes_lost, len(warnings(caplog))) == (4, 1)
 
 
-def test_what_is_missing_is_told_when_no_file_was_proven_to_be_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_file_is_logged_when_no_file_was_proven_to_be_it(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
     known, claim = lost_and_tried(room)
     room.entries.possibly_lost.report()
     assert warnings(caplog) == []
@@ -450,7 +454,7 @@ def test_what_is_missing_is_told_when_no_file_was_proven_to_be_it(room: Room, ca
     assert f"(file id {known.id})" in warnings(caplog)[0]
 
 
-def test_a_file_that_is_there_or_could_not_be_looked_at_is_not_missing(room: Room) -> None:
+def test_a_file_that_exists_or_could_not_be_inspected_is_not_missing(room: Room) -> None:
     room.write("app.log", b"one\n")
     know(room, entry_of(room.path("app.log"), 4))
     lose(room, present=True)
@@ -503,7 +507,7 @@ def test_a_path_is_not_noted_of_a_file_that_was_opened_meanwhile(room: Room) -> 
     ("clean_removed", "ended", "ttl"),
     [(True, REMOVED, KEPT_FOR), (True, TRUNCATED, KEPT_FOR), (False, REMOVED, -1.0), (False, TRUNCATED, KEPT_FOR)],
 )
-def test_what_has_ended_is_kept_for_a_day_or_as_clean_removed_says(
+def test_an_ended_entry_is_kept_for_a_day_or_by_clean_removed(
     make_room: MakeRoom, clean_removed: bool, ended: str, ttl: float
 ) -> None:
     room = make_room(clean_removed=clean_removed)

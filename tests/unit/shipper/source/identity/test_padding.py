@@ -16,11 +16,11 @@ class OnDisk:
         self._file = path.open("w+b", buffering=0)
         self.fd = self._file.fileno()
 
-    def write(self, content: bytes, at: int = 0) -> None:
-        os.pwrite(self.fd, content, at)
+    def write(self, content: bytes, offset: int = 0) -> None:
+        os.pwrite(self.fd, content, offset)
 
-    def block(self, at: int = 0) -> bytes:
-        return os.pread(self.fd, READ_SIZE, at)
+    def block(self, offset: int = 0) -> bytes:
+        return os.pread(self.fd, READ_SIZE, offset)
 
     def close(self) -> None:
         self._file.close()
@@ -33,10 +33,10 @@ def file(tmp_path: Path) -> Iterator[OnDisk]:
     file.close()
 
 
-def content(padding: Padding, file: OnDisk, at: int = 0) -> bytes:
+def content(padding: Padding, file: OnDisk, offset: int = 0) -> bytes:
     """Of the block that is read there now."""
-    block = file.block(at)
-    return block[: padding.content(file.fd, block, at)]
+    block = file.block(offset)
+    return block[: padding.content(file.fd, block, offset)]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def content(padding: Padding, file: OnDisk, at: int = 0) -> bytes:
         (b"", 0, 1, 0),
     ],
 )
-def test_the_nuls_at_the_end_of_a_block_are_told_from_half_a_character(
+def test_the_nuls_at_the_end_of_a_block_are_distinguished_from_half_a_character(
     data: bytes, start: int, unit: int, end: int
 ) -> None:
     assert end_of_content(data, start, unit) == end
@@ -85,14 +85,14 @@ def test_half_of_a_line_that_is_stored_behind_nuls_waits_for_the_other_half(file
     assert padding.busy
     assert content(padding, file, 4) == b""
     assert padding.busy
-    file.write(b"the", at=4)
+    file.write(b"the", offset=4)
     assert content(padding, file, 4) == b"theend\n"
 
 
 def test_nuls_that_stay_with_content_behind_them_are_content(file: OnDisk) -> None:
     clock = ManualClock()
     padding = Padding(1, clock.monotonic)
-    file.write(b"end\n", at=100)
+    file.write(b"end\n", offset=100)
     os.truncate(file.fd, 1000)
     assert content(padding, file) == b""
     clock.advance(2 * SETTLED)
@@ -102,14 +102,14 @@ def test_nuls_that_stay_with_content_behind_them_are_content(file: OnDisk) -> No
 def test_a_hole_that_is_longer_than_a_read_is_content_if_something_lies_behind_it(file: OnDisk) -> None:
     clock = ManualClock()
     padding = Padding(1, clock.monotonic)
-    file.write(b"end\n", at=3 * READ_SIZE)
+    file.write(b"end\n", offset=3 * READ_SIZE)
     assert content(padding, file) == b""
     clock.advance(2 * SETTLED)
-    read = b"".join(content(padding, file, at) for at in range(0, 4 * READ_SIZE, READ_SIZE))
+    read = b"".join(content(padding, file, offset) for offset in range(0, 4 * READ_SIZE, READ_SIZE))
     assert read == bytes(3 * READ_SIZE) + b"end\n"
 
 
-def test_nuls_that_are_on_disk_are_looked_at_one_read_at_a_time(file: OnDisk) -> None:
+def test_nuls_that_are_on_disk_are_scanned_one_read_at_a_time(file: OnDisk) -> None:
     clock = ManualClock()
     padding = Padding(1, clock.monotonic)
     file.write(bytes(3 * READ_SIZE) + b"end\n")
@@ -128,7 +128,7 @@ def test_a_look_that_was_made_a_moment_ago_is_not_made_again(file: OnDisk) -> No
     while content(padding, file) or padding.busy:
         pass
     assert padding.end == 3 * READ_SIZE
-    file.write(b"late\n", at=2 * READ_SIZE)  # by a writer that fills the end first
+    file.write(b"late\n", offset=2 * READ_SIZE)  # by a writer that fills the end first
     assert (content(padding, file), padding.busy) == (b"", False)
     clock.advance(6)
     while padding.content(file.fd, file.block(), 0) == 0:

@@ -34,9 +34,9 @@ def test_nothing_changes_it_when_nothing_is_fed() -> None:
     assert (prefix.length, prefix.proof) == (len(CONTENT), proof_of(CONTENT))
 
 
-@pytest.mark.parametrize("at", [0, BLOCK - 1, BLOCK, 3 * BLOCK, len(CONTENT) - 1])
-def test_one_other_byte_anywhere_gives_another_proof(at: int) -> None:
-    other = CONTENT[:at] + bytes([CONTENT[at] ^ 1]) + CONTENT[at + 1 :]
+@pytest.mark.parametrize("position", [0, BLOCK - 1, BLOCK, 3 * BLOCK, len(CONTENT) - 1])
+def test_one_other_byte_anywhere_gives_another_proof(position: int) -> None:
+    other = CONTENT[:position] + bytes([CONTENT[position] ^ 1]) + CONTENT[position + 1 :]
     assert proof_of(other) != proof_of(CONTENT)
 
 
@@ -54,13 +54,13 @@ def test_a_proof_is_as_long_for_a_large_file_as_for_one_of_two_blocks() -> None:
     assert len(proof_of(CONTENT[: BLOCK - 1])) == DIGEST
 
 
-@pytest.mark.parametrize("at", BORDERS)
-def test_it_is_continued_from_the_start_of_the_last_block(at: int) -> None:
-    continued = Prefix.continued(proof_of(CONTENT[:at]), at)
-    assert continued.length == at // BLOCK * BLOCK
-    continued.feed(CONTENT[continued.length : at])
-    assert (continued.length, continued.proof) == (at, proof_of(CONTENT[:at]))
-    continued.feed(CONTENT[at:])
+@pytest.mark.parametrize("position", BORDERS)
+def test_it_is_continued_from_the_start_of_the_last_block(position: int) -> None:
+    continued = Prefix.continued(proof_of(CONTENT[:position]), position)
+    assert continued.length == position // BLOCK * BLOCK
+    continued.feed(CONTENT[continued.length : position])
+    assert (continued.length, continued.proof) == (position, proof_of(CONTENT[:position]))
+    continued.feed(CONTENT[position:])
     assert continued.proof == proof_of(CONTENT)
 
 
@@ -88,7 +88,7 @@ def trail_of(chunks: Iterable[bytes]) -> Trail:
 @pytest.mark.parametrize("size", [1000, BLOCK, 2 * BLOCK + 3, len(CONTENT)])
 def test_there_is_a_proof_at_every_place_that_is_asked_for_in_order_whatever_the_chunks(size: int) -> None:
     trail = trail_of(pieces(CONTENT, size))
-    assert [trail.proof_at(at) for at in BORDERS] == [proof_of(CONTENT[:at]) for at in BORDERS]
+    assert [trail.proof_at(position) for position in BORDERS] == [proof_of(CONTENT[:position]) for position in BORDERS]
     assert trail.proof_at(len(CONTENT)) == proof_of(CONTENT)  # a second time
 
 
@@ -132,7 +132,7 @@ def test_a_read_that_gave_nothing_is_no_obstacle() -> None:
     assert trail.proof_at(4 + 2 * KEPT) == proof_of(b"one\n" + b"x" * KEPT + b"y" * KEPT)
 
 
-def test_it_goes_on_behind_what_was_shipped_before() -> None:
+def test_it_continues_behind_what_was_shipped_before() -> None:
     before = Prefix()
     before.feed(b"one\n")
     trail = Trail(before)
@@ -141,10 +141,10 @@ def test_it_goes_on_behind_what_was_shipped_before() -> None:
     assert trail.proof_at(8) == proof_of(b"one\ntwo\n")
 
 
-def test_where_nobody_knows_what_lies_before_there_are_no_proofs() -> None:
+def test_where_the_bytes_before_are_unknown_there_are_no_proofs() -> None:
     trail = Trail(None)
     trail.add(b"one\n")
-    assert [trail.proof_at(at) for at in (0, 4)] == ["", ""]
+    assert [trail.proof_at(position) for position in (0, 4)] == ["", ""]
     trail.go_back(0)
     assert trail.proof_at(0) == ""
 

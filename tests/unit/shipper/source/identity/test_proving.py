@@ -62,8 +62,8 @@ def steps_to_prove(proving: Proving) -> int:
     return steps
 
 
-def with_another_byte(content: bytes, at: int) -> bytes:
-    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+def with_another_byte(content: bytes, offset: int) -> bytes:
+    return content[:offset] + bytes([content[offset] ^ 1]) + content[offset + 1 :]
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -82,9 +82,9 @@ def test_in_one_step_only_some_of_them_are_read(file: File, compressed: bool) ->
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("at", [0, HEAD_SIZE - 1, HEAD_SIZE, 5 * BLOCK, POSITION - 300, POSITION - 1])
-def test_one_other_byte_anywhere_before_the_position_disproves(file: File, at: int, compressed: bool) -> None:
-    content = file.holding(with_another_byte(LINES, at), compressed=compressed)
+@pytest.mark.parametrize("offset", [0, HEAD_SIZE - 1, HEAD_SIZE, 5 * BLOCK, POSITION - 300, POSITION - 1])
+def test_one_other_byte_anywhere_before_the_position_disproves(file: File, offset: int, compressed: bool) -> None:
+    content = file.holding(with_another_byte(LINES, offset), compressed=compressed)
     with pytest.raises(Disproved):
         steps_to_prove(Proving(content, shipped(LINES[:POSITION])))
 
@@ -122,7 +122,7 @@ def test_so_is_a_compressed_file_that_is_damaged_before_the_position(file: File,
 
 
 def test_damage_behind_the_position_is_of_no_account(file: File) -> None:
-    """It is told when it is read."""
+    """It is reported when the file is read."""
     content = file.zipped(LINES)
     file.write(gzip.compress(LINES) + b"rubbish")
     assert steps_to_prove(Proving(content, shipped(LINES[:POSITION]))) > 1
@@ -172,7 +172,7 @@ def test_a_file_to_which_nothing_was_written_since_is_proven_already(file: File)
 
 
 def change_anything(path: Path) -> None:
-    """Until its ctime tells: file systems count in ticks of some milliseconds."""
+    """Wait until its ctime differs: file systems count in ticks of some milliseconds."""
     before = path.stat().st_ctime_ns
     while path.stat().st_ctime_ns == before:
         os.utime(path, (1, 1))
@@ -192,7 +192,7 @@ def test_one_that_was_changed_must_be_proven_whatever_its_size_and_its_other_tim
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"changed": 0}, "nobody looked at it last"),
+        ({"changed": 0}, "its times were not noted when it was closed"),
         ({"inode": 7}, "another file"),
         ({"device": 7}, "another disk"),
     ],

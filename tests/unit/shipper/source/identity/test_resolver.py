@@ -29,10 +29,10 @@ class Door:
 
     def __init__(self, room: Room) -> None:
         self.room = room
-        self.told: dict[str, str | None] = {}
+        self.reported: dict[str, str | None] = {}
         self.copies = CopyDetector(room.clock, room.open_files.ending, room.open_files.state_of)
         self.resolver = FileResolver(
-            room.entries, self.copies, lambda path, problem: self.told.update({path: problem}), list
+            room.entries, self.copies, lambda path, problem: self.reported.update({path: problem}), list
         )
 
     def wanted(self, name: str) -> Candidate:
@@ -46,13 +46,13 @@ class Door:
 
     def identify(self, *opened: OpenedFile) -> dict[str, EntryMatch]:
         claims = self.resolver.identify(list(opened), self.files_at)
-        return {os.path.basename(each.scanned.path): claim for each, claim in claims}
+        return {os.path.basename(opened.scanned.path): claim for opened, claim in claims}
 
     def files_at(self, path: str) -> list[FileKey]:
         return [self.wanted(os.path.basename(path))[1].key] if os.path.exists(path) else []
 
     def problem(self, name: str) -> str | None:
-        return self.told.get(str(self.room.path(name)), "nothing was told")
+        return self.reported.get(str(self.room.path(name)), "nothing was reported")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_file_that_went_is_left_to_the_next_scan(door: Door) -> None:
     wanted = door.wanted("app.log")
     door.room.path("app.log").unlink()
     assert door.resolver.open([wanted]) == []
-    assert door.told == {}
+    assert door.reported == {}
 
 
 def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) -> None:
@@ -98,7 +98,7 @@ def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) ->
     assert open_files() == before
 
 
-def test_a_refusal_is_told_until_the_file_can_be_opened(door: Door) -> None:
+def test_a_refusal_is_reported_until_the_file_can_be_opened(door: Door) -> None:
     door.room.write("app.log", b"one\n")
     door.room.path("app.log").chmod(0)
     with without_capabilities():
@@ -114,10 +114,10 @@ def test_one_that_cannot_be_opened_does_not_keep_the_others(door: Door) -> None:
     door.room.write("b.log", b"one\n")
     wanted = [door.wanted("a.log"), door.wanted("b.log")]
     door.room.path("a.log").unlink()
-    assert [each.scanned.path for each in door.resolver.open(wanted)] == [str(door.room.path("b.log"))]
+    assert [opened.scanned.path for opened in door.resolver.open(wanted)] == [str(door.room.path("b.log"))]
 
 
-def test_a_missing_marker_file_is_told(make_room: MakeRoom) -> None:
+def test_a_missing_marker_file_is_reported(make_room: MakeRoom) -> None:
     door = Door(make_room(file_identity=FileIdentityConfig(name="inode_marker", marker="/nowhere/marker")))
     door.room.write("app.log", b"one\n")
     before = open_files()
@@ -161,13 +161,13 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
     assert len([line for line in caplog.messages if "begins as" in line]) == 1
 
 
-def test_a_compressed_file_that_is_read_as_text_is_told_once(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_compressed_file_that_is_read_as_text_is_logged_once(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     opened = door.meet("app.log.gz", gzip.compress(b"one\n"))
     door.resolver.open([door.wanted("app.log.gz")])
     assert not opened.content.compressed
-    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert str(door.room.path("app.log.gz")) in told
-    assert "set compression: auto" in told
+    (reported,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert str(door.room.path("app.log.gz")) in reported
+    assert "set compression: auto" in reported
 
 
 def test_with_compression_it_is_not(make_room: MakeRoom, caplog: pytest.LogCaptureFixture) -> None:
@@ -185,7 +185,7 @@ def running(door: Door, name: str, content: bytes) -> Harvester:
     return finish(door.room.start(opened, door.identify(opened)[name]))
 
 
-def test_a_known_file_is_told_from_a_new_one(door: Door) -> None:
+def test_a_known_file_is_distinguished_from_a_new_one(door: Door) -> None:
     known, new = door.meet("a.log", b"one\n"), door.meet("b.log", b"two\n")
     door.room.entries.keep(entry_of(door.room.path("a.log"), 4))
     claims = door.identify(new, known)
@@ -201,8 +201,8 @@ def test_who_is_known_by_name_comes_before_who_has_the_same_bytes(door: Door) ->
     assert "app.log.1" not in claims or claims["app.log.1"].is_new
 
 
-def test_truncated_and_copied_at_once_the_copy_goes_on(door: Door) -> None:
-    """Both happened while nobody looked: the entry that the first disproves is what the second holds."""
+def test_truncated_and_copied_at_once_the_copy_resumes(door: Door) -> None:
+    """Both happened between two scans: the second has the bytes of the entry that the first disproves."""
     door.room.write("app.log", b"one\ntwo\n")
     door.room.entries.keep(entry_of(door.room.path("app.log"), 4))
     copy, truncated = door.meet("app.log.1", b"one\ntwo\n"), door.meet("app.log", b"new\n")
@@ -249,13 +249,13 @@ def test_or_is_new_when_it_stays_as_it_is(door: Door) -> None:
     assert door.identify(*door.copies.refreshed())["app.log.1"].is_new
 
 
-def test_at_the_first_look_nothing_is_held(door: Door) -> None:
+def test_in_the_first_round_nothing_is_suspected(door: Door) -> None:
     running(door, "app.log", b"one\n")
     ((_, claim),) = door.resolver.identify([door.meet("app.log.1", b"one\n")], None)
     assert claim.is_new
 
 
-def test_what_began_anew_in_place_is_no_copy_once(door: Door) -> None:
+def test_a_file_that_was_truncated_in_place_is_once_not_suspected(door: Door) -> None:
     running(door, "app.log", b"one\n")
     truncated_in_place = door.meet("app.log.1", b"")
     door.resolver.truncated(truncated_in_place.scanned.key)
@@ -264,7 +264,7 @@ def test_what_began_anew_in_place_is_no_copy_once(door: Door) -> None:
     assert door.identify(door.room.open("app.log.1")) == {}
 
 
-def test_what_cannot_be_read_is_told_and_closed(door: Door) -> None:
+def test_a_file_that_cannot_be_read_is_reported_and_closed(door: Door) -> None:
     door.room.path("app.log").mkdir()
     before = open_files()
     assert door.resolver.open([door.wanted("app.log")]) == []
@@ -336,13 +336,13 @@ def test_a_known_file_that_cannot_be_read_for_once_is_not_taken_for_a_new_one(do
     assert door.identify(door.meet("app.log", b"one\n"))["app.log"].state.id == "known"
 
 
-def test_what_was_told_of_a_file_is_forgotten_with_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_was_logged_about_a_file_is_forgotten_with_it(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     door = Door(room)
     content = gzip.compress(b"one\n")
     opened = door.meet("a.log.gz", content)
     door.resolver.truncated(opened.key)
-    for present, told in (({opened.key}, 1), (set(), 2)):
+    for present, count in (({opened.key}, 1), (set(), 2)):
         door.resolver.forget_missing(present)
         door.meet("a.log.gz", content)
-        assert len([line for line in caplog.messages if "looks like a gzip file" in line]) == told
+        assert len([line for line in caplog.messages if "looks like a gzip file" in line]) == count
     assert not door.resolver._truncated

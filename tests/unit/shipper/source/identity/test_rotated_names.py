@@ -25,7 +25,7 @@ from shipper.source.identity.rotated_names import is_named_after, is_shifted, po
         ("app.log.1", "app.log"),
     ],
 )
-def test_the_name_of_a_rotated_file_tells_what_it_was(path: str, original: str) -> None:
+def test_the_name_of_a_rotated_file_shows_its_original(path: str, original: str) -> None:
     assert is_named_after(path, original)
 
 

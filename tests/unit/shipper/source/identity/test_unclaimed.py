@@ -32,7 +32,7 @@ def match(orphan: FileState, opened: OpenedFile) -> FileState | None:
 
 
 def remember(room: Room, content: bytes, position: int, **changes: Any) -> FileState:
-    """An entry of `app.log`, which held `content` and is nowhere any more; it was modified at `TIME`."""
+    """An entry of `app.log`, which had `content` and was deleted; it was modified at `TIME`."""
     room.write("app.log", content)
     state = entry_of(room.path("app.log"), position, **{**AWAY, "ended": MISSING, "modified": TIME} | changes)
     room.path("app.log").unlink()
@@ -45,7 +45,7 @@ def meet(room: Room, name: str, content: bytes, modified: int = TIME) -> OpenedF
     return room.open(name)
 
 
-# Each way in which a file may be seen to be one that is gone is found; relation.py has the table.
+# A missing file is recognised in each way that the table in relation.py has.
 
 
 @pytest.mark.parametrize("ended", [MISSING, REMOVED])
@@ -73,19 +73,19 @@ def test_a_backup_may_keep_times_to_the_second(room: Room) -> None:
 
 
 @pytest.mark.parametrize(("name", "modified"), [("app.log.1.gz", TIME + 1), ("all.gz", TIME)])
-def test_a_compressed_copy_is_told_by_its_name_or_its_time(make_room: MakeRoom, name: str, modified: int) -> None:
+def test_a_compressed_copy_is_recognised_by_its_name_or_its_time(make_room: MakeRoom, name: str, modified: int) -> None:
     room = make_room(compression="auto")
     orphan = remember(room, HEADER + LINES, HEAD_SIZE + 300, ended=REMOVED)
     assert match(orphan, meet(room, name, gzip.compress(HEADER + LINES), modified)) is orphan
 
 
 @pytest.mark.parametrize("name", ["app.log.1", "app-20261121.log"])
-def test_of_a_truncated_file_a_copy_goes_on_that_is_named_after_it_and_was_there_before(room: Room, name: str) -> None:
+def test_of_a_truncated_file_a_copy_resumes_that_is_named_after_it_and_existed_before(room: Room, name: str) -> None:
     orphan = remember(room, b"one\ntwo\n", 4, ended=TRUNCATED, modified=LATER)
     assert match(orphan, meet(room, name, b"one\ntwo\n")) is orphan
 
 
-def test_or_one_that_was_held_as_its_copy(room: Room) -> None:
+def test_or_one_that_was_its_suspected_copy(room: Room) -> None:
     orphan = remember(room, b"one\ntwo\n", 4, ended=TRUNCATED, modified=1)
     opened = meet(room, "web.log", b"one\ntwo\n")
     assert orphans_of(orphan).match(opened, (7, 7)) is orphan
@@ -115,7 +115,7 @@ def test_a_file_that_is_shorter_than_what_was_shipped_is_another(room: Room) -> 
     assert match(orphan, meet(room, "app.log.1", HEADER + LINES)) is orphan
 
 
-def test_an_inode_that_was_used_again_holds_other_bytes_where_no_birth_is_told(room: Room) -> None:
+def test_without_a_birth_an_inode_that_was_used_again_has_other_bytes(room: Room) -> None:
     opened = meet(room, "web.log", b"other\n")
     orphan = remember(room, b"one\ntwo\n", 4, inode=opened.key[1], birth=0)
     assert match(orphan, opened) is None
@@ -131,7 +131,7 @@ def test_under_any_name_equal_bytes_alone_are_another_file(room: Room) -> None:
 
 
 @pytest.mark.parametrize("ended", [MISSING, REMOVED])
-def test_a_copy_of_a_file_that_is_gone_needs_more_than_a_rotated_name(room: Room, ended: str) -> None:
+def test_a_copy_of_a_deleted_file_needs_more_than_a_rotated_name(room: Room, ended: str) -> None:
     orphan = remember(room, b"one\ntwo\n", 4, ended=ended)
     assert match(orphan, meet(room, "app.log.1", b"one\ntwo\n", TIME + 1)) is None
 
@@ -161,7 +161,7 @@ def test_a_file_that_file_identity_names_is_known_by_that_alone(room: Room) -> N
 
 
 def test_of_several_entries_the_one_that_was_read_furthest_is_it(room: Room) -> None:
-    less, more, least = (remember(room, b"one\ntwo\n", at, file_id=f"at {at}") for at in (4, 8, 2))
+    less, more, least = (remember(room, b"one\ntwo\n", position, file_id=f"at {position}") for position in (4, 8, 2))
     assert orphans_of(less, more, least).match(meet(room, "app.log.1", b"one\ntwo\n"), None) is more
 
 
@@ -173,7 +173,7 @@ def test_of_those_the_one_that_was_read_last(room: Room) -> None:
     assert state.updated == max(times)
 
 
-def test_but_first_of_all_the_one_that_it_was_held_as_a_copy_of(room: Room) -> None:
+def test_but_first_of_all_the_one_that_it_was_a_suspected_copy_of(room: Room) -> None:
     more = remember(room, b"one\ntwo\n", 8, file_id="more", ended=TRUNCATED, modified=LATER)
     original = remember(room, b"one\ntwo\n", 4, file_id="original", inode=8, ended=TRUNCATED)
     opened = meet(room, "app.log.1", b"one\ntwo\n")
@@ -207,7 +207,7 @@ def test_of_two_entries_of_one_name_and_time_the_other_stays_when_one_is_taken_o
 
 
 @pytest.mark.parametrize(("others", "is_found"), [(MOST_COMPARED - 1, True), (MOST_COMPARED, False)])
-def test_of_very_many_not_all_are_looked_at(room: Room, others: int, is_found: bool) -> None:
+def test_of_very_many_not_all_are_compared(room: Room, others: int, is_found: bool) -> None:
     """Who truncates a file every second leaves many, and each costs a read."""
     orphan = remember(room, b"one\ntwo\n", 4)
     unclaimed = orphans_of(orphan, *(remember(room, b"ONE\ntwo\n", 8, file_id=f"{number}") for number in range(others)))
@@ -252,7 +252,7 @@ def test_what_was_refused_to_a_file_is_not_refused_to_the_next_one_that_has_its_
 
 def test_of_what_was_truncated_at_an_inode_the_last_is_known(room: Room) -> None:
     first, last, second = (
-        remember(room, b"one\n", 4, file_id=f"at {at}", ended=TRUNCATED, updated=float(at)) for at in (1, 3, 2)
+        remember(room, b"one\n", 4, file_id=f"at {time}", ended=TRUNCATED, updated=float(time)) for time in (1, 3, 2)
     )
     unclaimed = orphans_of(first, last, second)
     assert unclaimed.of((7, 7)) is last

@@ -25,7 +25,7 @@ def missing(room: Room, file_id: str = "known", key: str = "") -> FileState:
     return state
 
 
-def there(room: Room) -> FileState:
+def closed_entry(room: Room) -> FileState:
     """An entry whose file is there, and not open."""
     room.write("app.log", b"one\n")
     state = entry_of(room.path("app.log"), 4, updated=room.clock.time())
@@ -79,7 +79,7 @@ def test_by_path_what_has_ended_is_forgotten_as_well(make_room: MakeRoom) -> Non
 def test_clean_inactive_forgets_a_file_on_disk_and_not_while_this_runs(make_room: MakeRoom) -> None:
     """It would be read again from its start, because it is still there."""
     room = make_room(clean_inactive=2 * HOUR, ignore_older=HOUR)
-    known = there(room)
+    known = closed_entry(room)
     room.clock.advance(2 * HOUR)
     room.cleaning.clean()
     assert known.id in room.books.written
@@ -90,7 +90,7 @@ def test_clean_inactive_forgets_a_file_on_disk_and_not_while_this_runs(make_room
 
 
 def test_by_default_a_file_that_is_there_is_never_forgotten(room: Room) -> None:
-    known = there(room)
+    known = closed_entry(room)
     room.clock.advance(1000 * DAY)
     room.cleaning.clean()
     assert known.id in room.books.written
@@ -113,7 +113,7 @@ def test_a_clock_that_jumps_forward_makes_no_entry_older(room: Room, step: float
 
 def test_nor_does_it_forget_a_file_that_is_inactive(make_room: MakeRoom) -> None:
     room = make_room(clean_inactive=2 * HOUR, ignore_older=HOUR)
-    known = there(room)
+    known = closed_entry(room)
     pass_time(room, HOUR)
     room.clock.set_by(DAY)
     assert kept(room) == {known.id}
@@ -165,7 +165,7 @@ def test_a_step_of_seconds_is_not_worth_a_write(room: Room) -> None:
 # However many.
 
 
-def test_of_very_many_the_newest_are_kept_and_that_is_told_once(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+def test_of_very_many_the_newest_are_kept_and_that_is_logged_once(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     room.cleaning = Cleaning(room.entries, room.registrar, room.clock, {}, most=100)
     for number in range(10_000):
         missing(room, f"{number}", key=f"path:{number}" if number % 2 else "")
@@ -174,11 +174,11 @@ def test_of_very_many_the_newest_are_kept_and_that_is_told_once(room: Room, capl
         assert len(room.books.written) <= 100 + CLEAN_EVERY / 0.1
     assert kept(room) == {f"{number}" for number in range(9_900, 10_000)}
     assert not set(room.entries.unclaimed.states) & {f"{number}" for number in range(9_900)}
-    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert "more than 100 files ended within a day" in told
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert "more than 100 files ended within a day" in warning
 
 
-def test_those_that_are_to_be_kept_for_ever_are_not_among_them(make_room: MakeRoom) -> None:
+def test_those_that_are_to_be_kept_forever_are_not_among_them(make_room: MakeRoom) -> None:
     room = make_room(clean_removed=False)
     room.cleaning = Cleaning(room.entries, room.registrar, room.clock, {}, most=1)
     for number in range(3):
@@ -189,7 +189,7 @@ def test_those_that_are_to_be_kept_for_ever_are_not_among_them(make_room: MakeRo
 
 def test_a_file_that_is_forgotten_on_disk_is_removed_there_once(make_room: MakeRoom) -> None:
     room = make_room(clean_inactive=2 * HOUR, ignore_older=HOUR)
-    known = there(room)
+    known = closed_entry(room)
     room.clock.advance(3 * HOUR)
     assert kept(room) == set()
     room.books.written[known.id] = known  # what a second removal would take
@@ -203,7 +203,7 @@ def test_a_file_that_is_forgotten_on_disk_is_removed_there_once(make_room: MakeR
 
 def test_clean_inactive_forgets_again_what_was_noted_since(make_room: MakeRoom) -> None:
     room = make_room(clean_inactive=2 * HOUR, ignore_older=HOUR)
-    known = there(room)
+    known = closed_entry(room)
     room.clock.advance(2 * HOUR + 1)
     room.cleaning.clean()
     room.entries.note_path(known, "/l/other.log")

@@ -91,7 +91,7 @@ UNENDED = {"over": False, "message_deadline": 105.0}  # a message that the timeo
         ({"path_state": PathState.REMOVED}, {"removed": False, "inactive": 100.0}, "close.on_state_change.inactive"),
     ],
 )
-def test_a_file_is_closed_by_the_first_rule_that_says_so(
+def test_a_file_is_closed_by_the_first_rule_that_applies(
     reader: dict[str, Any], options: dict[str, Any], why: str | None
 ) -> None:
     harvester = cast("Harvester", Reader(**reader))
@@ -187,7 +187,7 @@ def test_a_quiet_file_waits_for_its_acknowledgements(office: MakeOffice) -> None
     assert desk.after(0.1) == ["close.on_state_change.inactive"]
 
 
-def test_a_message_under_way_keeps_its_file_open(make_room: MakeRoom) -> None:
+def test_a_pending_message_keeps_its_file_open(make_room: MakeRoom) -> None:
     desk = Office(make_room(parsers=(multiline(r"^\s"),)), {"app": rules(inactive=3.0)})
     harvester = finish(desk.open("app.log"))
     assert desk.after(4) == []
@@ -224,7 +224,7 @@ def test_a_closed_file_that_is_open_again_is_closed_in_its_own_time(office: Make
     assert [harvester for harvester, _ in desk.closed] == [first, again]
 
 
-def test_it_says_when_it_has_something_to_do(office: MakeOffice) -> None:
+def test_its_next_step_is_when_it_has_something_to_do(office: MakeOffice) -> None:
     desk = office(inactive=3.0, check_interval=5.0)
     start = desk.clock.monotonic()
     assert desk.closer.next_step == start + 5
@@ -273,7 +273,7 @@ def test_with_once_a_file_is_closed_when_it_is_delivered(room: Room) -> None:
     assert desk.after(SOON) == ["--once"]
 
 
-def test_after_interval_closes_a_file_wherever_it_stands_and_loses_nothing(office: MakeOffice) -> None:
+def test_after_interval_closes_a_file_at_any_offset_and_loses_nothing(office: MakeOffice) -> None:
     desk = office(after_interval=60.0)
     harvester = desk.open("app.log")
     assert desk.after(59) == []
@@ -309,7 +309,7 @@ def test_a_deleted_file_is_closed_once_its_end_is_acknowledged(office: MakeOffic
     assert desk.room.metrics.bytes_lost == 0
 
 
-def test_a_deletion_that_no_watch_tells_of_is_noticed_in_the_next_round(office: MakeOffice) -> None:
+def test_a_deletion_without_an_event_is_noticed_in_the_next_round(office: MakeOffice) -> None:
     desk = office(check_interval=5.0)
     harvester = finish(desk.open("app.log"))
     desk.room.watches.files.clear()
@@ -373,7 +373,7 @@ def test_who_deleted_the_file_may_write_on(office: MakeOffice) -> None:
     assert (harvester.state.position, desk.room.metrics.bytes_lost) == (8, 0)
 
 
-def test_the_unterminated_end_of_a_deleted_file_is_counted_and_told(
+def test_the_unterminated_end_of_a_deleted_file_is_counted_and_logged(
     office: MakeOffice, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk = office()
@@ -381,12 +381,12 @@ def test_the_unterminated_end_of_a_deleted_file_is_counted_and_told(
     desk.remove(harvester)
     desk.after(SOON)
     assert desk.room.metrics.bytes_lost == 3
-    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert f"{harvester.state.path} (file id {harvester.state.id})" in told
-    assert "last 3 bytes, from offset 4 on" in told
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert f"{harvester.state.path} (file id {harvester.state.id})" in warning
+    assert "last 3 bytes, from offset 4 on" in warning
 
 
-def test_after_interval_gives_up_what_a_deleted_file_still_holds(
+def test_after_interval_gives_up_the_unread_bytes_of_a_deleted_file(
     office: MakeOffice, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk = office(after_interval=60.0)
@@ -397,10 +397,10 @@ def test_after_interval_gives_up_what_a_deleted_file_still_holds(
     desk.after(1)
     assert not is_running(harvester, desk)
     assert desk.room.metrics.bytes_lost == 8
-    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert f"{harvester.state.path} (file id {harvester.state.id})" in told
-    assert "close.reader.after_interval" in told
-    assert "8 bytes, from offset 0 to 8" in told
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert f"{harvester.state.path} (file id {harvester.state.id})" in warning
+    assert "close.reader.after_interval" in warning
+    assert "8 bytes, from offset 0 to 8" in warning
 
 
 def test_it_does_so_while_the_output_is_blocked(office: MakeOffice) -> None:
@@ -479,7 +479,7 @@ def test_each_input_has_a_budget_of_its_own(room: Room, clock: ManualClock) -> N
     assert kept(desk, *opened) == opened
 
 
-def test_what_of_a_deleted_compressed_file_was_not_read_is_told_when_it_is_given_up(
+def test_the_unread_bytes_of_a_deleted_compressed_file_are_logged_when_it_is_given_up(
     make_room: MakeRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
     room = make_room(compression="auto")

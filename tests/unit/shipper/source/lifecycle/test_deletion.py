@@ -74,14 +74,14 @@ def test_its_position_is_on_disk_before_it_goes(bin_: Bin) -> None:
     assert not bin_.path.exists()
 
 
-def test_news_in_the_file_stop_it(bin_: Bin) -> None:
+def test_new_data_in_the_file_stop_it(bin_: Bin) -> None:
     bin_.plan()
     bin_.path.write_bytes(b"one\ntwo\nthree\n")
     bin_.after(GRACE)
     assert (bin_.books.saves, bin_.deletions.next_step) == ([], float("inf"))
 
 
-def test_so_do_news_that_come_while_its_position_is_saved(bin_: Bin) -> None:
+def test_so_do_new_data_that_come_while_its_position_is_saved(bin_: Bin) -> None:
     bin_.plan()
     bin_.after(GRACE)
     bin_.path.write_bytes(b"one\ntwo\nthree\n")
@@ -123,7 +123,7 @@ def test_a_link_to_the_file_stays(bin_: Bin) -> None:
     assert bin_.path.is_symlink()
 
 
-def test_a_file_that_somebody_else_removed_needs_nothing(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_another_process_removed_needs_nothing(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
     bin_.plan()
     bin_.path.unlink()
     bin_.after(GRACE)
@@ -137,15 +137,15 @@ def test_of_a_compressed_file_the_size_on_disk_counts(bin_: Bin) -> None:
     assert not bin_.path.exists()
 
 
-def test_a_refusal_is_told_and_tried_again(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refusal_is_logged_and_tried_again(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
     bin_.plan()
     bin_.path.parent.chmod(0o500)
     with without_capabilities():
         bin_.after(GRACE)
         bin_.save()
     assert bin_.path.exists()
-    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert f"{bin_.path}: cannot be deleted (delete.enabled): Permission denied" in told
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert f"{bin_.path}: cannot be deleted (delete.enabled): Permission denied" in warning
     bin_.path.parent.chmod(0o700)
     bin_.after(RETRY_AFTER - 1)
     assert bin_.path.exists()
@@ -184,7 +184,7 @@ def test_what_is_written_between_the_last_look_and_the_end_is_read_by_the_open_d
     assert (bin_.metrics.bytes_lost, len(os.listdir("/proc/self/fd"))) == (0, before)
 
 
-def test_where_nobody_can_read_it_that_is_counted_and_told(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
+def test_where_no_input_can_read_it_that_is_counted_and_logged(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
     bin_.last_words = b"three\n"
     bin_.plan()
     bin_.after(GRACE)

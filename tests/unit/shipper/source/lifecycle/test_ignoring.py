@@ -48,7 +48,7 @@ def test_ignore_inactive_leaves_out_what_was_not_written_to_since_a_start(
     assert ignoring.skips(make_room(ignore_inactive=since).spec, written(clock, ago)) is skipped
 
 
-def test_the_last_start_stays_where_it_was_while_time_goes_on(make_room: MakeRoom, clock: ManualClock) -> None:
+def test_the_last_start_stays_the_same_while_time_passes(make_room: MakeRoom, clock: ManualClock) -> None:
     source, ignoring = make_room(ignore_inactive="since_last_start").spec, Ignoring(clock, 0.0)
     scanned = written(clock, -1)
     clock.advance(1000)

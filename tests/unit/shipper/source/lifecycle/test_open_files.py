@@ -34,7 +34,7 @@ def test_a_file_that_is_opened_is_counted(room: Room, read: Harvester) -> None:
     assert (room.open_files.of_input["app"], room.metrics.harvesters_started) == (1, 1)
 
 
-def test_a_closed_file_keeps_its_watch_and_goes_on_where_it_was(room: Room, read: Harvester) -> None:
+def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, read: Harvester) -> None:
     assert room.open_files.close(read)
     assert (is_open(read.fd), room.open_files.running, room.open_files.of_input["app"]) == (False, {}, 0)
     assert room.watches.files == {read.key}
@@ -65,13 +65,13 @@ def test_one_that_was_rewritten_to_its_size_with_an_equal_tail_stays_open_too(ro
         harvester.read()
 
 
-def test_the_watch_stands_before_the_last_look(room: Room, read: Harvester) -> None:
+def test_the_watch_is_set_before_the_last_check(room: Room, read: Harvester) -> None:
     """A write between the two would give neither an event nor another size."""
     room.watches.on_watch = lambda: room.append("app.log", b"two\n")
     assert not room.open_files.close(read)
 
 
-def test_a_closed_file_has_news_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
+def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
     room.open_files.close(read)
     closed = room.open_files.closed[read.key]
     scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
@@ -80,13 +80,13 @@ def test_a_closed_file_has_news_when_its_size_or_time_differs(room: Room, read: 
     assert closed.has_new_data(ScannedFile(scanned.path, scanned.key, scanned.size, scanned.modified + 1))
 
 
-def test_one_that_is_another_by_now_has_news_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
+def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
     room.open_files.close(read)
     scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
     assert room.open_files.closed[read.key].has_new_data(replace(scanned, changed=scanned.changed + 1))
 
 
-def test_what_a_survey_had_of_a_file_before_it_was_closed_is_no_news(room: Room, read: Harvester) -> None:
+def test_what_a_survey_had_of_a_file_before_it_was_closed_is_not_new_data(room: Room, read: Harvester) -> None:
     stale = ScannedFile(read.state.path, read.key, 0, 0.0)
     room.candidates[read.key] = room.spec, stale
     room.open_files.close(read)
@@ -126,7 +126,7 @@ def test_the_size_of_a_compressed_file_is_noted_once_it_was_read_to_its_end(make
     assert (noted.compressed, noted.position) == (room.path("app.log.gz").stat().st_size, 4)
 
 
-def test_the_size_on_disk_of_a_compressed_file_says_nothing_about_its_content(make_room: MakeRoom) -> None:
+def test_the_size_on_disk_of_a_compressed_file_does_not_count_for_its_content(make_room: MakeRoom) -> None:
     room = make_room(compression="auto")
     for name in ("closed.log.gz", "stopped.log.gz"):
         room.read(name, gzip.compress(b"one\n"))
@@ -162,7 +162,7 @@ def test_a_file_whose_life_is_over_becomes_an_orphan(room: Room, read: Harvester
     assert not is_open(read.fd)
 
 
-def test_batches_under_way_move_the_position_of_a_file_that_has_ended(room: Room) -> None:
+def test_batches_in_flight_move_the_position_of_a_file_that_has_ended(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     batches = read_all(harvester)
     room.open_files.end(harvester, REMOVED)
@@ -192,7 +192,7 @@ def test_a_file_that_was_put_down_is_opened_again_at_the_next_scan(room: Room) -
     assert room.entries.closed_entries[harvester.key] == harvester.state
 
 
-def test_or_only_when_it_has_news(room: Room) -> None:
+def test_or_only_when_it_has_new_data(room: Room) -> None:
     harvester = room.read("app.log", b"one\n")
     scanned = survey(room, harvester)
     room.open_files.release(harvester, until_new_data=True)
@@ -277,7 +277,7 @@ def test_its_entry_stays_as_it_was_however_it_is_closed(
     assert (room.books.written, is_open(unproven.fd)) == ({}, False)
 
 
-def test_the_entry_of_a_file_that_is_gone_waits_for_another_again(room: Room) -> None:
+def test_the_entry_of_a_deleted_file_waits_for_another_again(room: Room) -> None:
     room.write("app.log", b"one\n")
     state = entry_of(room.path("app.log"), 4, device=7, ended=MISSING)
     room.entries.orphan(state)
@@ -307,7 +307,7 @@ def test_a_file_without_a_watch_that_has_grown_is_read(room: Room, read: Harvest
     assert woken(room) is read
 
 
-def test_a_file_without_a_watch_that_was_rewritten_to_its_size_is_looked_at(room: Room, read: Harvester) -> None:
+def test_a_file_without_a_watch_that_was_rewritten_to_its_size_is_woken(room: Room, read: Harvester) -> None:
     room.write("app.log", b"two\n")
     os.utime(read.fd, ns=(0, read.state.modified + 1))
     assert woken(room) is read
@@ -323,14 +323,14 @@ def test_a_watched_file_is_woken_by_its_events_unless_events_were_lost(room: Roo
 # What others may be copies of.
 
 
-def test_what_is_gone_and_not_done_with_is_ending(room: Room) -> None:
-    gone, moved, closed = (room.read(f"{name}.log", b"one\n") for name in "abc")
+def test_a_deleted_file_that_is_not_finished_is_ending(room: Room) -> None:
+    deleted, moved, closed = (room.read(f"{name}.log", b"one\n") for name in "abc")
     read_all(closed)
     room.path("a.log").unlink()
-    gone.look_for_removal()
+    deleted.look_for_removal()
     moved.renamed(str(room.path("b.log.1")))
     room.open_files.close(closed)
-    assert room.open_files.ending() == {gone.key: gone.state, closed.key: closed.state}
+    assert room.open_files.ending() == {deleted.key: deleted.state, closed.key: closed.state}
 
 
 def test_a_deleted_file_that_a_survey_does_not_find_stays_deleted(room: Room, read: Harvester) -> None:
@@ -340,26 +340,26 @@ def test_a_deleted_file_that_a_survey_does_not_find_stays_deleted(room: Room, re
     assert read.is_removed
 
 
-def test_what_is_gone_is_known_with_the_time_at_which_it_was_modified_last(room: Room, read: Harvester) -> None:
+def test_a_deleted_file_is_known_with_the_time_of_its_last_modification(room: Room, read: Harvester) -> None:
     os.utime(room.path("app.log"), ns=(1, 12345))
     room.path("app.log").unlink()
     read.look_for_removal()
     assert room.open_files.ending()[read.key].modified == 12345
 
 
-def test_an_open_file_that_holds_something_else_is_seen_when_it_would_be_looked_at_anyway(room: Room) -> None:
-    closed_entries, awake, gone, as_read, held = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcde")
-    for harvester in (closed_entries, awake, gone, held):
+def test_an_open_file_that_was_rewritten_is_noticed_when_it_would_be_read_anyway(room: Room) -> None:
+    idle, awake, deleted, as_read, saving = (finish(room.read(f"{name}.log", b"one\n")) for name in "abcde")
+    for harvester in (idle, awake, deleted, saving):
         room.write(os.path.basename(harvester.state.path), b"new\n")
         os.utime(harvester.state.path, ns=(1, 12345))
     room.scheduler.wake(awake)
     room.scheduler.wake(as_read)
-    gone.left_paths()
-    room.scheduler.await_save(room.books.save([held.state]), held)  # until that is on disk
+    deleted.left_paths()
+    room.scheduler.await_save(room.books.save([saving.state]), saving)  # until that is on disk
     assert {(state.id, state.modified) for state in room.open_files.rewritten()} == {
         (awake.state.id, 12345),
-        (gone.state.id, 12345),
-        (held.state.id, 12345),
+        (deleted.state.id, 12345),
+        (saving.state.id, 12345),
     }
 
 
@@ -390,7 +390,7 @@ def test_a_file_with_nothing_to_read_rests_without_being_open(room: Room) -> Non
     assert not room.open_files.closed[opened.scanned.key].has_new_data(opened.scanned)
 
 
-def test_a_file_that_was_never_looked_at_since_has_no_news() -> None:
+def test_a_file_that_was_not_inspected_since_has_no_new_data() -> None:
     scanned = ScannedFile("/l/a.log", (1, 2), 10, 5.0)
     longer = replace(scanned, size=20)
     assert not ClosedFile(longer, scanned).has_new_data(scanned)

@@ -20,14 +20,14 @@ def planned(
     closed: dict[FileKey, ClosedFile] | None = None,
     blocked: tuple[FileKey, ...] = (),
 ) -> Plan:
-    return plan({each.key: (SOURCE, each) for each in scanned}, running or {}, closed or {}, blocked)
+    return plan({file.key: (SOURCE, file) for file in scanned}, running or {}, closed or {}, blocked)
 
 
 def opened(decided: Plan) -> list[ScannedFile]:
     return [scanned for _, scanned in decided.open]
 
 
-def test_files_that_nobody_reads_are_opened_in_the_order_of_their_age() -> None:
+def test_files_that_are_not_open_are_opened_in_the_order_of_their_age() -> None:
     assert opened(planned(B, A)) == [A, B]
 
 
@@ -37,13 +37,13 @@ def test_a_file_that_was_closed_at_its_end_stays_closed_until_it_changes() -> No
     assert opened(planned(A, closed={A.key: ClosedFile(replace(A, modified=4.0))})) == [A]
 
 
-def test_what_was_seen_of_a_file_before_it_was_closed_is_no_news() -> None:
+def test_what_was_seen_of_a_file_before_it_was_closed_is_not_new_data() -> None:
     closed = {A.key: ClosedFile(replace(A, size=100, modified=50.0), A)}
     assert opened(planned(A, closed=closed)) == []
     assert opened(planned(replace(A, size=101), closed=closed)) == [replace(A, size=101)]
 
 
-def test_a_file_that_is_held_waits() -> None:
+def test_a_blocked_file_waits() -> None:
     assert opened(planned(A, B, blocked=(A.key,))) == [B]
 
 

@@ -34,8 +34,8 @@ class Hall:
 
     def __init__(self, most: int = 100, **limits: int) -> None:
         self.open_files: Any = SimpleNamespace(running={}, of_input=Counter())
-        self.held: list[str] = []
-        self.places = OpenLimits(cast("OpenFiles", self.open_files), most, self.held)
+        self.suspects: list[str] = []
+        self.places = OpenLimits(cast("OpenFiles", self.open_files), most, self.suspects)
         self.places.learn(
             InputSpec(InputConfig(id=input_id, paths=("/l",), harvester_limit=limit))
             for input_id, limit in limits.items()
@@ -43,7 +43,7 @@ class Hall:
 
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
-        admitted = self.places.admit([self._wanted(*each.split()) for each in wanted])
+        admitted = self.places.admit([self._wanted(*line.split()) for line in wanted])
         for source, scanned in admitted:
             self.open_files.running[scanned.key] = source.id
             self.open_files.of_input[source.id] += 1
@@ -102,15 +102,15 @@ def test_all_inputs_share_what_the_system_gives() -> None:
 
 def test_files_that_are_open_and_wait_to_be_known_take_places_too() -> None:
     hall = Hall(most=3, app=0)
-    hall.held.append("app.log.1")
+    hall.suspects.append("app.log.1")
     assert hall.admit("app a", "app b", "app c") == ["app a", "app b"]
-    hall.held.clear()
+    hall.suspects.clear()
     assert hall.admit() == ["app c"]
 
 
-def test_a_new_survey_tells_anew_who_waits() -> None:
+def test_a_new_survey_replaces_the_waiting_files() -> None:
     hall = Hall(app=1)
-    hall.admit("app a", "app gone")
+    hall.admit("app a", "app removed")
     hall.places.clear()
     hall.close_one("app")
     assert hall.admit("app b") == ["app b"]
@@ -154,7 +154,7 @@ class Start:
         return self._known(name, content, age, previous_path, prove=False, **state)
 
     def known_perhaps(self, name: str, content: bytes, age: float = 0.0, **state: Any) -> list[Harvester]:
-        """One that goes on there if it is proven."""
+        """A match of an entry, from which the file resumes if it is proven."""
         return self._known(name, content, age, "", prove=True, **state)
 
     def _known(
@@ -168,8 +168,8 @@ class Start:
         return list(self.room.open_files.running.values())
 
     def age(self, name: str, age: float) -> None:
-        at = self.room.clock.time() - age
-        os.utime(self.room.path(name), (at, at))
+        modified = self.room.clock.time() - age
+        os.utime(self.room.path(name), (modified, modified))
 
     def resting(self) -> list[str]:
         """Files that are not open, and to which a write would be noticed."""
@@ -187,12 +187,12 @@ def test_no_new_file_is_read_before_its_id_is_on_disk(start: Start) -> None:
     start.room.scheduler.wake(harvester)
     assert start.room.scheduler.next_ready() is None
     start.room.books.confirm()
-    assert [each for each, _ in start.room.scheduler.released()] == [harvester]
+    assert [released for released, _ in start.room.scheduler.released()] == [harvester]
 
 
 def test_one_save_serves_all_new_files(start: Start) -> None:
     opened = start.new(("a.log", b"one\n"), ("b.log", b"one\n"))
-    assert start.room.books.saves == [[each.state.id for each in opened]]
+    assert start.room.books.saves == [[harvester.state.id for harvester in opened]]
 
 
 def test_a_known_file_does_not_wait_for_the_disk(start: Start) -> None:
@@ -233,7 +233,7 @@ def test_so_does_a_compressed_file_that_was_read_to_its_end(make_room: MakeRoom)
     assert len(start.known("more.log.gz", content, compressed=len(content) - 1)) == 1
 
 
-def test_tail_files_leaves_out_what_new_files_hold_at_the_first_scan(make_room: MakeRoom) -> None:
+def test_tail_files_leaves_out_the_content_of_new_files_at_the_first_scan(make_room: MakeRoom) -> None:
     start = Start(make_room(tail_files=True))
     assert start.new(("app.log", b"one\n"), first=True) == []
     (state,) = start.room.entries.closed_entries.values()
@@ -241,7 +241,7 @@ def test_tail_files_leaves_out_what_new_files_hold_at_the_first_scan(make_room: 
     assert start.room.books.written[state.id] == state
 
 
-def test_it_says_nothing_about_files_that_come_later_or_are_known(make_room: MakeRoom) -> None:
+def test_it_does_not_apply_to_files_that_come_later_or_are_known(make_room: MakeRoom) -> None:
     start = Start(make_room(tail_files=True))
     (harvester,) = start.new(("app.log", b"one\n"), first=False)
     assert harvester.offset == 0
@@ -301,7 +301,7 @@ def test_an_opened_file_is_closed_in_time(start: Start) -> None:
     assert not start.room.open_files.running
 
 
-def test_a_new_file_is_no_heir_of_one_that_kept_its_path(make_room: MakeRoom) -> None:
+def test_a_new_file_is_not_the_successor_of_one_that_kept_its_path(make_room: MakeRoom) -> None:
     start = Start(make_room(parsers=(multiline(r"^\s"),)))
     (old,) = start.known("app.log", b"one\n +\n")
     start.room.path("app.log").unlink()

@@ -36,8 +36,8 @@ class Pair:
     def read(self) -> Batch:
         """The one batch in which the message is."""
         batches = read_all(self.old)
-        acknowledge(each for each in batches if not each.events)
-        (batch,) = [each for each in batches if each.events]
+        acknowledge(batch for batch in batches if not batch.events)
+        (batch,) = [batch for batch in batches if batch.events]
         return batch
 
     def positions(self) -> tuple[int, int]:
@@ -86,7 +86,7 @@ def test_the_successor_is_saved_first(join: MakePair) -> None:
     assert list(pair.room.books.written) == [pair.new.state.id, pair.old.state.id]
 
 
-def test_the_entry_says_where_it_continues_until_the_message_is_acknowledged(join: MakePair) -> None:
+def test_the_entry_names_the_successor_until_the_message_is_acknowledged(join: MakePair) -> None:
     pair = join(b"one\n +\n", b" ++\ntwo\n")
     pair.old.update(continues_in=pair.new.state.id)
     acknowledge(pair.before)
@@ -135,7 +135,7 @@ def test_the_first_file_is_at_its_own_end_again(join: MakePair) -> None:
     assert pair.old.read() is None
 
 
-def test_while_it_is_joined_only_its_own_bytes_count_as_read(join: MakePair) -> None:
+def test_while_it_is_continued_only_its_own_bytes_count_as_read(join: MakePair) -> None:
     pair = join(b"one\n", b" +\n")
     read_all(pair.old)
     assert pair.old.read_to == 4
@@ -152,7 +152,7 @@ def test_a_successor_that_was_read_before_is_not_read_twice(join: MakePair) -> N
 
 
 def test_what_was_read_of_the_successor_is_proven_though_it_was_truncated_since(join: MakePair) -> None:
-    """A copy of it goes on there: nothing of it was shipped as its own."""
+    """A copy of it resumes there: nothing of it was shipped as its own."""
     pair = join(b"one\n +\n", b" ++\n")
     read_all(pair.old)
     pair.room.write("app.log", b"")
@@ -292,7 +292,7 @@ def test_a_next_file_that_was_rewritten_before_it_was_read_is_not_what_followed(
     rotated.file.close()
 
 
-def test_a_line_of_which_half_is_stored_is_looked_at_again_soon(room: Room) -> None:
+def test_a_line_of_which_half_is_stored_is_read_again_soon(room: Room) -> None:
     half = bytes(8) + b"stored\n" + bytes(100)
     rotated = Rotated(room, b"a\n", half)
     assert (rotated.file.next(), rotated.file.busy) == (b"", True)

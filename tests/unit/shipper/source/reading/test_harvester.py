@@ -110,7 +110,7 @@ def write_and_read(harvester: Harvester, clock: ManualClock, *gaps: float) -> No
         harvester.read()
 
 
-def test_a_file_is_hot_while_data_comes_often(open_harvester: OpenHarvester, clock: ManualClock) -> None:
+def test_a_file_is_busy_while_data_comes_often(open_harvester: OpenHarvester, clock: ManualClock) -> None:
     harvester = open_harvester(b"one\n")
     write_and_read(harvester, clock, BUSY_GAP * 0.5)
     assert not harvester.activity.is_busy
@@ -138,7 +138,7 @@ def test_what_was_read_is_known_beyond_what_became_messages(open_harvester: Open
     assert (harvester.offset, harvester.read_to) == (4, 6)
 
 
-def test_its_text_tells_its_state(open_harvester: OpenHarvester) -> None:
+def test_its_repr_shows_its_state(open_harvester: OpenHarvester) -> None:
     harvester = open_harvester(b"one\n")
     harvester.read()
     assert repr(harvester) == f"<Harvester {harvester.state.path} id of app.log position=0 offset=4>"

@@ -83,7 +83,7 @@ def test_of_two_rotations_between_two_scans_each_is_followed_by_the_next_younger
     assert line.rotation_links.waits_for(newest) is middle
 
 
-def test_a_copy_of_the_heir_is_not_between(line: Line) -> None:
+def test_a_copy_of_the_successor_is_not_between(line: Line) -> None:
     oldest = line.rotated(to="app.log.2")
     copy, newest = line.file("app.log.1", b"two\n ++\n"), line.file("app.log", b"two\n ++\n +++\n")
     assert line.rotation_links.on_new_files([newest, copy]) == [oldest]
@@ -91,7 +91,7 @@ def test_a_copy_of_the_heir_is_not_between(line: Line) -> None:
 
 
 def test_the_file_that_is_written_to_is_not_between_two_generations_however_old_it_is(line: Line) -> None:
-    """logrotate makes the new file at once, and the writer goes on in the old one until it is told."""
+    """logrotate makes the new file at once, and the writer uses the old one until it gets a signal."""
     oldest = line.file("app.log.1")
     line.rename(oldest, "app.log.2")
     newest, middle = line.file("app.log"), line.file("app.log.1")
@@ -99,14 +99,14 @@ def test_the_file_that_is_written_to_is_not_between_two_generations_however_old_
     assert oldest.state.continues_in == middle.state.id
 
 
-def test_a_younger_file_of_that_name_comes_after_the_heir_and_is_not_between(line: Line) -> None:
+def test_a_younger_file_of_that_name_comes_after_the_successor_and_is_not_between(line: Line) -> None:
     old, new = line.rotated(), line.file("app.log")
     younger = line.file("app.log-20261121")
     assert line.rotation_links.on_new_files([younger, new]) == [old]
     assert line.rotation_links.waits_for(younger) is None
 
 
-def test_the_first_new_path_tells_where_a_file_goes_on(line: Line) -> None:
+def test_the_first_new_path_shows_where_a_file_continues(line: Line) -> None:
     """Rotated again before the new file came: app.log.1 is not what followed it."""
     old = line.rotated()
     line.rename(old, "app.log.2")
@@ -117,7 +117,7 @@ def test_the_first_new_path_tells_where_a_file_goes_on(line: Line) -> None:
     assert old.state.continues_in == new.state.id
 
 
-def test_no_two_files_go_on_in_the_same(line: Line) -> None:
+def test_no_two_files_continue_in_the_same(line: Line) -> None:
     """Three generations, rotated twice between two scans."""
     first = line.rotated()
     second = line.file("app.log")
@@ -141,7 +141,7 @@ def test_where_every_line_is_a_message_there_is_nothing_to_join(room: Room) -> N
     assert (old.state.continues_in, line.rotation_links.waits_for(new)) == (None, None)
 
 
-def test_a_message_under_way_goes_on_in_the_next_file(line: Line) -> None:
+def test_a_pending_message_continues_in_the_next_file(line: Line) -> None:
     old, new = line.pair()
     assert line.rotation_links.at_end(old) is old
     assert old.is_continued
@@ -150,7 +150,7 @@ def test_a_message_under_way_goes_on_in_the_next_file(line: Line) -> None:
     assert batch.messages.texts == ["one\n +\n ++"]
 
 
-def test_nothing_is_joined_twice(line: Line) -> None:
+def test_no_file_is_continued_twice(line: Line) -> None:
     old, _ = line.pair(following=b" ++\n")
     line.rotation_links.at_end(old)
     read_all(old)
@@ -166,7 +166,7 @@ def test_it_waits_for_the_first_byte_of_the_next_file(line: Line) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"one\n +\ntw"])
-def test_with_no_whole_line_under_way_the_next_file_is_read_at_once(line: Line, content: bytes) -> None:
+def test_without_a_whole_pending_line_the_next_file_is_read_at_once(line: Line, content: bytes) -> None:
     old, new = line.pair(content)
     assert line.rotation_links.at_end(old) is new
     assert (old.is_continued, old.state.continues_in, line.rotation_links.waits_for(new)) == (False, None, None)
@@ -192,7 +192,7 @@ def test_a_closed_file_is_followed_by_none(line: Line) -> None:
     assert line.rotation_links.on_new_files([line.file("app.log")]) == []
 
 
-def test_a_file_whose_successor_was_closed_is_not_joined_to_it(line: Line) -> None:
+def test_a_file_whose_successor_was_closed_is_not_continued_in_it(line: Line) -> None:
     old, new = line.pair()
     line.rotation_links.closed(new)
     new.close()
@@ -226,13 +226,13 @@ def test_a_file_that_is_done_with_its_successor_has_no_other(line: Line) -> None
 
 
 def reopened(line: Line, *, read_of_new: int) -> tuple[Harvester, Harvester]:
-    """As a start finds them: the entry of the first says where it goes on."""
+    """As after a restart: the entry of the first file names its successor."""
     new = line.file("app.log", b" ++\ntwo\n")
     if read_of_new:
         new.skip(read_of_new, b" ++\ntwo\n"[:read_of_new])
     old = line.file("app.log.1")
     old.update(continues_in=new.state.id)
-    line.rotation_links.resume([old, new], {each.state.id: each for each in (old, new)})
+    line.rotation_links.resume([old, new], {harvester.state.id: harvester for harvester in (old, new)})
     return old, new
 
 
@@ -251,7 +251,7 @@ def test_a_successor_of_which_something_was_acknowledged_does_not_wait(line: Lin
     assert line.rotation_links.at_end(old) is old
 
 
-def test_a_file_that_comes_back_is_not_joined_to_what_was_read_without_it(line: Line) -> None:
+def test_a_file_that_comes_back_is_not_continued_in_what_was_read_without_it(line: Line) -> None:
     """The copy of one that was truncated, which is met a moment later."""
     old, new = line.pair()
     assert line.rotation_links.closed(old) is new
@@ -266,13 +266,13 @@ def test_a_file_that_comes_back_is_not_joined_to_what_was_read_without_it(line: 
 
 def test_a_successor_that_is_not_there_is_not_waited_for(line: Line) -> None:
     old = line.file("app.log.1")
-    old.update(continues_in="gone")
+    old.update(continues_in="missing")
     line.rotation_links.resume([old], {old.state.id: old})
     acknowledge(read_all(old))
     assert line.rotation_links.at_end(old) is None
 
 
-def test_no_message_goes_on_in_a_compressed_file(make_room: MakeRoom) -> None:
+def test_no_message_continues_in_a_compressed_file(make_room: MakeRoom) -> None:
     line = Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
     old, new = line.pair(following=gzip.compress(b" ++\ntwo\n"))
     assert line.rotation_links.at_end(old) is new

@@ -45,7 +45,7 @@ def test_ready_ones_are_taken_in_turn(scheduler: Scheduler, open_harvester: Open
     assert turns == [a, b, a, b]
 
 
-def test_a_quiet_file_is_watched_and_looked_at_once_more(
+def test_a_quiet_file_is_watched_and_read_once_more(
     scheduler: Scheduler, watches: Watches, open_harvester: OpenHarvester, clock: ManualClock
 ) -> None:
     quiet = open_harvester(b"")
@@ -58,28 +58,28 @@ def test_a_quiet_file_is_watched_and_looked_at_once_more(
     assert scheduler.idle_for > 60
 
 
-def test_a_hot_file_is_looked_at_often_without_a_watch(
+def test_a_busy_file_is_polled_without_a_watch(
     scheduler: Scheduler, watches: Watches, open_harvester: OpenHarvester, clock: ManualClock
 ) -> None:
-    hot = open_harvester(b"one\n")
-    watches.files.add(hot.key)
-    activity(hot)
-    scheduler.park(hot)
+    busy = open_harvester(b"one\n")
+    watches.files.add(busy.key)
+    activity(busy)
+    scheduler.park(busy)
     assert not watches.files
-    assert scheduler.next_ready() is hot
-    scheduler.park(hot)
+    assert scheduler.next_ready() is busy
+    scheduler.park(busy)
     assert scheduler.next_ready() is None
     assert scheduler.idle_for == pytest.approx(POLL_INTERVAL)
     clock.advance(POLL_INTERVAL)
-    assert scheduler.next_ready() is hot
+    assert scheduler.next_ready() is busy
 
 
-def test_a_backlog_does_not_starve_a_hot_file(
+def test_a_backlog_does_not_starve_a_busy_file(
     scheduler: Scheduler, open_harvester: OpenHarvester, clock: ManualClock
 ) -> None:
-    big, hot = open_harvester(b"", name="big"), open_harvester(b"one\n", name="hot")
-    activity(hot)
-    scheduler.park(hot)
+    big, busy = open_harvester(b"", name="big"), open_harvester(b"one\n", name="busy")
+    activity(busy)
+    scheduler.park(busy)
     scheduler.wake(big)
     taken = []
     for _ in range(3):
@@ -89,10 +89,10 @@ def test_a_backlog_does_not_starve_a_hot_file(
         taken.append(turn)
         if turn is big:
             scheduler.again(big)
-    assert hot in taken
+    assert busy in taken
 
 
-def test_a_held_file_is_not_read_until_its_state_is_saved(scheduler: Scheduler, open_harvester: OpenHarvester) -> None:
+def test_a_file_is_not_read_until_its_state_is_saved(scheduler: Scheduler, open_harvester: OpenHarvester) -> None:
     harvester, waiting, saved = open_harvester(b""), batch(["a"]), SaveTicket()
     scheduler.wake(harvester)
     scheduler.await_save(saved, harvester, waiting)
@@ -105,7 +105,7 @@ def test_a_held_file_is_not_read_until_its_state_is_saved(scheduler: Scheduler, 
     assert list(scheduler.released()) == []
 
 
-def test_a_message_under_way_is_overdue_after_its_timeout(
+def test_a_pending_message_is_overdue_after_its_timeout(
     scheduler: Scheduler, open_harvester: OpenHarvester, clock: ManualClock
 ) -> None:
     harvester = open_harvester(b"one\n", multiline(r"^\s"))

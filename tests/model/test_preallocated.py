@@ -265,7 +265,9 @@ def test_a_message_continues_in_the_next_file_behind_the_padding_of_the_first(la
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", "  and more\ntwo\nthree\n")
     lab.pass_time(3.0)
+    lab.until(lambda: len(lab.messages) >= 2, seconds=0.0005)
     assert lab.messages == ["one\n  more\n  and more", "two"]
     appender.store(b"four\nfive\n")
     lab.pass_time(2 * CHECK_INTERVAL)
+    lab.until(lambda: len(lab.messages) >= 5)
     assert sorted(lab.messages) == sorted(["one\n  more\n  and more", "two", "three", "four", "five"])

@@ -25,7 +25,7 @@ def source(
 
 
 def messages(texts: Sequence[str], start: int = 0) -> Messages:
-    """One line for each text, from byte `start` on."""
+    """Return a run with one line for each text, from byte `start` on."""
     run = Messages(start, start)
     for text in texts:
         length = len(text.encode()) + 1

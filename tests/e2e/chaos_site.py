@@ -62,13 +62,13 @@ class Site:
         self.sink.start("-E", f"start={self._start}", "-E", f"max_offsets_per_trigger={self.batch_rows}")
 
     def lose_checkpoint(self) -> None:
-        """Of a sink that is not running."""
+        """Lose the checkpoint of a sink that is not running."""
         if self.sink.checkpoint.exists():
             self.sink.checkpoint.rename(self.directory / f"checkpoint-{self._lives}")
         self._start = "table"
 
     def grow(self) -> None:
-        """One partition more, so that keys go elsewhere from now on."""
+        """Add a partition, so that keys go to other partitions from now on."""
         self.partitions += 1
         admin = self.broker.admin()  # a variable, or it is destroyed before it has asked
         admin.create_partitions([NewPartitions(TOPIC, self.partitions)])[TOPIC].result(PATIENCE)

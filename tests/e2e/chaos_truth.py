@@ -18,7 +18,7 @@ COLUMNS = (INODE, "file_id", "offset", "length", "message", "partition", "kafka_
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """As it is in the table."""
+    """A row of the table."""
 
     inode: str
     file_id: str

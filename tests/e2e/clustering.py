@@ -22,7 +22,7 @@ PATIENCE = 400  # seconds, for five JVMs that start on two busy cores
 
 
 class Cluster:
-    """What `sbin/start-all.sh` starts, without that script: the pip package does not have it."""
+    """A standalone cluster, as `sbin/start-all.sh` starts it: the pip package does not have that script."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -87,7 +87,7 @@ class Cluster:
         return [line for line in progress if line["message"] == "batch"]
 
     def tasks(self) -> Counter[str]:
-        """How many tasks each worker has run, from the log that the driver wrote."""
+        """Return how many tasks each worker has run, from the driver's event log."""
         (log,) = self.events.iterdir()
         events = [loads(line) for line in log.read_text().splitlines()]
         tasks = [event for event in events if event["Event"] == "SparkListenerTaskEnd"]

@@ -36,7 +36,7 @@ class SecureBroker(Broker):
         return certificate, key
 
     def add_user(self, name: str, password: str) -> None:
-        """One that proves its password by SCRAM; `plain` can by PLAIN."""
+        """Add a user who authenticates by SCRAM; the user `plain` does by PLAIN."""
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
         change = UserScramCredentialUpsertion(name, info, password.encode())
         admin = self.admin()  # kept until the answer is there
@@ -81,6 +81,6 @@ def _chain(issued: trustme.LeafCert) -> bytes:
 
 
 def _key(issued: trustme.LeafCert) -> bytes:
-    """As PKCS #8: Java reads no other form."""
+    """Return the key as PKCS #8: Java reads no other format."""
     key = load_pem_private_key(issued.private_key_pem.bytes(), None)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -36,7 +36,7 @@ def configured(host: str, directory: Path, **kafka: Any) -> SinkConfig:
 
 @pytest.fixture
 def config(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> SinkConfig:
-    """Of a topic with ten records in each of two partitions, written a second after one another from BEGAN on."""
+    """Return the name of a topic with ten records in each of two partitions, one second apart from BEGAN on."""
     kafka_broker.create_topic(topic_name, 2)
     send(kafka_broker.bootstrap, topic_name, 0, 10)
     send(kafka_broker.bootstrap, topic_name, 1, 10)

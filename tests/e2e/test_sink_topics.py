@@ -65,7 +65,7 @@ def test_a_topic_that_was_left_out_and_is_back_lands_each_record_once(lab: SinkL
 
 
 def ends(lab: SinkLab) -> dict[str, dict[str, int]]:
-    """Of the last batch that is done, as Spark's offset log has them in its last line."""
+    """Return the offsets of the last finished batch, from the last line of Spark's offset log."""
     done = max((int(file.name) for file in lab.checkpoint.glob("commits/[0-9]*")), default=None)
     text = (lab.checkpoint / "offsets" / str(done)).read_text() if done is not None else "{}"
     return json.loads(text.splitlines()[-1])  # type: ignore[no-any-return]  # JSON

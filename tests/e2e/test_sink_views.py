@@ -86,7 +86,7 @@ class Killed:
         return self._process.wait(PATIENCE)
 
     def batches(self) -> int:
-        """Begun by all views together."""
+        """Return how many batches all views together have started."""
         return len(list(self.directory.glob("checkpoint_views/*/offsets/[0-9]*")))
 
     def rows(self, name: str) -> list[tuple[Any, ...]]:

@@ -10,7 +10,8 @@ from tests.model.readings import Reading
 
 
 class EqualDisk(Disk):
-    """Where the file system uses a free inode again at once (ext4), a new file may have that of one deleted here."""
+    """A Disk with files of equal bytes. Where free inodes are reused immediately (ext4), a new file may have that of a
+    deleted one."""
 
     def __init__(self, lab: Lab, reading: Reading, *, header: bool = False) -> None:
         super().__init__(lab, reading, header=header)

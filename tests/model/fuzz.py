@@ -98,7 +98,7 @@ def _with_part(action: Action, place: int, part: list[Any]) -> Action:
 
 
 def _shorten(items: list[Any], fails: Callable[[list[Any]], bool]) -> list[Any]:
-    """Until no single one can be left out any more."""
+    """Leave out items as long as it fails, until each single one is needed."""
     size = max(len(items) // 2, 1)
     while size:
         before, start = len(items), 0

@@ -82,7 +82,7 @@ def _is_joined(line: Message, rule: MultilineConfig) -> bool:
 
 
 def _matches(pattern: str, line: Message) -> bool:
-    """As RE2 does it; Python's own `$` is also before a newline that ends the text, as that of a joined message may."""
+    """True if RE2 would match. In Python `$` also matches before a final newline, which a joined message may have."""
     return re.search(pattern.replace("$", r"\Z"), line.text, re.ASCII) is not None
 
 

@@ -128,7 +128,7 @@ def test_a_second_reading_from_any_position_gives_the_same_messages_of_container
 
 @pytest.mark.parametrize("seed", seeds(100))
 def test_a_reading_to_the_files_size_leaves_no_part_of_a_line_behind(seed: int, log: LogOnDisk) -> None:
-    """As `--once` reads: the end of the file is a cut."""
+    """With `--once` the end of the file is a cut."""
     dice = random.Random(seed)
     content, (config, waiting) = random_content(dice) + b"x", random_config(dice)
     log.write(content)

@@ -149,7 +149,7 @@ def test_a_file_that_was_rewritten_between_head_and_tail_is_another(lab: Lab) ->
 
 
 def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_inode_is_shipped(lab: Lab) -> None:
-    """As rsync -t and cp -p put back a backup in which something was corrected."""
+    """rsync -t and cp -p restore a backup, in which something was corrected, with its time."""
     place(lab, "app.log", "one\ntwo\n")
     lab.start()
     lab.until(lambda: len(lab.arrived) == 2)

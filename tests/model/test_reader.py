@@ -98,7 +98,7 @@ def test_a_second_reading_from_any_position_gives_the_same_messages(seed: int, l
 
 @pytest.mark.parametrize("seed", seeds(100))
 def test_a_reading_that_ends_at_the_files_size_leaves_no_byte_out(seed: int, log: LogOnDisk) -> None:
-    """As `--once` reads: the end of the file is a cut, also in the middle of a line."""
+    """With `--once` the end of the file is a cut, also in the middle of a line."""
     dice = random.Random(seed)
     content, (config, max_bytes) = random_content(dice) + b"x", random_config(dice)
     log.write(content)

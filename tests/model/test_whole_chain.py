@@ -164,7 +164,7 @@ def test_every_reading_of_every_file_by_every_chain_gives_the_same(seed: int, lo
 def test_every_reading_that_ends_messages_anywhere_gives_the_same_and_leaves_no_byte_out(
     seed: int, log: LogOnDisk
 ) -> None:
-    """As `--once` ends them where the file ends: in the middle of a line, or of a character."""
+    """With `--once` a message ends where the file ends: in the middle of a line, or of a character."""
     dice = random.Random(f"once {seed}")
     case = random_case(dice)
     log.write(case.content)

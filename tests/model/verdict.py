@@ -123,7 +123,7 @@ class Verdict:
         ]
 
     def _change(self, received: Received, life: Life) -> None:
-        """Until now the id could also have been that of a copy, or of a file with the same first bytes."""
+        """Give the id to another life: so far it may also have been that of a copy, or of one that begins alike."""
         was, received.life = received.life, life
         if life.twin is was or was.twin is life:
             return

@@ -34,6 +34,13 @@ BANNED = {
     "asleep": "closed",
     "lander": "batch writer",
     "leftovers": "orphaned rows",
+    "held": "suspected, awaiting, paused, blocked",
+    "news": "new data",
+    "gone": "missing, deleted",
+    "former": "previous",
+    "parted": "split",
+    "stands": "is at, exists",
+    "entangled": "interleaved",
 }
 
 

@@ -53,7 +53,7 @@ class LogFile:
         return fresh
 
     def require_complete(self) -> None:
-        pass  # what is there is all there is to it
+        pass  # a plain file has no end that could be missing
 
     def head(self, length: int) -> bytes:
         return os.pread(self.fd, length, 0)

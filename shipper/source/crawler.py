@@ -148,7 +148,7 @@ class Crawler:
 
     def stop(self) -> None:
         if any(not harvester.settled for harvester in (*self.running.values(), *self.open_files.draining.values())):
-            logger.warning("stopped before everything was acknowledged: the rest is sent at the next start")
+            logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
         self.open_files.stop()
         self._copies.close()
 

@@ -169,7 +169,7 @@ class StdinSource:
             self._metrics.bytes_lost += lost
             logger.error(
                 "standard input (file id %s): the last %d bytes that were read of it, from offset %d on, are not known "
-                "to be delivered, and cannot be read again: up to so many are lost",
+                "to be delivered, and cannot be read again: some or all of them are lost",
                 harvester.state.id,
                 lost,
                 harvester.state.position,

@@ -132,7 +132,7 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_
         began = time.monotonic()
         assert agent.stop() == 0
         assert time.monotonic() - began < 4
-    assert "stopped before everything was acknowledged: the rest is sent at the next start" in agent.log
+    assert "stopped before everything was acknowledged: what is not is sent again after the next start" in agent.log
 
     assert agent.once() == 0
     topic.expect(agent.path)

@@ -139,7 +139,7 @@ def test_a_reading_to_the_files_size_leaves_no_part_of_a_line_behind(seed: int, 
 
 
 @pytest.mark.parametrize("seed", seeds(150))
-def test_what_waits_for_a_message_of_entangled_lines_is_bounded_whatever_the_reads_are(
+def test_what_waits_for_a_message_of_interleaved_lines_is_bounded_whatever_the_reads_are(
     seed: int, log: LogOnDisk
 ) -> None:
     dice = random.Random(seed)
@@ -147,10 +147,10 @@ def test_what_waits_for_a_message_of_entangled_lines_is_bounded_whatever_the_rea
 
     def reader(position: int, cuts: tuple[int, ...]) -> Reader:
         lines = LineReader(log.open(position, cuts, random_sizes(dice, *SIZES)), 10**6)
-        entangled = ContainerReader(lines, ContainerConfig(), 10**6, ManualClock(), Metrics(), 3000)
+        interleaved = ContainerReader(lines, ContainerConfig(), 10**6, ManualClock(), Metrics(), 3000)
         limits = Limits(500, 10**6, "\n", waiting)
         rule = after(lambda texts: [text[:1] in " xP" for text in texts], False)
-        return NotEmptyReader(MultilineReader(entangled, rule, limits, ManualClock()))
+        return NotEmptyReader(MultilineReader(interleaved, rule, limits, ManualClock()))
 
     log.write(content)
     runs = drain(reader(0, ()))

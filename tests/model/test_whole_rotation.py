@@ -100,6 +100,6 @@ def test_a_rotation_changes_nothing(seed: int, log: LogOnDisk, folder: Path) -> 
     rows = of_first + events(of_new, split)
     assert [(text, *rest) for text, _, _, *rest in rows] == [(text, *rest) for text, _, _, *rest in expected_rows]
     for (_, offset, length, *_), (_, expected_offset, size, *_) in zip(rows, expected_rows, strict=True):
-        # What is entangled with the last message of the first file has the name of some byte there.
+        # What is interleaved with the last message of the first file has the name of some byte there.
         assert (offset, length) == (expected_offset, size) or offset < split
     check_order(of_first)

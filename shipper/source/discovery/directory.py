@@ -114,7 +114,7 @@ class Directory:
         try:
             status = os.stat(self.path)
         except OSError as error:
-            return self._refused(error, "looked at")
+            return self._refused(error, "accessed")
         if not stat.S_ISDIR(status.st_mode):
             return self._missing()
         key, stamp = (status.st_dev, status.st_ino), _stamp(status)

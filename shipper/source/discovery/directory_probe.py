@@ -74,7 +74,7 @@ class Probe:
     def _refused(self, error: OSError) -> None:
         """Take the error of an inspection. A path that exists but cannot be inspected at the moment keeps its state."""
         if error.errno not in MISSING_ERRORS:
-            self.problem = f"cannot be looked at: {error.strerror}"
+            self.problem = f"cannot be accessed: {error.strerror}"
         elif self.is_link:
             self._leave(f"is a symbolic link that leads nowhere: {os.path.realpath(self.path)}: {error.strerror}")
         else:

@@ -163,7 +163,7 @@ class _Search:
             self.unsettled = True
         except OSError as error:
             # The file is assumed to be what it was. One problem for the whole directory, which refuses the access.
-            self.listing.problems[directory.path] = f"files in this directory cannot be looked at: {error.strerror}"
+            self.listing.problems[directory.path] = f"files in this directory cannot be accessed: {error.strerror}"
             self.unsettled = self._matched = True
         else:
             entry.is_checked = stat.S_ISREG(status.st_mode)

@@ -175,8 +175,8 @@ class Watcher:
         try:
             watch.descriptor = self._inotify.add_callback(os.fsencode(path), mask, watch, CallbackId(id(watch)))
         except OSError as error:
-            went = watch.path is not None and error.errno in (errno.ENOENT, errno.ENOTDIR)
-            if not went:
+            is_missing = watch.path is not None and error.errno in (errno.ENOENT, errno.ENOTDIR)
+            if not is_missing:
                 self._report(error)
             return None
         if watch.descriptor == REFUSED:
@@ -201,7 +201,7 @@ class Watcher:
             if errno.EOVERFLOW not in self._warned:
                 self._warned.add(errno.EOVERFLOW)
                 logger.warning(
-                    "file events were lost: the kernel's queue of them was full; a full look at all files follows. "
+                    "file events were lost: the kernel's queue of them was full; a full scan follows. "
                     "If latency matters, raise fs.inotify.max_queued_events (sysctl)"
                 )
 
@@ -210,7 +210,7 @@ class Watcher:
             self._warned.add(error.errno)
             logger.warning(
                 "no file events for more than the %d files and directories that are watched now: %s. The others are "
-                "looked at every prospector.scanner.check_interval%s",
+                "scanned every prospector.scanner.check_interval%s",
                 len(self._files) + len(self._directories),
                 error.strerror or error,
                 "; " + ADVICE[error.errno] if error.errno in ADVICE else "",

@@ -208,14 +208,15 @@ def content_for(config: InputConfig, fd: int, path: str = "") -> Content:
 
 
 def _may_become_gzip(fd: int, path: str) -> bool:
-    """gzip makes the file before it has anything to write: taken for text, all that follows would be sent as it is."""
+    """True if the file may be the start of a gzip file: gzip creates it before it writes anything, and taken for text
+    all that follows would be sent as it is."""
     return path.endswith(".gz") and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
 
 
 def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:
-    """Of a file that grew since `known`. Not where it was truncated since it was read: the head of another life would
-    be taken for that of this one. Raises OSError."""
-    # Of what was read: what follows may be half stored (padding.py).
+    """Return the fingerprint of a file that may have grown since `known`. If it was truncated since it was read, return
+    `known`: the new head is that of another file. Raises OSError."""
+    # Only of what was read: what follows may be half stored (padding.py).
     length = min(file.offset, HEAD_SIZE) if isinstance(file, PlainFile) else None
     longer = content.fingerprint(length)
     return longer if longer[0] >= known[0] and is_as_read(file) else known
@@ -227,14 +228,16 @@ def is_as_read(file: RawFile) -> bool:
 
 
 def tail_at(content: Content, file: RawFile, position: int) -> str:
-    """From what was read, where a line ends there, for the same reason. Raises OSError."""
+    """Return the hash of the bytes before `position`; if a line that was read ends there, of these bytes as read, for
+    the same reason. Raises OSError."""
     if isinstance(file, PlainFile) and file.line_end[0] == position:
         return digest(file.line_end[1])
     return content.tail_hash(position)
 
 
 def trail_from(content: Content, state: FileState) -> Trail:
-    """For a file that is read on at its entry's position without looking at what lies before. Raises OSError."""
+    """Return the trail of a file that resumes at its entry's position, without reading all before it. Raises
+    OSError."""
     if not state.position:
         return Trail(Prefix())
     if content.compressed or not state.proof:

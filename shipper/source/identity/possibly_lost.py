@@ -12,12 +12,12 @@ logger = logging.getLogger(__name__)
 
 STOPPED = "had ended before all that was read of it was acknowledged, and then the agent was stopped"
 NO_FILE = (
-    "no longer exists under the paths: lost if it was deleted; if it was moved, add where it is now to the paths, and "
-    "the rest is shipped"
+    "no longer exists under the paths: lost if it was deleted; if it was moved, add its new path to the paths, and "
+    "what is missing is shipped"
 )
-NO_INPUT = "belongs to no input any more: the rest is shipped if one names it again within a day"
+NO_INPUT = "belongs to no input any more: what is missing is shipped if an input names it again within a day"
 REWRITTEN = (
-    "does not hold what was read of it before: truncated or rewritten; what is there now is read as a new file, and "
+    "does not hold what was read of it before: truncated or rewritten; its new content is read as a new file, and "
     "what was not shipped of it is lost"
 )
 INODE_USED_AGAIN = "no longer exists, and another file has its inode: what was not shipped of it is lost"

@@ -34,7 +34,7 @@ SECOND = 10**9
 
 
 class Relation(Enum):
-    """What a new file shows of being the file of an entry that no longer exists; the first that applies."""
+    """The evidence that a new file is the file of an entry, which no longer exists; the first that applies."""
 
     SAME = auto()
     SAME_INODE = auto()

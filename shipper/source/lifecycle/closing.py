@@ -187,7 +187,8 @@ class Closer:
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.warning(
-                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were no complete message: lost",
+                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were not a complete message and "
+                "are lost",
                 harvester.state.path,
                 harvester.state.id,
                 lost,

@@ -112,7 +112,9 @@ class Deletions:
         size = os.fstat(fd).st_size
         try:
             if self.read_on(fd, state):
-                logger.info("%s (file id %s): was written to meanwhile, which is read now", state.path, state.id)
+                logger.info(
+                    "%s (file id %s): was written to while it was deleted; that is read now", state.path, state.id
+                )
                 return
             why = "it belongs to no input any more"
         except OSError as error:

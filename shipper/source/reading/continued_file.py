@@ -62,7 +62,7 @@ class ContinuedFile:
         return data
 
     def require_complete(self) -> None:
-        pass  # what is there is all there is to it
+        pass  # a plain file has no end that could be missing
 
     def head(self, length: int) -> bytes:
         return self.own.head(length)
@@ -153,8 +153,8 @@ class Continuation:
         return messages.end - self.end
 
     def _name_by_own_bytes(self, messages: Messages) -> None:
-        """What began in the successor, interleaved with what began before, gets the last offsets of the first file:
-        should more be written to that file, behind its end other messages will have theirs."""
+        """Give messages that began in the successor, interleaved with earlier ones, the last offsets of the first file:
+        should more be written to that file, its new messages will have the offsets behind its end."""
         own, count = bisect_left(messages.offsets, self.end), len(messages.offsets)
         first = self.end - (count - own)
         if own == count or first <= (messages.offsets[own - 1] if own else messages.start):

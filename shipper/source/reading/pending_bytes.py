@@ -56,7 +56,7 @@ class PendingBytes:
         if self._throttle.is_due():
             logger.warning(
                 "%s (file id %s): a message without an end, from offset %d on, is ended after %d bytes and flagged, "
-                "and its rest is a message of its own: such messages of all files take more than "
+                "and its remainder is a message of its own: such messages of all files take more than "
                 "queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes (logged once a minute; "
                 "messages_cut_short counts them)",
                 harvester.state.path,

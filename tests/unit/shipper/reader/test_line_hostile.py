@@ -1,4 +1,4 @@
-"""What a file may hold by accident or on purpose: memory and time stay bounded, and no byte is lost from the count."""
+"""Files with hostile content, by accident or on purpose: memory and time stay bounded, and every byte is counted."""
 
 import tracemalloc
 

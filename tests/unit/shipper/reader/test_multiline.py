@@ -152,7 +152,7 @@ def test_only_a_message_of_several_lines_is_flagged(log: LogOnDisk, clock: Manua
 def test_lines_beyond_a_limit_are_dropped(
     log: LogOnDisk, clock: ManualClock, content: bytes, options: dict[str, Any], kept: str, size: int
 ) -> None:
-    """It is the reader behind that cuts the last line at `max_bytes`."""
+    """The reader behind it cuts the last line at `max_bytes`."""
     log.write(content)
     runs = [run for run in read(open_reader(log, clock, **options, size=size)) if kept in run.texts]
     index = runs[0].texts.index(kept)

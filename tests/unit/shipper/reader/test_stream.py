@@ -39,7 +39,7 @@ def pipe() -> Iterator[Pipe]:
 
 
 def read_all(stream: Stream) -> bytes:
-    """What is there, to the end of the stream, which must come soon."""
+    """Return all bytes to the end of the stream, which must come soon."""
     content = b""
     deadline = time.monotonic() + LONG
     while not stream.complete:

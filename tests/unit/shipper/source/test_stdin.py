@@ -188,7 +188,7 @@ def test_what_was_read_and_is_not_acknowledged_is_counted_and_reported(
     assert metrics.bytes_lost == lost
     assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
         f"standard input (file id {pipe.harvester.state.id}): the last {lost} bytes that were read of it, from offset "
-        "4 on, are not known to be delivered, and cannot be read again: up to so many are lost"
+        "4 on, are not known to be delivered, and cannot be read again: some or all of them are lost"
     ] * bool(lost)
 
 

@@ -329,10 +329,10 @@ def test_a_directory_that_could_never_be_read_is_picked_up_when_it_can(tmp_path:
 @pytest.mark.parametrize(
     ("pattern", "problem"),
     [
-        ("app/*.log", {"app": "files in this directory cannot be looked at: Permission denied"}),
-        ("app/a.log", {"app/a.log": "cannot be looked at: Permission denied"}),
-        ("app/logs/*.log", {"app/logs": "the directory cannot be looked at: Permission denied"}),
-        ("lin*.log", {"link.log": "cannot be looked at: Permission denied"}),
+        ("app/*.log", {"app": "files in this directory cannot be accessed: Permission denied"}),
+        ("app/a.log", {"app/a.log": "cannot be accessed: Permission denied"}),
+        ("app/logs/*.log", {"app/logs": "the directory cannot be accessed: Permission denied"}),
+        ("lin*.log", {"link.log": "cannot be accessed: Permission denied"}),
     ],
 )
 def test_a_file_that_cannot_be_inspected_is_a_problem_until_it_can(

@@ -83,7 +83,7 @@ def test_the_first_scan_is_due_at_once_and_the_next_in_time(outlook: Outlook) ->
     assert outlook.names == ["a.log", "b.log"]
 
 
-def test_a_file_that_went_is_not_found_any_more(outlook: Outlook) -> None:
+def test_a_file_that_was_removed_is_not_found_any_more(outlook: Outlook) -> None:
     outlook.write("a.log")
     outlook.step()
     (outlook.folder / "a.log").unlink()

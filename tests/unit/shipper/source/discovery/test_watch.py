@@ -237,7 +237,7 @@ def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Pat
     desk.close()
 
 
-def test_a_directory_that_went_is_noticed_without_an_event(tmp_path: Path) -> None:
+def test_a_directory_that_was_removed_is_noticed_without_an_event(tmp_path: Path) -> None:
     desk = Desk()  # its thread does not run: the events wait
     (tmp_path / "logs").mkdir()
     desk.watcher.watch_directory(f"{tmp_path}/logs")
@@ -304,7 +304,7 @@ def test_lost_events_are_logged_once_and_ask_for_a_full_scan(tmp_path: Path, cap
     assert desk.watcher.lost_events
     assert desk.watcher.is_watched(a[0])
     (message,) = messages(caplog)
-    assert message.startswith("file events were lost: the kernel's queue of them was full; a full look at all files")
+    assert message.startswith("file events were lost: the kernel's queue of them was full; a full scan follows")
     desk.close()
 
 
@@ -331,7 +331,7 @@ def test_running_out_of_watches_is_logged_once_with_what_to_do(
     desk.watcher.watch_directory(str(tmp_path))
     assert messages(caplog) == [
         "no file events for more than the 1 files and directories that are watched now: inotify watch limit reached. "
-        "The others are looked at every prospector.scanner.check_interval; for millisecond latency raise "
+        "The others are scanned every prospector.scanner.check_interval; for millisecond latency raise "
         "fs.inotify.max_user_watches (sysctl)"
     ]
     FullInotify.room = 3

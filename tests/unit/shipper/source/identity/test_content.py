@@ -49,7 +49,7 @@ def test_a_file_shorter_than_the_position_is_another(file: OpenFile) -> None:
     assert not Plain(file.fd).matches(state)
 
 
-def test_another_head_is_another_life(file: OpenFile) -> None:
+def test_another_head_is_another_file(file: OpenFile) -> None:
     file.write(b"A" + b"x" * 2000)
     state = file.state(2001)
     file.write(b"B" + b"x" * 2000)

@@ -273,7 +273,7 @@ def test_so_is_a_copy_that_has_its_time(store: Store) -> None:
 
 
 def test_a_file_of_equal_bytes_that_was_made_after_the_other_was_deleted_does_not_wait(store: Store) -> None:
-    """It is the next one: equal is not the same."""
+    """Equal bytes do not make it a copy: it is the next file."""
     ends(store, "app.log", b"one\ntwo\n", modified=1)
     assert not store.must_wait(store.meets("app.log.1", b"one\ntwo\n"))
 

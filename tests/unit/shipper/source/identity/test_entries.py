@@ -483,7 +483,7 @@ def test_the_new_path_of_a_closed_file_is_noted(room: Room) -> None:
     assert room.entries.renamed(candidates) == []
 
 
-def test_a_file_of_a_former_run_that_was_renamed_must_still_be_proven(make_room: MakeRoom) -> None:
+def test_a_file_of_a_previous_run_that_was_renamed_must_still_be_proven(make_room: MakeRoom) -> None:
     before = make_room()
     before.write("app.log.1", b"one\n")
     known = entry_of(before.path("app.log.1"), 4, path="/l/app.log")

@@ -122,7 +122,7 @@ def test_so_is_a_compressed_file_that_is_damaged_before_the_position(file: File,
 
 
 def test_damage_behind_the_position_is_of_no_account(file: File) -> None:
-    """It is reported when the file is read."""
+    """The damage is reported when the file is read."""
     content = file.zipped(LINES)
     file.write(gzip.compress(LINES) + b"rubbish")
     assert steps_to_prove(Proving(content, shipped(LINES[:POSITION]))) > 1

@@ -80,7 +80,7 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     assert door.problem("app.log") is None
 
 
-def test_a_file_that_went_is_left_to_the_next_scan(door: Door) -> None:
+def test_a_file_that_was_removed_is_left_to_the_next_scan(door: Door) -> None:
     door.room.write("app.log", b"one\n")
     wanted = door.wanted("app.log")
     door.room.path("app.log").unlink()
@@ -299,7 +299,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
 
 
 def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
-    """It is no copy, though it looks like one."""
+    """The file is not a copy, though it looks like one."""
     running(door, "app.log", b"one\n")
     door.room.write("app.log.1", b"one\n")
     state = entry_of(door.room.path("app.log.1"), 4)

@@ -35,7 +35,7 @@ def closed_entry(room: Room) -> FileState:
 
 
 def kept(room: Room) -> set[str]:
-    """What the registry has; the agent has it too."""
+    """Clean, and return the ids in the registry; the agent still has all of them."""
     room.cleaning.clean()
     known = {*room.entries.unclaimed.states, *(state.id for state in room.entries.closed_entries.values())}
     assert room.books.written.keys() <= known
@@ -43,7 +43,7 @@ def kept(room: Room) -> set[str]:
 
 
 def pass_time(room: Room, seconds: float) -> None:
-    """As it passes for an agent that runs."""
+    """Advance the clock as it passes for a running agent."""
     while seconds > 0:
         room.clock.advance(min(seconds, HOUR))
         room.cleaning.step()

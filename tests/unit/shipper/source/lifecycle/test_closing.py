@@ -31,7 +31,7 @@ def rules(*, on_eof: bool = False, after_interval: float = 0.0, max_bytes: int =
 
 @dataclass
 class Reader:
-    """What the rules look at, of a file that was opened and read at time 0 and is at its end."""
+    """The properties that the rules read, of a file that was opened and read at time 0 and is at its end."""
 
     over: bool = True
     settled: bool = True
@@ -130,7 +130,7 @@ class Office:
         return harvester
 
     def after(self, seconds: float) -> list[str]:
-        """What was closed by then, and why."""
+        """Return the files that were closed by then, and why."""
         self.clock.advance(seconds)
         self.closer.step()
         return [why for _, why in self.closed]

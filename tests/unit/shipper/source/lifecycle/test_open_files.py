@@ -148,7 +148,7 @@ def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> Non
     assert not room.open_files.step()
 
 
-def test_a_file_whose_life_is_over_becomes_an_orphan(room: Room, read: Harvester) -> None:
+def test_the_entry_of_a_file_that_has_ended_is_unclaimed(room: Room, read: Harvester) -> None:
     room.watches.files.add(read.key)
     room.open_files.end(read, "truncated")
     assert (room.open_files.running, room.open_files.closed, room.entries.closed_entries, room.watches.files) == (

@@ -215,7 +215,7 @@ def test_a_file_that_is_to_be_deleted_is_opened_although_it_was_read(make_room: 
     assert len(start.known("app.log", b"one\n", position=4)) == 1
 
 
-def test_a_start_joins_what_a_rotation_parted(make_room: MakeRoom) -> None:
+def test_a_start_joins_what_a_rotation_split(make_room: MakeRoom) -> None:
     start = Start(make_room(parsers=(multiline(r"^\s"),)))
     (new,) = start.known("app.log", b" ++\n", file_id="new")
     old, _ = start.known("app.log.1", b"one\n +\n", continues_in="new")[::-1]

@@ -1,4 +1,4 @@
-"""What an input's options make of its files' records, from the file to the destination."""
+"""The effect of an input's options on the records of its files, from the file to the destination."""
 
 import json
 from typing import Any

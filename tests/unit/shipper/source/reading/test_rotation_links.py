@@ -51,7 +51,7 @@ def line(make_room: MakeRoom) -> Line:
     return Line(make_room(parsers=(multiline(r"^\s"),)))
 
 
-def test_the_new_file_at_the_former_path_follows(line: Line) -> None:
+def test_the_new_file_at_the_previous_path_follows(line: Line) -> None:
     old, new = line.rotated(), line.file("app.log")
     assert line.rotation_links.on_new_files([new]) == [old]
     assert old.state.continues_in == new.state.id

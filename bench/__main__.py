@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from bench import chart, kills, scale, shapes, sink, speed
-from bench.contenders import available
+from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
 
@@ -39,6 +39,8 @@ def _of_the_sink(options: argparse.Namespace, runs: Runs) -> list[str]:
 
 def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
     contenders = available()
+    if options.beside is not None:
+        contenders += of_checkout(options.beside.resolve())
     report(
         "measured: "
         + ", ".join(contender.name for contender in contenders)
@@ -62,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=LINES)
     parser.add_argument("--seconds", type=float, default=10.0, help="of following, for each rate")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="measure the shipper of another commit, too")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the figures of one file")
     parser.add_argument(
         "--shapes", nargs="*", metavar="WORD", help="messages of other shapes: those with a word in their name, or all"

@@ -85,6 +85,18 @@ def kcat(job: ShippingJob) -> list[str]:
     return ["kcat", "-P", "-b", job.bootstrap, "-t", job.topic, "-z", "lz4", "-X", "acks=all", "-l", str(job.log)]
 
 
+def of_checkout(directory: Path) -> list[Contender]:
+    """Return the shipper of another checkout, run with this one's packages."""
+
+    def there(command: Callable[[ShippingJob], list[str]]) -> Callable[[ShippingJob], list[str]]:
+        return lambda job: ["sh", "-c", 'cd "$0" && exec "$@"', str(directory), *command(job)]
+
+    return [
+        Contender(f"{directory.name} --once", there(shipper_once), exits=True, follows=False),
+        Contender(directory.name, there(shipper), exits=False, follows=True, closes=True),
+    ]
+
+
 def available() -> list[Contender]:
     """Return those that this machine has; the shipper and the floor always."""
     contenders = [

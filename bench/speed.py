@@ -12,7 +12,7 @@ from bench.table import show, spread
 def tables(runs: Runs, contenders: list[Contender], rounds: int, lines: int, seconds: float) -> list[str]:
     followers = [contender for contender in contenders if contender.follows]
     return [
-        reading(runs, [contender for contender in contenders if contender.name != "shipper"], rounds, lines),
+        reading(runs, [contender for contender in contenders if not contender.closes], rounds, lines),
         following(runs, followers, rounds, 100, seconds),
         following(runs, followers, rounds, 20_000, seconds),
     ]

@@ -26,7 +26,7 @@ class Delays:
 
     @classmethod
     def of(cls, delays: Sequence[float]) -> Self:
-        """Raises ValueError when there are none."""
+        """Return the figures of the delays. Raises ValueError when there are none."""
         if not delays:
             raise ValueError("no line came")
         ordered = sorted(delays)

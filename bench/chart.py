@@ -47,7 +47,7 @@ class Figure:
 
 
 def figure(cell: str) -> Figure:
-    """Raises ValueError if the cell is not a median with its spread."""
+    """Parse a cell. Raises ValueError if the cell is not a median with its spread."""
     if (match := CELL.fullmatch(cell)) is None:
         raise ValueError(f"{cell!r} is not a median with the smallest and the largest in brackets, as 3.2 (3.0-4.1)")
     median, smallest, largest = map(float, match.groups())

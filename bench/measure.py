@@ -40,7 +40,7 @@ class Child:
         self._exits = exits
 
     def check(self) -> None:
-        """Raises RuntimeError with the end of its output if it has failed."""
+        """Raise RuntimeError with the end of its output if it has failed."""
         done = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if done is not None and done.si_status != 0:
             raise RuntimeError(f"{self._process.args!r} failed:\n{self._log.read_text(errors='replace')[-2000:]}")

@@ -62,12 +62,12 @@ def write_registry(directory: Path, count: int) -> None:
 
 
 def load(directory: Path) -> Loading:
-    """Raises CalledProcessError."""
+    """Measure in a process of its own. Raises CalledProcessError."""
     return Loading(**_apart("load", directory))
 
 
 def change(directory: Path) -> Changing:
-    """Raises CalledProcessError."""
+    """Measure in a process of its own. Raises CalledProcessError."""
     return Changing(**_apart("change", directory))
 
 

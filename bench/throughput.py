@@ -18,7 +18,7 @@ class Throughput:
 
 
 def measure(contender: Contender, job: ShippingJob) -> Throughput:
-    """Raises RuntimeError with the end of the contender's output when it fails."""
+    """Measure one run. Raises RuntimeError with the end of the contender's output when it fails."""
     started = time.monotonic()
     child = Child(contender.command(job), job.directory / "output.log", exits=contender.exits)
     try:

@@ -53,8 +53,9 @@ def names(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
-# The modules that tests share, and their folders but for the unit tests, which do not all follow yet.
-TESTS = ["tests", "tests/contract", "tests/e2e", "tests/fault", "tests/model"]
+# The modules that tests share, and their folders; of the unit tests those that follow already.
+UNIT_TESTS = [f"tests/unit/{package}" for package in ("bench", "demo", "deploy", "logs", "registry", "spark_sink")]
+TESTS = ["tests", "tests/contract", "tests/e2e", "tests/fault", "tests/model", *UNIT_TESTS]
 
 
 def checked(package: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Where a run ends: `stop: offsets` and `stop: timestamp`.
+"""The end of a run: `stop: offsets` and `stop: timestamp`.
 
 Spark's stream has no end, and its batches do not stop at one: some partitions pass their bound in an earlier batch than
 others. So a batch is landed up to the bounds (`below`) and its marks say so (`cut`), while the checkpoint says that all

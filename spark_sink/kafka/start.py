@@ -1,4 +1,4 @@
-"""Where a new checkpoint begins. One that is not new resumes where it is, and nothing here is used.
+"""The start of a new checkpoint, by the option `start`. One that is not new resumes, and nothing here is used.
 
 Given offsets (`offsets`, a group's, a table's) are compared with those of the broker. Below its first one, records that
 are wanted have been deleted; above its last one, the topic is not the one that the offsets were taken from. Both are
@@ -26,7 +26,7 @@ from spark_sink.kafka.offsets import (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the query begins. `text`: Spark's option `startingOffsets`; `notes`: for the log.
+    """The start of the query. `text`: Spark's option `startingOffsets`; `notes`: for the log.
 
     `offsets`: where partitions certainly begin; a first batch that begins later lacks records (`lost`).
     """

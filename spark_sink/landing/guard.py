@@ -100,7 +100,7 @@ def check_ends(checkpoint: Checkpoint, ends: Mapping[tuple[str, int], int]) -> N
 
 
 def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Partition, int]) -> None:
-    """Raises Refused where Kafka ends before the checkpoint in `path` resumes: after the repair of a re-created topic.
+    """Raise Refused where Kafka ends before the checkpoint in `path` resumes: after the repair of a re-created topic.
 
     `read`: where it resumes, of partitions that have landed less.
     """
@@ -113,13 +113,14 @@ def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Parti
 
 
 def check_versions(tables: Mapping[str, TableSnapshot], versions: Mapping[str, int]) -> None:
-    """Raises Refused for a table that has lost rows since our last commit. `versions`: of each table after that commit;
+    """Raise Refused for a table that has lost rows since our last commit. `versions`: of each table after that commit;
     both by path."""
     for path, version in versions.items():
         check_version(tables[path], version)
 
 
 def check_version(snapshot: TableSnapshot, version: int) -> None:
+    """Raise Refused where the table has lost rows since its `version`."""
     if not snapshot.exists:
         what = "is missing"
     elif version == REPAIRING:

@@ -38,7 +38,7 @@ Ends = Callable[[], Offsets]  # raises SinkError
 
 
 def run(config: SinkConfig, as_json: bool, out: TextIO = sys.stdout) -> int:
-    """Raises SinkError when Spark does not start."""
+    """Print the status and return the exit code. Raises SinkError when Spark does not start."""
     with sink_session(config) as spark:
         status = read_status(spark, config, lambda: ends(spark, config))
     document = status_report.document(status)

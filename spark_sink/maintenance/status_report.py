@@ -25,7 +25,8 @@ class LandedEnd:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStatus:
-    """How far one partition is landed. `landed` is None where nothing has landed, `end` where Kafka did not answer."""
+    """The landed end of one partition and its end in Kafka. `landed` is None where nothing has landed, `end` where
+    Kafka did not answer."""
 
     topic: str
     partition: int

@@ -8,7 +8,7 @@ def test_the_files_lie_a_hundred_to_a_directory_and_the_pattern_finds_all_of_the
     paths = write_files(tmp_path, 250, 2)
 
     assert sorted(glob(str(pattern(tmp_path)))) == sorted(map(str, paths))
-    assert [len(list(each.iterdir())) for each in sorted(tmp_path.iterdir())] == [100, 100, 50]
+    assert [len(list(directory.iterdir())) for directory in sorted(tmp_path.iterdir())] == [100, 100, 50]
 
 
 def test_no_two_lines_of_all_files_are_equal(tmp_path: Path) -> None:

@@ -23,10 +23,10 @@ def added(partition: int, last: int, other: int | None = None) -> str:
 
 
 def test_the_records_of_a_file_are_its_lines_one_behind_the_other() -> None:
-    found = [record(number, NOW) for number in range(FILES * RUN + RUN)]
-    first = [json.loads(value)["log"]["offset"] for file_id, value in found if file_id == found[0][0]]
+    made = [record(number, NOW) for number in range(FILES * RUN + RUN)]
+    first = [json.loads(value)["log"]["offset"] for file_id, value in made if file_id == made[0][0]]
     assert first == [line * LENGTH for line in range(2 * RUN)]
-    assert {len(value) for _, value in found} == {SIZE}
+    assert {len(value) for _, value in made} == {SIZE}
 
 
 def test_the_first_batches_and_a_small_last_one_do_not_count() -> None:
@@ -56,13 +56,13 @@ def test_the_use_of_the_heap_is_known_before_and_after_collections() -> None:
     assert heap_of("") == (0, 0)
 
 
-def test_contenders_are_held_against_the_first_one_of_the_same_round() -> None:
+def test_contenders_are_compared_with_the_first_one_of_the_same_round() -> None:
     def landings(*rates: float, cpu: float) -> list[Landing]:
         return [Landing(rate, cpu, 900, 300, 90) for rate in rates]
 
-    found = rows({"bare": landings(200e3, 100e3, cpu=4), "sink": landings(100e3, 80e3, cpu=9)})
-    assert found[0][:5] == ("bare", "150 (100-200)", "1.00 (1.00-1.00)", "4.0 (4.0-4.0)", "+4.0")
-    assert found[1][:5] == ("sink", "90 (80-100)", "0.65 (0.50-0.80)", "9.0 (9.0-9.0)", "+5.0")
+    made = rows({"bare": landings(200e3, 100e3, cpu=4), "sink": landings(100e3, 80e3, cpu=9)})
+    assert made[0][:5] == ("bare", "150 (100-200)", "1.00 (1.00-1.00)", "4.0 (4.0-4.0)", "+4.0")
+    assert made[1][:5] == ("sink", "90 (80-100)", "0.65 (0.50-0.80)", "9.0 (9.0-9.0)", "+5.0")
 
 
 def test_a_commit_has_the_highest_visible_offset_of_each_partition() -> None:

@@ -14,7 +14,7 @@ def minutes(**last: Any) -> list[Minute]:
     """The cold ones, six that are alike, and three in which something is otherwise."""
     cold = [replace(MINUTE, number=number, p50=9.0, java_mb=100) for number in range(1, COLD_MINUTES + 1)]
     warm = [replace(MINUTE, number=COLD_MINUTES + number) for number in range(1, 10)]
-    return [*cold, *warm[:6], *(replace(each, **last) for each in warm[6:])]
+    return [*cold, *warm[:6], *(replace(finding, **last) for finding in warm[6:])]
 
 
 def add(path: str, date: str, rows: int, joined: bool = False) -> str:
@@ -25,8 +25,8 @@ def add(path: str, date: str, rows: int, joined: bool = False) -> str:
 
 
 def test_what_stays_as_it_was_is_flat() -> None:
-    assert [each.flat for each in findings(minutes(), RATE)] == [True] * 7
-    assert all(each.flat for each in findings(minutes(p50=0.3, java_mb=500, files=900_000), RATE))
+    assert [finding.flat for finding in findings(minutes(), RATE)] == [True] * 7
+    assert all(finding.flat for finding in findings(minutes(p50=0.3, java_mb=500, files=900_000), RATE))
 
 
 @pytest.mark.parametrize(
@@ -41,29 +41,29 @@ def test_what_stays_as_it_was_is_flat() -> None:
     ],
 )
 def test_what_grows_is_named(last: dict[str, float], finding: str) -> None:
-    (grown,) = [str(each) for each in findings(minutes(**last), RATE) if not each.flat]
+    (grown,) = [str(finding) for finding in findings(minutes(**last), RATE) if not finding.flat]
     assert grown.startswith(f"NOT FLAT: {finding}")
 
 
 def test_more_batches_of_as_many_files_each_are_not_growth() -> None:
-    assert all(each.flat for each in findings(minutes(batches=120, files_added=480), RATE))
+    assert all(finding.flat for finding in findings(minutes(batches=120, files_added=480), RATE))
 
 
 def test_memory_has_a_bound_whenever_it_is_reached() -> None:
     peak = replace(MINUTE, number=30, java_mb=1600, maintained=True)
-    (found,) = [str(each) for each in findings([*minutes(), peak], RATE) if not each.flat]
-    assert found == "NOT FLAT: memory of Java, at most: 1600 MB (limit 1536 MB)"
+    (peak_found,) = [str(finding) for finding in findings([*minutes(), peak], RATE) if not finding.flat]
+    assert peak_found == "NOT FLAT: memory of Java, at most: 1600 MB (limit 1536 MB)"
 
 
 def test_minutes_beside_maintain_are_not_compared() -> None:
     slow = [replace(MINUTE, number=number, p50=9.0, lag=900_000, maintained=True) for number in range(30, 40)]
-    assert all(each.flat for each in findings([*minutes(), *slow], RATE))
+    assert all(finding.flat for finding in findings([*minutes(), *slow], RATE))
     assert str(slow[0]).startswith("minute 30: beside maintain, 0% stolen, 60 batches")
     with pytest.raises(RuntimeError, match="0 minutes are too few"):
         findings(slow, RATE)
 
 
-def test_few_minutes_say_nothing() -> None:
+def test_few_minutes_prove_nothing() -> None:
     with pytest.raises(RuntimeError, match="too few"):
         findings(minutes()[: COLD_MINUTES + 2], RATE)
 

@@ -17,6 +17,6 @@ def test_a_sheet_has_a_row_a_figure_with_its_aim_and_a_column_a_contender() -> N
 
 def test_the_tables_of_a_text_are_found_again_as_they_were_shown() -> None:
     shown = show(("10 files", "rate", "memory MB"), [("shipper", "5.0 (4.0-6.0)", ""), ("rsyslog", "", "88")])
-    found = parse(f"# Title\n\n{shown}\n\ntext | text\n\n{shown}\n")
+    tables = parse(f"# Title\n\n{shown}\n\ntext | text\n\n{shown}\n")
     table = PrintedTable("10 files", ("rate", "memory MB"), (("shipper", "5.0 (4.0-6.0)", ""), ("rsyslog", "", "88")))
-    assert list(found) == [table, table]
+    assert list(tables) == [table, table]

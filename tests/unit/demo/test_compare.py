@@ -23,8 +23,8 @@ def test_bytes_that_are_not_utf_8_count_as_they_are_shipped() -> None:
 
 
 def test_a_message_of_several_lines_counts_as_its_lines() -> None:
-    found = lines_arrived([arrived(0, "Error\n\tat a\n\n\tat b")], {FILE: 100})
-    assert found[FILE] == Counter({"Error": 1, "\tat a": 1, "\tat b": 1})
+    arrived_lines = lines_arrived([arrived(0, "Error\n\tat a\n\n\tat b")], {FILE: 100})
+    assert arrived_lines[FILE] == Counter({"Error": 1, "\tat a": 1, "\tat b": 1})
 
 
 def test_the_lines_behind_the_size_do_not_count() -> None:
@@ -33,8 +33,8 @@ def test_the_lines_behind_the_size_do_not_count() -> None:
 
 
 def test_files_are_kept_apart_and_a_file_of_which_nothing_came_has_no_lines() -> None:
-    found = lines_arrived([arrived(0, "one")], {FILE: 10, OTHER: 10})
-    assert found == {FILE: Counter({"one": 1}), OTHER: Counter()}
+    arrived_lines = lines_arrived([arrived(0, "one")], {FILE: 10, OTHER: 10})
+    assert arrived_lines == {FILE: Counter({"one": 1}), OTHER: Counter()}
 
 
 def test_messages_of_a_file_that_is_not_compared_are_left_out() -> None:
@@ -49,9 +49,9 @@ def test_equal_is_each_line_as_often_as_on_disk() -> None:
 
 
 def test_a_line_in_place_of_another_is_a_difference_although_the_counts_agree() -> None:
-    found = compared("a b", "a c")
-    assert not found.equal
-    assert found.differences() == [
+    arrived_lines = compared("a b", "a c")
+    assert not arrived_lines.equal
+    assert arrived_lines.differences() == [
         "app.log: 1 lines missing in Delta, as 'b'",
         "app.log: 1 lines too many in Delta, as 'c'",
     ]

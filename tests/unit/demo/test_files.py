@@ -9,9 +9,9 @@ from registry.state import FileState
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[LogFiles]:
-    found = LogFiles([tmp_path / "app.log*"])
-    yield found
-    found.close()
+    log_files = LogFiles([tmp_path / "app.log*"])
+    yield log_files
+    log_files.close()
 
 
 def only(files: LogFiles) -> FileOnDisk:

@@ -15,10 +15,10 @@ def made(tmp_path: Path) -> Site:
 def test_the_shipper_reads_all_the_logs_and_joins_the_stack_traces(tmp_path: Path) -> None:
     site = made(tmp_path)
     config = load(site.shipper_config, ShipperConfig)
-    enabled = [each for each in config.inputs if each.enabled]
-    assert [path for each in enabled for path in each.paths] == [str(path) for path in site.logs]
-    assert [each.id for each in enabled if each.parsers] == ["kafka"]
-    assert ("packages" in [each.id for each in enabled]) == has_package_log()
+    enabled = [given for given in config.inputs if given.enabled]
+    assert [path for given in enabled for path in given.paths] == [str(path) for path in site.logs]
+    assert [given.id for given in enabled if given.parsers] == ["kafka"]
+    assert ("packages" in [given.id for given in enabled]) == has_package_log()
 
 
 def test_the_sink_reads_the_topic_that_the_shipper_writes(tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ def test_rotation_gives_each_file_the_next_number(tmp_path: Path) -> None:
 def test_lines_are_many_different_ones_of_about_130_bytes() -> None:
     dice = random.Random(1)
     lines = [line(number, NOW, dice) for number in range(1, 2000)]
-    assert 110 < sum(len(each.encode()) for each in lines) / len(lines) < 150
+    assert 110 < sum(len(line.encode()) for line in lines) / len(lines) < 150
     assert len(set(lines) - {"\n"}) == len(lines) - lines.count("\n")
     assert lines.count("\n") == 2
-    assert any(each.endswith("\r\n") for each in lines)
-    assert all(each.endswith("\n") for each in lines)
+    assert any(line.endswith("\r\n") for line in lines)
+    assert all(line.endswith("\n") for line in lines)
 
 
 def test_the_writer_keeps_up_with_the_clock(tmp_path: Path) -> None:

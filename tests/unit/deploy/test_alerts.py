@@ -23,8 +23,10 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule["al
 def served() -> dict[str, tuple[str, ...]]:
     """Each name that can be asked for, and its labels."""
     metrics = SinkMetrics()
-    families = {each.name: each.type for each in metrics.registry.collect()}
-    collectors = {each._name: each._labelnames for each in vars(metrics).values() if hasattr(each, "_labelnames")}
+    families = {metric.name: metric.type for metric in metrics.registry.collect()}
+    collectors = {
+        metric._name: metric._labelnames for metric in vars(metrics).values() if hasattr(metric, "_labelnames")
+    }
     return {f"{name}_total" if kind == "counter" else name: collectors[name] for name, kind in families.items()}
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 def settings(unit: Path) -> dict[str, str]:
     """Each key of a unit has one line."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in unit.read_text().splitlines():
         key, equals, value = line.partition("=")
         if equals and not line.startswith("#"):
-            assert key not in found, f"{unit.name}: {key} is there twice"
-            found[key] = value
-    return found
+            assert key not in values, f"{unit.name}: {key} is there twice"
+            values[key] = value
+    return values

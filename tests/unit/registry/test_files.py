@@ -117,8 +117,8 @@ def test_what_is_open_knows_whether_it_is_still_at_its_path(files: Files, tmp_pa
     again = files.lock(place)
     files.open(place / "log", fresh=True).close()
     assert (lock.is_at(place), again.is_at(place), other.is_at(place / "log")) == (False, True, False)
-    for each in (lock, log, other):
-        each.close()
+    for handle in (lock, log, other):
+        handle.close()
     with pytest.raises(RegistryLocked):
         files.lock(place)
     again.close()
@@ -144,7 +144,7 @@ def test_a_release_that_locks_the_lock_file_only_is_kept_out_and_keeps_out(tmp_p
     lock.close()
 
 
-def test_a_path_that_cannot_be_looked_at_says_nothing_about_what_is_there(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_read_proves_nothing_about_what_is_there(tmp_path: Path) -> None:
     place = tmp_path / "data" / "registry"
     lock = DiskFiles().lock(place)
     place.parent.chmod(0)
@@ -163,7 +163,7 @@ def test_the_pid_in_the_lock_replaces_a_longer_one(tmp_path: Path) -> None:
     lock.close()
 
 
-def test_a_lock_without_a_pid_is_held_by_another_process(tmp_path: Path) -> None:
+def test_a_lock_without_a_pid_belongs_to_another_process(tmp_path: Path) -> None:
     lock = DiskFiles().lock(tmp_path)
     (tmp_path / "lock").write_text("")
     with pytest.raises(RegistryLocked, match="in use by another process; stop it"):
@@ -216,7 +216,7 @@ def test_files_that_are_there_get_new_permissions_when_the_registry_is_opened(tm
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of somebody else")
-def test_permissions_that_cannot_be_given_are_told_and_the_file_is_used(
+def test_permissions_that_cannot_be_given_are_reported_and_the_file_is_used(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "log.ndjson"
@@ -225,8 +225,10 @@ def test_permissions_that_cannot_be_given_are_told_and_the_file_is_used(
     os.chown(file, 65534, 65534)
     with without_capabilities():
         DiskFiles(0o640).give_mode(file)
-    (told,) = caplog.messages
-    assert told.startswith(f"{file}: its permissions cannot be made 640, as registry.file_permissions asks (Operation")
+    (message,) = caplog.messages
+    assert message.startswith(
+        f"{file}: its permissions cannot be made 640, as registry.file_permissions asks (Operation"
+    )
     assert stat.S_IMODE(file.stat().st_mode) == 0o666
 
 
@@ -240,7 +242,7 @@ sys.stdin.read()
 """
 
 
-def test_a_second_process_is_told_who_holds_the_registry_until_the_holder_is_gone(tmp_path: Path) -> None:
+def test_a_second_process_learns_which_process_has_the_registry_until_that_one_ends(tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", HOLDER, str(tmp_path / "registry")]
     with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

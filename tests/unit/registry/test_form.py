@@ -35,8 +35,8 @@ FULL = FileState(
 
 def applied(data: bytes, number: int = 1) -> dict[str, FileState]:
     states: dict[str, FileState] = {}
-    for found in form.groups(data, 0, number):
-        form.apply(data, found, states)
+    for group in form.groups(data, 0, number):
+        form.apply(data, group, states)
     return states
 
 
@@ -104,7 +104,7 @@ def test_groups_must_follow_each_other_by_number() -> None:
         form.check_tail(data, len(form.group(1, [form.entry(FULL)])), 2)
 
 
-def test_a_header_tells_the_group_and_where_it_ends() -> None:
+def test_a_header_has_the_group_and_where_it_ends() -> None:
     line = form.header("log", 12)
     assert form.read_header(line + b"more", "log") == form.Header(form.VERSION, 12, len(line))
 
@@ -114,7 +114,7 @@ def test_a_file_of_the_other_kind_is_not_taken() -> None:
         form.read_header(form.header("checkpoint", 12), "log")
 
 
-def test_a_newer_version_is_told_apart_from_damage() -> None:
+def test_a_newer_version_is_distinguished_from_damage() -> None:
     newer = form.sealed(b'{"registry":"log","version":4,"group":0,"more":true')
     with pytest.raises(form.TooNew) as caught:
         form.read_header(newer, "log")

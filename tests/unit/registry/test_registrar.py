@@ -196,9 +196,7 @@ def test_a_removal_that_failed_is_repeated_but_not_over_a_newer_note(desk: Desk)
     assert desk.on_disk() == {"b": 2}
 
 
-def test_a_disk_that_refuses_is_told_in_words_at_most_once_a_minute(
-    desk: Desk, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_disk_that_refuses_is_reported_at_most_once_a_minute(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     desk.disk.room = 0
     desk.registrar.note(A)
@@ -268,11 +266,11 @@ def started(gate: Gate, flush_interval: float = FOREVER, on_saved: threading.Eve
 
 
 def test_the_thread_saves_an_urgent_ticket_without_waiting_for_the_interval(gate: Gate) -> None:
-    told = threading.Event()
-    registrar = started(gate, on_saved=told)
+    notified = threading.Event()
+    registrar = started(gate, on_saved=notified)
     registrar.note(at(B, 1))
     assert registrar.save([at(A, 1)]).wait(FOREVER)
-    assert told.wait(FOREVER)
+    assert notified.wait(FOREVER)
     assert set(read(HERE, gate)) == {"a", "b"}
     assert registrar.close(FOREVER)
 
@@ -312,7 +310,7 @@ def test_closing_a_registrar_that_was_never_started_writes_what_waits() -> None:
     assert desk.on_disk() == {"a": 5}
 
 
-def test_closing_with_a_disk_that_refuses_ends_in_time_and_says_so(gate: Gate) -> None:
+def test_closing_with_a_disk_that_refuses_ends_in_time_and_reports_it(gate: Gate) -> None:
     registrar = started(gate)
     gate.room = 0
     registrar.note(at(A, 5))
@@ -344,18 +342,18 @@ class Faulty(Store):
 
 
 def test_a_fault_of_the_thread_itself_wakes_the_reading_loop_and_is_kept(caplog: pytest.LogCaptureFixture) -> None:
-    told = threading.Event()
-    registrar = Registrar(Faulty.open(HERE, CrashingFiles()), on_saved=told.set)
+    notified = threading.Event()
+    registrar = Registrar(Faulty.open(HERE, CrashingFiles()), on_saved=notified.set)
     registrar.start()
     ticket = registrar.save([A])
-    assert told.wait(FOREVER)
+    assert notified.wait(FOREVER)
     assert isinstance(registrar.failure, ZeroDivisionError)
     assert not ticket.done
     assert not registrar.close(FOREVER)
     assert "fault of its own" in caplog.text
 
 
-def test_the_line_about_a_disk_that_refuses_says_what_to_do(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_line_about_a_disk_that_refuses_has_what_to_do(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     desk.disk.fail_next(errno.EROFS)
     desk.registrar.note(A)
     desk.pass_time(1)
@@ -369,15 +367,15 @@ def overgrown(desk: Desk) -> Path:
     return HERE / "checkpoint.ndjson"
 
 
-def test_a_checkpoint_is_made_after_what_waited_for_the_save_was_told(desk: Desk) -> None:
+def test_a_checkpoint_is_made_after_what_waited_for_the_save_was_notified(desk: Desk) -> None:
     checkpoint = overgrown(desk)
-    told: list[bool] = []
+    notified: list[bool] = []
     desk.registrar = Registrar(
-        desk.store, 1.0, lambda: told.append(desk.disk.read(checkpoint) is None), clock=lambda: desk.now
+        desk.store, 1.0, lambda: notified.append(desk.disk.read(checkpoint) is None), clock=lambda: desk.now
     )
     desk.registrar.save([B])
     desk.registrar.step()
-    assert told == [True]
+    assert notified == [True]
     assert desk.disk.read(checkpoint) is not None
 
 
@@ -397,7 +395,7 @@ def test_a_registry_that_was_removed_is_made_again_also_when_nothing_is_to_be_wr
     assert desk.on_disk() == {"a": 5}
 
 
-def test_a_disk_that_refuses_to_make_it_again_is_told_and_asked_again(
+def test_a_disk_that_refuses_to_recreate_it_is_reported_and_retried(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk.registrar.note(at(A, 5))
@@ -410,15 +408,15 @@ def test_a_disk_that_refuses_to_make_it_again_is_told_and_asked_again(
     assert desk.on_disk() == {"a": 5}
 
 
-def test_a_registry_that_was_replaced_ends_the_thread_and_whoever_waits_is_told(
+def test_a_registry_that_was_replaced_ends_the_thread_and_waiting_callers_learn_it(
     gate: Gate, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = threading.Event()
-    registrar = started(gate, on_saved=told)
+    notified = threading.Event()
+    registrar = started(gate, on_saved=notified)
     gate.remove()
     second = Store.open(HERE, gate)
     ticket = registrar.save([A])
-    assert told.wait(FOREVER)
+    assert notified.wait(FOREVER)
     assert isinstance(registrar.failure, RegistryReplaced)
     assert not ticket.done
     assert not registrar.close(FOREVER)

@@ -326,7 +326,7 @@ def test_bytes_behind_a_checkpoint_are_an_error() -> None:
     assert (caught.value.file, caught.value.offset) == (CHECKPOINT, size)
 
 
-def test_a_log_that_ends_before_its_checkpoint_is_started_anew() -> None:
+def test_a_log_that_ends_before_its_checkpoint_is_begun_again() -> None:
     disk = CrashingFiles()
     disk.put(CHECKPOINT, form.header("checkpoint", 5) + form.group(5, [form.entry(A)]))
     disk.put(LOG, form.header("log", 3) + form.group(4, [form.entry(B)]) + b'{"id":')
@@ -425,7 +425,7 @@ def test_a_registry_of_an_older_version_loads_and_is_left_as_it_is_until_somethi
 
 
 @pytest.mark.parametrize("version", LINES)
-def test_nothing_is_appended_to_an_older_log_so_that_an_older_release_says_too_new_and_not_damaged(
+def test_nothing_is_appended_to_an_older_log_so_that_an_older_release_reports_too_new_and_not_damaged(
     version: int,
 ) -> None:
     disk = disk_of_version(version)

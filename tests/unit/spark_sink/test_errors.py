@@ -21,7 +21,7 @@ def test_without_a_cause_the_first_line_is_the_gist() -> None:
     )
 
 
-def test_a_failure_says_what_was_done_what_it_means_and_what_spark_said() -> None:
+def test_a_failure_has_what_was_done_what_it_means_and_sparks_reason() -> None:
     assert str(translate(TRACE, "reading")).startswith("reading: Kafka does not answer, ")
     assert str(translate(TRACE, "reading")).endswith(
         ": TimeoutException: Timed out waiting for a node assignment. Call: listTopics"
@@ -98,7 +98,7 @@ def test_of_a_loss_sparks_reason_is_the_gist() -> None:
         ("UnknownTopicOrPartitionException: This server does not host", "does not have the topic"),
     ],
 )
-def test_what_kafka_refuses_is_told_with_the_option_that_decides(text: str, meaning: str) -> None:
+def test_what_kafka_refuses_is_reported_with_the_option_that_decides(text: str, meaning: str) -> None:
     assert meaning in str(translate(text, "landing"))
 
 
@@ -126,5 +126,5 @@ def test_what_a_batch_refused_is_the_message() -> None:
     assert str(translate(BATCH, "")) == "the table /data/logs was restored: say repair --from-kafka"
 
 
-def test_a_text_that_nobody_knows_comes_through() -> None:
+def test_an_unknown_text_comes_through() -> None:
     assert str(translate("Something new\nat x", "landing")) == "landing: Something new"

@@ -28,7 +28,7 @@ class NewCheckpoint:
 
 @dataclass
 class Query:
-    """A query whose trigger goes on for some looks at it, and which writes down what happened."""
+    """A query whose trigger stays active for some looks at it, and which records what happened."""
 
     looks: int
     idle: threading.Event
@@ -55,19 +55,19 @@ def batches(stopping: threading.Event) -> BatchHandler:
 def test_no_batch_is_begun_after_the_stop_and_none_is_taken_for_done() -> None:
     stopping = threading.Event()
     stopping.set()
-    each = batches(stopping)
+    handler = batches(stopping)
     records: Any = None
     with pytest.raises(Stopped):
-        each(records, 0)
-    assert each.idle.is_set()
+        handler(records, 0)
+    assert handler.idle.is_set()
 
 
 def test_a_batch_that_fails_leaves_the_job_idle_so_that_it_can_stop() -> None:
-    each = batches(threading.Event())
+    handler = batches(threading.Event())
     records: Any = None
     with pytest.raises(SinkError, match="cannot resume from the checkpoint /checkpoint"):
-        each(records, 0)
-    assert each.idle.is_set()
+        handler(records, 0)
+    assert handler.idle.is_set()
 
 
 def test_the_query_is_stopped_after_its_batch_is_committed() -> None:

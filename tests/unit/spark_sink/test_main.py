@@ -33,7 +33,7 @@ EACH = [
 
 
 @pytest.mark.parametrize("command", EACH, ids=" ".join)
-def test_a_wrong_configuration_is_told_before_spark_starts(
+def test_a_wrong_configuration_is_reported_before_spark_starts(
     command: list[str], file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(SMALL + "kafka.topicz: [logs]\n")
@@ -41,7 +41,7 @@ def test_a_wrong_configuration_is_told_before_spark_starts(
     assert f"{file}:6: kafka.topicz: unknown option; did you mean " in capsys.readouterr().err
 
 
-def test_a_wrong_configuration_is_told_where_there_is_no_pyspark(file: Path) -> None:
+def test_a_wrong_configuration_is_reported_where_there_is_no_pyspark(file: Path) -> None:
     file.write_text(SMALL + "startt: latest\n")
     script = f"""
 import sys
@@ -54,7 +54,7 @@ sys.exit(main(['run', '-c', {str(file)!r}]))
     assert ended.stderr.startswith(f"{file}:6: startt: unknown option; did you mean 'start'?")
 
 
-def test_a_configuration_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_configuration_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-c", str(tmp_path / "none.yml")]) == 1
     assert "none.yml" in capsys.readouterr().err
 
@@ -112,7 +112,7 @@ def test_available_now_wins_over_where_the_configuration_stops(file: Path) -> No
     assert (commands.config_of(options).stop, commands.config_of(options).stop_offsets) == ("available-now", {})
 
 
-def test_a_right_configuration_is_ok_and_its_notes_are_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_right_configuration_is_ok_and_its_notes_are_reported(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", "config", "-c", str(file), "-E", "kafka.ssl.cipher_suites=x"]) == 0
     note, ok = capsys.readouterr().out.splitlines()
     assert note.startswith("ignored: kafka.ssl.cipher_suites (-E): Java chooses")
@@ -129,7 +129,7 @@ def test_what_is_in_effect_is_printed_without_secrets(file: Path) -> None:
     assert yaml.safe_load(printed.getvalue())["kafka"] == kafka
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["version"]) == 0
     assert capsys.readouterr().out.startswith("spark-sink ")
 

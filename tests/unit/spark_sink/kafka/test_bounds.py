@@ -83,13 +83,13 @@ def test_offsets_are_the_bounds(config: SinkConfig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offsets", "words"),
+    ("offsets", "message"),
     [({0: 5}, "stop_offsets names no end of logs/1"), ({0: 5, 1: 5, 9: 1}, "stop_offsets names logs/9, which is not")],
 )
 def test_every_partition_needs_an_end_and_every_end_a_partition(
-    config: SinkConfig, offsets: dict[int, int], words: str
+    config: SinkConfig, offsets: dict[int, int], message: str
 ) -> None:
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(Refused, match=message):
         resolve(replace(config, stop="offsets", stop_offsets={"logs": offsets}), BROKER, THERE)
 
 

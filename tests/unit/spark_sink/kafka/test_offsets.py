@@ -25,6 +25,6 @@ def test_a_partition_that_is_shorter_than_what_landed_of_it_has_no_lag() -> None
     assert lag({("a", 0): 40}, {("a", 0): 10}) == {("a", 0): 0}
 
 
-def test_many_partitions_are_told_by_the_first_and_their_number() -> None:
+def test_many_partitions_are_reported_by_the_first_and_their_number() -> None:
     assert describe_partitions([("b", 1), ("a", 10), ("a", 9)]) == "a/9, a/10, b/1"
     assert describe_partitions([("a", number) for number in range(7)]) == "a/0, a/1, a/2, a/3, a/4 and 2 more"

@@ -91,7 +91,7 @@ def test_the_clients_certificate_goes_with_its_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ssl", "words"),
+    ("ssl", "message"),
     [
         ({"certificate_authorities": ("/none/ca.pem",)}, r"authorities: /none/ca\.pem cannot be read: No such file"),
         ({"certificate_authorities": (KEY,)}, "certificate_authorities: the text given contains no certificate"),
@@ -101,7 +101,7 @@ def test_the_clients_certificate_goes_with_its_key(tmp_path: Path) -> None:
         ({"certificate": CERTIFICATE, "key": SEALED}, "is encrypted: kafka.ssl.key_passphrase is missing"),
     ],
 )
-def test_what_java_could_not_use_is_told_without_showing_it(ssl: dict[str, Any], words: str) -> None:
-    with pytest.raises(SinkError, match=words) as told:
+def test_what_java_could_not_use_is_reported_without_showing_it(ssl: dict[str, Any], message: str) -> None:
+    with pytest.raises(SinkError, match=message) as refused:
         client_security(kafka(ssl))
-    assert "c2VjcmV0" not in str(told.value)
+    assert "c2VjcmV0" not in str(refused.value)

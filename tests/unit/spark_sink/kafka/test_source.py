@@ -40,7 +40,7 @@ def test_topics_are_named_by_a_list_a_pattern_or_partitions(
     assert {key: made[key] for key in ("subscribe", "subscribePattern", "assign") if key in made} == {option: value}
 
 
-def test_what_kafka_has_lost_is_skipped_only_when_that_is_said(config: SinkConfig) -> None:
+def test_what_kafka_has_lost_is_skipped_only_when_that_is_configured(config: SinkConfig) -> None:
     assert source.options(replace(config, lost_offsets="continue"))["failOnDataLoss"] == "false"
 
 

@@ -22,8 +22,8 @@ def broker() -> FakeBroker:
 
 
 def begins(start: Start) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = json.loads(start.text)
-    return found
+    offsets: dict[str, dict[str, int]] = json.loads(start.text)
+    return offsets
 
 
 def test_the_first_record_is_what_spark_finds_first(config: SinkConfig, broker: FakeBroker) -> None:
@@ -48,8 +48,8 @@ def test_a_time_begins_at_its_first_record_and_at_the_end_where_there_is_none(
 
 def test_a_record_that_comes_while_the_time_is_looked_up_is_not_skipped(config: SinkConfig, broker: FakeBroker) -> None:
     class Growing(FakeBroker):
-        def at(self, partitions, milliseconds):  # type: ignore[no-untyped-def]  # as in the fake
-            self.end = {at: end + 1 for at, end in self.end.items()}
+        def partition(self, partitions, milliseconds):  # type: ignore[no-untyped-def]  # as in the fake
+            self.end = {partition: end + 1 for partition, end in self.end.items()}
             return {}
 
     growing = Growing(first=broker.first, end=broker.end)
@@ -87,7 +87,7 @@ def test_offsets_that_kafka_has_deleted_are_refused_by_topic_partition_and_range
         resolve(wrong, broker, THERE)
 
 
-def test_with_lost_offsets_continue_the_batch_begins_where_it_was_told_and_the_loss_can_be_seen(
+def test_with_lost_offsets_continue_the_batch_begins_where_it_was_configured_and_the_loss_can_be_seen(
     config: SinkConfig, broker: FakeBroker
 ) -> None:
     start = resolve(

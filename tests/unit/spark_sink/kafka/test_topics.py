@@ -15,7 +15,7 @@ def source(**what: object) -> KafkaSource:
 
 
 @pytest.mark.parametrize(
-    ("kafka", "found"),
+    ("kafka", "partitions"),
     [
         (source(topics=("other", "none")), {("other", 0)}),
         (source(topics_pattern="logs-.*"), {("logs-a", 0), ("logs-b", 0), ("logs-b", 1)}),
@@ -23,13 +23,13 @@ def source(**what: object) -> KafkaSource:
         (source(partitions={"logs-b": (1, 7), "none": (0,)}), {("logs-b", 1)}),
     ],
 )
-def test_what_is_read_is_what_is_there_of_what_is_named(kafka: KafkaSource, found: set[tuple[str, int]]) -> None:
-    assert present(kafka, KAFKA) == found
-    assert topics(kafka, KAFKA) >= {topic for topic, _ in found}
+def test_what_is_read_is_what_is_there_of_what_is_named(kafka: KafkaSource, partitions: set[tuple[str, int]]) -> None:
+    assert present(kafka, KAFKA) == partitions
+    assert topics(kafka, KAFKA) >= {topic for topic, _ in partitions}
 
 
 @pytest.mark.parametrize(
-    ("kafka", "words"),
+    ("kafka", "message"),
     [
         (source(topics=("other", "logs-a")), []),
         (source(topics=("other", "new", "b-new")), ["topic b-new", "topic new"]),
@@ -39,8 +39,8 @@ def test_what_is_read_is_what_is_there_of_what_is_named(kafka: KafkaSource, foun
         (source(partitions={"logs-b": (1, 2), "new": (0,)}), ["partition logs-b/2", "partition new/0"]),
     ],
 )
-def test_what_is_not_there_yet_is_told(kafka: KafkaSource, words: list[str]) -> None:
-    assert missing(kafka, KAFKA) == words
+def test_what_is_not_there_yet_is_reported(kafka: KafkaSource, message: list[str]) -> None:
+    assert missing(kafka, KAFKA) == message
 
 
 def test_what_is_read_has_a_name_for_messages() -> None:
@@ -50,21 +50,21 @@ def test_what_is_read_has_a_name_for_messages() -> None:
 
 
 def test_what_is_there_is_not_waited_for() -> None:
-    said: list[str] = []
-    assert wait_for(list, said.append, lambda: True)
-    assert said == []
+    logged: list[str] = []
+    assert wait_for(list, logged.append, lambda: True)
+    assert logged == []
 
 
-def test_the_wait_is_told_once_for_each_set_of_missing_topics() -> None:
+def test_the_wait_is_reported_once_for_each_set_of_missing_topics() -> None:
     answers = iter([["topic a", "topic b"], ["topic a", "topic b"], ["topic b"], []])
-    said: list[str] = []
-    assert wait_for(lambda: next(answers), said.append, lambda: False)
-    assert [text.partition(":")[0] for text in said] == [
+    logged: list[str] = []
+    assert wait_for(lambda: next(answers), logged.append, lambda: False)
+    assert [text.partition(":")[0] for text in logged] == [
         "waiting for topic a, topic b",
         "waiting for topic b",
         "topic b appeared",
     ]
-    for text in said[:2]:
+    for text in logged[:2]:
         assert text.endswith(
             ": Kafka does not have it yet, or does not show it to these credentials. Nothing is landed before it "
             "exists; if it is not to exist, correct `kafka` in the configuration"
@@ -85,7 +85,7 @@ def test_a_broker_that_does_not_answer_is_named(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_a_setting_that_the_client_does_not_take_is_told(spark: SparkSession) -> None:
+def test_a_setting_that_the_client_does_not_take_is_reported(spark: SparkSession) -> None:
     wrong = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "nonsense"}
     with pytest.raises(SinkError, match=r"Kafka's client does not take these settings.*nonsense"), Admin(spark, wrong):
         pass

@@ -26,8 +26,8 @@ from tests.unit.spark_sink.conftest import sink_config
 
 # Bytes as base64: no Python process is started for them.
 SENT = [
-    Column(*each, "")
-    for each in (
+    Column(name, kind, "")
+    for name, kind in (
         ("text", "STRING"),
         ("topic", "STRING"),
         ("partition", "INT"),
@@ -74,25 +74,25 @@ class KafkaStand:
     records: dict[tuple[str, int], list[bytes | None]] = field(default_factory=dict)
     sent: dict[tuple[str, int], list[float]] = field(default_factory=dict)  # when, seconds of the epoch
     deleted: dict[tuple[str, int], int] = field(default_factory=dict)
-    made: dict[str, int] = field(default_factory=dict)  # how often a topic was made anew
-    tells_ids: bool = True
+    made: dict[str, int] = field(default_factory=dict)  # how often a topic was re-created
+    has_ids: bool = True
 
-    def make_anew(self, topic: str) -> None:
-        """Deleted, and made again: its partitions are empty, and begin at 0."""
+    def recreate(self, topic: str) -> None:
+        """Delete the topic and create it again: its partitions are empty, and begin at 0."""
         self.made[topic] = self.made.get(topic, 0) + 1
-        for at in [each for each in self.records if each[0] == topic]:
-            self.records[at], self.sent[at] = [], []
+        for partition in [partition for partition in self.records if partition[0] == topic]:
+            self.records[partition], self.sent[partition] = [], []
 
     def ends(self) -> dict[tuple[str, int], int]:
-        return {at: len(values) for at, values in self.records.items()}
+        return {partition: len(values) for partition, values in self.records.items()}
 
     def ids(self, topics: set[str]) -> dict[str, str]:
-        return {topic: f"{topic}, made {self.made.get(topic, 0)} times" if self.tells_ids else "" for topic in topics}
+        return {topic: f"{topic}, made {self.made.get(topic, 0)} times" if self.has_ids else "" for topic in topics}
 
     def earliest(self, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
         if unknown := set(partitions) - self.records.keys():
             raise SinkError(f"Kafka does not have {unknown}")
-        return {at: self.deleted.get(at, 0) for at in partitions}
+        return {partition: self.deleted.get(partition, 0) for partition in partitions}
 
 
 class LandingLab:
@@ -104,7 +104,7 @@ class LandingLab:
         self.config: SinkConfig = sink_config(directory, **changes)
         self.kafka = KafkaStand()
         self.now = NOON.timestamp()
-        self.said: list[str] = []
+        self.logged: list[str] = []
         self.bounds: Bounds | None = None
         self.stopping = threading.Event()
         self.left_out: set[str] = set()  # topics that are not in the configuration
@@ -136,16 +136,16 @@ class LandingLab:
         """A process starts: everything that it knows, it has read."""
         path = Path(self.config.checkpoint.path)
         if not (path / "metadata").exists():
-            for each in ("offsets", "commits"):
-                (path / each).mkdir(parents=True)
+            for directory in ("offsets", "commits"):
+                (path / directory).mkdir(parents=True)
             (path / "metadata").write_text(json.dumps({"id": f"query of {path.name}"}))
             if self.config.start == "table":
                 self._begins_at_marks = True
         self.checkpoint = Checkpoint(self.spark, str(path))
         ids = self.kafka.ids(set(self.topics()))
-        first = self.kafka.earliest(list(self.there()))
+        first = self.kafka.earliest(list(self.partitions()))
         kafka = KafkaTopics(ids, first)
-        writer = Startup(self.spark, self.config, self.checkpoint, kafka, lambda: self.now, self.said.append).run()
+        writer = Startup(self.spark, self.config, self.checkpoint, kafka, lambda: self.now, self.logged.append).run()
         self.writer = MortalWriter(writer.tables, writer.transform, writer.marks, writer.orphaned, clock=writer.clock)
         self.batches: list[BatchResult] = []
         batch_range = BatchRange(bounds=self.bounds, may_lose=True)
@@ -153,13 +153,13 @@ class LandingLab:
             self.checkpoint, self.writer, self.stopping, self.batches.append, self.kafka, batch_range
         )
 
-    def there(self) -> dict[tuple[str, int], int]:
-        """The partitions that the configuration names, and how far they are to be read."""
-        ends = {at: min(end, self.limits.get(at, end)) for at, end in self.kafka.ends().items()}
-        return {at: end for at, end in ends.items() if at[0] not in self.left_out}
+    def partitions(self) -> dict[tuple[str, int], int]:
+        """Return the partitions that the configuration names, and how far they are to be read."""
+        ends = {partition: min(end, self.limits.get(partition, end)) for partition, end in self.kafka.ends().items()}
+        return {partition: end for partition, end in ends.items() if partition[0] not in self.left_out}
 
     def topics(self) -> list[str]:
-        return sorted({topic for topic, _ in self.there()}) or ["logs"]
+        return sorted({topic for topic, _ in self.partitions()}) or ["logs"]
 
     def land(self, dies: str = "") -> BatchResult:
         """One batch, of all that was sent and not read, up to the limits: the one that was begun before, if there is
@@ -170,7 +170,7 @@ class LandingLab:
         begins = self.checkpoint.ends(committed) if committed >= 0 else self._first_starts()
         if number == committed:
             number += 1
-            (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.there())}")
+            (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.partitions())}")
         self.callback(self._records(begins, self.checkpoint.ends(number)), number)
         if dies == "before commit":
             raise Killed

@@ -16,9 +16,9 @@ def send(lab: LandingLab, offset: int, *topics: str) -> None:
 
 def expect(lab: LandingLab, *topics: str) -> None:
     """Eight records of each topic, each once."""
-    found = lab.rows().select("topic", "kafka_offset").collect()
+    landed = lab.rows().select("topic", "kafka_offset").collect()
     wanted = [(topic, offset) for topic in topics for offset in (0, 1, 4, 5)]
-    assert sorted((row.topic, row.kafka_offset) for row in found) == wanted
+    assert sorted((row.topic, row.kafka_offset) for row in landed) == wanted
     bad = [row for row in lab.dead() if row.last_offset is None]
     wanted = [(topic, offset) for topic in topics for offset in (2, 3, 6, 7)]
     assert sorted((row.topic, row.kafka_offset) for row in bad) == wanted
@@ -63,14 +63,14 @@ def test_of_a_topic_that_comes_back_each_record_lands_once(lab: LandingLab, mome
     send(lab, 10, "back", "stays")
     assert lab.land().rows == 2
     with_all(lab)
-    assert lab.said[-2].startswith("back/0: the checkpoint does not name these partitions, although")
+    assert lab.logged[-2].startswith("back/0: the checkpoint does not name these partitions, although")
     for end in (1, 6, 8):
         lab.limits = {("back", 0): end}
         land(lab, moment if end == killed else "")
     expect(lab, "back", "stays")
-    told = len(lab.said)
+    count = len(lab.logged)
     lab.start()
-    assert len(lab.said) == told  # all is as it was
+    assert len(lab.logged) == count  # all is as it was
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_a_topic_may_come_back_while_a_batch_without_it_is_planned(lab: LandingL
 
 def test_a_topic_that_comes_back_as_another_one_loses_nothing(lab: LandingLab) -> None:
     """Of a broker that tells no ids, so that nobody knows."""
-    lab.kafka.tells_ids = False
+    lab.kafka.has_ids = False
     lab.start()
     send(lab, 0, "back", "stays")
     lab.land()
     without(lab, "back")
     lab.land()
-    lab.kafka.make_anew("back")
+    lab.kafka.recreate("back")
     lab.now += 3600
     lab.send_lines(0, 10, file="new", topic="back")
     with_all(lab)
@@ -125,7 +125,7 @@ def test_a_topic_that_comes_back_as_another_one_loses_nothing(lab: LandingLab) -
 
 
 @pytest.mark.parametrize(("first", "lost"), [(2, []), (6, [(4, 5)])])
-def test_what_kafka_deleted_of_a_topic_that_was_away_is_told(
+def test_what_kafka_deleted_of_a_topic_that_was_away_is_reported(
     lab: LandingLab, first: int, lost: list[tuple[int, int]]
 ) -> None:
     lab.start()

@@ -70,11 +70,11 @@ def test_the_first_batch_of_all_is_whole_although_it_was_to_start_from_the_table
     assert lab.reasons() == {"not JSON": 1}
 
 
-def test_rows_of_a_topic_that_was_made_anew_are_no_leftovers_of_the_old_one(lab: LandingLab) -> None:
+def test_rows_of_a_topic_that_was_recreated_are_not_orphans_of_the_old_one(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(*range(0, 100, 10))
     lab.land()
-    lab.kafka.make_anew("logs")
+    lab.kafka.recreate("logs")
     lab.kafka.made.clear()  # a broker that gives topics no ids
     lab.now += 60
     lab.send_lines(100)
@@ -84,7 +84,7 @@ def test_rows_of_a_topic_that_was_made_anew_are_no_leftovers_of_the_old_one(lab:
     assert lab.land().rows == 2
 
 
-def test_a_topic_that_was_made_anew_is_known_however_long_it_is(lab: LandingLab) -> None:
+def test_a_topic_that_was_recreated_is_recognised_however_long_it_is(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0)
     lab.send_lines(0, topic="other")
@@ -92,7 +92,7 @@ def test_a_topic_that_was_made_anew_is_known_however_long_it_is(lab: LandingLab)
     lab.start()  # nothing is new
     lab.send_lines(10)
     lab.land()
-    lab.kafka.make_anew("other")
+    lab.kafka.recreate("other")
     lab.send_lines(*range(0, 50, 10), topic="other")
     with pytest.raises(
         Refused, match=r"topic other was deleted and re-created.*made 0 times, and is.*made 1.*repair --from-kafka"
@@ -100,19 +100,19 @@ def test_a_topic_that_was_made_anew_is_known_however_long_it_is(lab: LandingLab)
         lab.start()
 
 
-def test_a_topic_that_a_running_sink_has_found_is_known_when_it_is_made_anew(lab: LandingLab) -> None:
+def test_a_topic_that_a_running_sink_has_found_is_recognised_when_it_is_recreated(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0)
     lab.land()
     lab.send_lines(0, 10, topic="later")
     lab.land()
-    lab.kafka.make_anew("later")
+    lab.kafka.recreate("later")
     lab.send_lines(*range(0, 50, 10), topic="later")
     with pytest.raises(Refused, match="the topic later was deleted and re-created"):
         lab.start()
 
 
-def test_a_new_topic_that_kafka_does_not_tell_of_holds_nothing_up(lab: LandingLab) -> None:
+def test_a_new_topic_that_kafka_does_not_know_delays_nothing(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0)
     lab.land()
@@ -191,7 +191,7 @@ def test_a_lost_range_that_is_recorded_already_is_no_bad_record_less(lab: Landin
     assert len(lab.dead()) == 2
 
 
-def test_a_topic_that_is_gone_and_brings_nothing_holds_nothing_up(lab: LandingLab) -> None:
+def test_a_deleted_topic_that_brings_nothing_delays_nothing(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0)
     lab.send_lines(0, topic="other")

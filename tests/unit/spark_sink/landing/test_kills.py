@@ -26,8 +26,8 @@ def send_a_batch(lab: LandingLab, first: int) -> None:
 
 
 def expect_all(lab: LandingLab) -> None:
-    found = [(row.file_id, row.offset) for row in lab.rows().where("file_id IS NOT NULL").collect()]
-    assert sorted(found) == [("f", offset) for offset in range(0, 150, 10)] + [("g", 0), ("g", 50), ("g", 100)]
+    rows = [(row.file_id, row.offset) for row in lab.rows().where("file_id IS NOT NULL").collect()]
+    assert sorted(rows) == [("f", offset) for offset in range(0, 150, 10)] + [("g", 0), ("g", 50), ("g", 100)]
     assert lab.rows().where("file_id IS NULL").count() == 3
     assert lab.reasons() == {"not JSON": 3}
 
@@ -78,7 +78,7 @@ def test_a_batch_that_is_killed_lands_once_when_it_runs_again(lab: LandingLab, m
 
 
 @each_moment
-def test_after_a_lost_checkpoint_the_table_says_where_to_go_on(lab: LandingLab, moment: str) -> None:
+def test_after_a_lost_checkpoint_the_table_has_the_offsets_to_resume_at(lab: LandingLab, moment: str) -> None:
     lab.start()
     send_a_batch(lab, 0)
     lab.land()
@@ -115,8 +115,8 @@ def test_a_checkpoint_that_was_set_back_is_refused(lab: LandingLab) -> None:
     for number in range(3):
         send_a_batch(lab, 50 * number)
         lab.land()
-    for each in ("offsets/2", "commits/2", "offsets/1", "commits/1"):
-        (Path(lab.config.checkpoint.path) / each).unlink()
+    for name in ("offsets/2", "commits/2", "offsets/1", "commits/1"):
+        (Path(lab.config.checkpoint.path) / name).unlink()
     with pytest.raises(Refused, match=r"has batch 2 of this checkpoint, but .* knows no batch after 0.*start: table"):
         lab.start()
 
@@ -153,7 +153,7 @@ def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..
     lab.land()
     lab.spark.sql(f"DELETE FROM delta.`{lab.config.state_path}`")
     lab.start()
-    assert "reading which files the rows came from" in lab.said[-1]
+    assert "reading which files the rows came from" in lab.logged[-1]
     lab.send_lines(40, 50)
     assert lab.land().repeats == 1
     lab.start()

@@ -1,4 +1,4 @@
-"""Repeats of the shipper are told from news. Real Delta tables, no Kafka."""
+"""Repeats of the shipper are distinguished from new rows. Real Delta tables, no Kafka."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 DAY = 86400.0
 
 
-def test_news_needs_no_looking_up(lab: LandingLab) -> None:
+def test_new_rows_need_no_look_up(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0, 10, 20)
     landed = lab.land()
@@ -44,7 +44,7 @@ def test_original_and_repeat_in_one_batch_land_once_and_the_longest_stays(lab: L
     assert [row.message for row in lab.rows().orderBy("offset").collect()] == ["f@0", "f@10", "longer"]
 
 
-def test_a_dead_letter_that_is_sent_later_below_the_mark_is_news_once(lab: LandingLab) -> None:
+def test_a_dead_letter_that_is_sent_later_below_the_mark_is_new_once(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0, 20)
     lab.land()

@@ -71,7 +71,7 @@ def test_without_marks_and_checkpoint_nothing_lands_again_in_the_tables_of_a_tem
     assert routed.lines(path(routed, "a")) == [("f", 0)]
 
 
-def test_bad_records_alone_do_not_tell_where_the_tables_of_a_template_end(routed: LandingLab) -> None:
+def test_bad_records_alone_do_not_show_where_the_tables_of_a_template_end(routed: LandingLab) -> None:
     routed.start()
     routed.send(b"no JSON", topic="a")
     routed.send_lines(0, topic="a")

@@ -47,7 +47,7 @@ def test_a_commit_replays_no_log(table: Table) -> None:
     assert landed(table) == [0, 1, 2]
 
 
-def test_nobody_sees_what_is_not_committed_and_what_is_discarded_is_gone(table: Table) -> None:
+def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(table: Table) -> None:
     staged = stage(table, rows(table, 1, 2))
     assert (staged.count, landed(table)) == (2, [])
     assert sorted(row.n for row in staged.rows().collect()) == [1, 2]
@@ -73,14 +73,14 @@ def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(table: Tabl
     assert landed(table) == [1]
 
 
-def test_others_that_commit_meanwhile_disturb_nobody(table: Table) -> None:
+def test_concurrent_commits_of_other_queries_are_no_conflict(table: Table) -> None:
     one, other = stage(table, rows(table, 1)), stage(table, rows(table, 2))
     one.commit(TxnId("p", 0))
     other.commit(TxnId("q", 0))
     assert landed(table) == [1, 2]
 
 
-def test_without_the_checksum_of_a_version_its_log_says_which_batch_it_has(table: Table) -> None:
+def test_without_the_checksum_of_a_version_its_log_has_the_batch(table: Table) -> None:
     """Another program may have written the version: not all of them leave one."""
     stage(table, rows(table, 1)).commit(TxnId("q", 7))
     for checksum in Path(table.path, "_delta_log").glob("*.crc"):

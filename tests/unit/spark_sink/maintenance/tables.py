@@ -90,7 +90,7 @@ def age(table: Table, days: float) -> None:
     for log in Path(table.path, "_delta_log").glob("*.json"):
         written = re.sub(
             r'"(deletionTimestamp|modificationTime|timestamp)":(\d+)',
-            lambda found: f'"{found[1]}":{int(found[2]) - earlier}',
+            lambda match: f'"{match[1]}":{int(match[2]) - earlier}',
             log.read_text(),
         )
         log.write_text(written)

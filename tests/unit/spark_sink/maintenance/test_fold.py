@@ -87,14 +87,14 @@ def test_a_file_of_which_something_came_lately_is_not_old(table: Table) -> None:
     assert offsets(table)["f"] == 10
 
 
-def test_lines_of_last_year_that_landed_today_are_news(table: Table) -> None:
+def test_lines_of_last_year_that_landed_today_are_new(table: Table) -> None:
     old = file_mark("archive", 3, 9) | {"first_date": at(400).date(), "last_date": at(399).date()}
     append_marks(table, [old])
     fold.read(table, FORGET).commit()
     assert "archive" in offsets(table)
 
 
-def test_of_two_folds_at_the_same_time_one_is_told_and_nothing_is_lost(table: Table) -> None:
+def test_of_two_folds_at_the_same_time_one_fails_and_nothing_is_lost(table: Table) -> None:
     first, second = fold.read(table, FORGET), fold.read(table, FORGET)
     first.commit()
     with pytest.raises(SPARK_ERRORS) as caught:

@@ -34,5 +34,7 @@ def test_a_table_is_called_by_what_it_is_for(known: KnownTable, title: str) -> N
         ("/lake/logs/%{[topic]}", "/elsewhere/audit", "/elsewhere/audit"),
     ],
 )
-def test_tables_of_a_template_are_told_from_each_other(tmp_path: Path, template: str, path: str, name: str) -> None:
+def test_tables_of_a_template_are_distinguished_from_each_other(
+    tmp_path: Path, template: str, path: str, name: str
+) -> None:
     assert table_name(sink_config(tmp_path, table=TableConfig(path=template)), path) == name

@@ -63,14 +63,14 @@ class Sink:
         logs.set_up(text=False, out=self.out)
         return Maintenance(self.spark, config or self.config, dry_run, NOW).run()
 
-    def said(self) -> list[dict[str, object]]:
+    def logged(self) -> list[dict[str, object]]:
         return [json.loads(line) for line in self.out.getvalue().splitlines()]
 
-    def heard(self, words: str) -> bool:
-        return any(words in str(line["message"]) for line in self.said())
+    def heard(self, message: str) -> bool:
+        return any(message in str(line["message"]) for line in self.logged())
 
     def versions(self) -> list[int]:
-        return [each.table.version() for each in known_tables(self.spark, self.config)]
+        return [known.table.version() for known in known_tables(self.spark, self.config)]
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_round_deletes_what_is_old_joins_what_is_closed_and_folds_the_marks(si
     assert sink.heard("lines: deleted 4 rows (date < DATE'2026-11-14')")
     assert sink.heard("lines: compacted 3 files of 2026-11-15 into 1")
     assert sink.heard("marks: folded 6 marks into 2, 0 quiet files forgotten")
-    (compacted,) = [line for line in sink.said() if line.get("date")]
+    (compacted,) = [line for line in sink.logged() if line.get("date")]
     assert {"table", "seconds", "files_before", "files", "bytes_before", "bytes"} <= compacted.keys()
     assert sink.heard("maintained: 3 tables, 0 failures")
     before = sink.versions()
@@ -102,7 +102,7 @@ def test_a_round_deletes_what_is_old_joins_what_is_closed_and_folds_the_marks(si
     assert sink.versions() == before
 
 
-def test_a_view_that_each_batch_writes_anew_is_only_vacuumed(sink: Sink) -> None:
+def test_a_view_that_each_batch_rewrites_is_only_vacuumed(sink: Sink) -> None:
     before = data_files(sink.view), messages(sink.view)
     assert sink.maintain() == 0
     assert (data_files(sink.view), messages(sink.view)) == before
@@ -110,7 +110,7 @@ def test_a_view_that_each_batch_writes_anew_is_only_vacuumed(sink: Sink) -> None
     assert history == {"CREATE TABLE", "WRITE", "VACUUM START", "VACUUM END"}
 
 
-def test_a_dry_run_changes_nothing_and_says_what_it_would_do(sink: Sink) -> None:
+def test_a_dry_run_changes_nothing_and_reports_what_it_would_do(sink: Sink) -> None:
     before = sink.versions()
     assert sink.maintain(dry_run=True) == 0
     assert sink.versions() == before
@@ -121,21 +121,21 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_do(sink: Sink) -> None
     assert sink.heard("dry run: nothing was changed")
 
 
-def test_what_fails_in_one_table_is_told_and_the_others_are_done(sink: Sink) -> None:
+def test_what_fails_in_one_table_is_reported_and_the_others_are_done(sink: Sink) -> None:
     append_files(sink.lines, "2026-11-15", 1)
     for file in Path(sink.lines.path, "date=2026-11-15").glob("*.parquet"):
         file.unlink()
     assert sink.maintain() == 1
-    (failure,) = [line for line in sink.said() if line["log.level"] == "error" and "table" not in line][:1]
+    (failure,) = [line for line in sink.logged() if line["log.level"] == "error" and "table" not in line][:1]
     assert str(failure["message"]).startswith(f"optimize of lines, {sink.lines.path}: ")
     assert sink.heard("marks: folded")
     assert sink.heard("maintained: 3 tables, 1 failures")
 
 
-def test_a_checkpoint_that_cannot_be_listed_is_told_and_the_tables_are_done(sink: Sink) -> None:
+def test_a_checkpoint_that_cannot_be_listed_is_reported_and_the_tables_are_done(sink: Sink) -> None:
     elsewhere = replace(sink.config, checkpoint=CheckpointConfig(path="s3x://nowhere/checkpoint"))
     assert sink.maintain(config=elsewhere) == 1
-    (failure,) = [line for line in sink.said() if line["log.level"] == "error" and "table" not in line][:1]
+    (failure,) = [line for line in sink.logged() if line["log.level"] == "error" and "table" not in line][:1]
     assert str(failure["message"]).startswith(
         "the checkpoints beside s3x://nowhere/checkpoint: Spark has no file system"
     )
@@ -156,10 +156,10 @@ def test_a_stream_that_is_silent_for_a_day_is_worth_a_warning(sink: Sink) -> Non
     (commits / "41").write_text("v1\n{}")
     (commits / ".42.tmp").write_text("")
     assert sink.maintain(dry_run=True) == 0
-    assert not any(line["log.level"] == "warning" for line in sink.said())
+    assert not any(line["log.level"] == "warning" for line in sink.logged())
     os.utime(commits / "41", (NOW.timestamp() - 1.5 * 86400,) * 2)
     assert sink.maintain(dry_run=True) == 0
-    (warning,) = [line for line in sink.said() if line["log.level"] == "warning"]
+    (warning,) = [line for line in sink.logged() if line["log.level"] == "warning"]
     assert "its last batch, 41," in str(warning["message"])
     assert "1.5 days ago" in str(warning["message"])
 
@@ -172,24 +172,26 @@ def test_vacuum_looks_through_the_directory_where_the_log_is_too_short(sink: Sin
     assert sink.heard("its log does not go back to the last VACUUM LITE")
 
 
-def test_a_table_that_keeps_less_than_is_asked_for_is_told_with_the_statements_that_mend_it(sink: Sink) -> None:
+def test_a_table_that_keeps_less_than_the_configuration_asks_for_is_warned_of_with_statements_that_mend_it(
+    sink: Sink,
+) -> None:
     longer = replace(sink.config, maintenance=MaintenanceConfig(vacuum=VacuumConfig(retain=30 * 86400.0)))
-    begin = f"ALTER TABLE {sink.lines.name} SET TBLPROPERTIES ("
+    prefix = f"ALTER TABLE {sink.lines.name} SET TBLPROPERTIES ("
 
-    def told() -> list[str]:
+    def warnings() -> list[str]:
         """By all runs so far."""
         assert sink.maintain(dry_run=True, config=longer) == 0
-        found = [str(line["message"]) for line in sink.said() if line["log.level"] == "warning"]
-        return [message[message.index(begin) :] for message in found if begin in message]
+        warned = [str(line["message"]) for line in sink.logged() if line["log.level"] == "warning"]
+        return [message[message.index(prefix) :] for message in warned if prefix in message]
 
-    statements = told()
-    assert [each.removeprefix(begin) for each in statements] == [
+    statements = warnings()
+    assert [statement.removeprefix(prefix) for statement in statements] == [
         "'delta.deletedFileRetentionDuration' = 'interval 30 days')",
         "'delta.logRetentionDuration' = 'interval 33 days')",
     ]
-    for each in statements:
-        sink.spark.sql(each)
-    assert told() == statements
+    for statement in statements:
+        sink.spark.sql(statement)
+    assert warnings() == statements
 
 
 def test_a_view_without_dates_keeps_its_rows_and_is_no_failure(sink: Sink) -> None:
@@ -205,7 +207,7 @@ def test_with_a_template_the_tables_are_those_that_rows_landed_in(sink: Sink, tm
     config = replace(sink.config, table=TableConfig(path=str(tmp_path / "%{[topic]}")), views=())
     config = replace(config, state=replace(config.state, path=sink.marks.path))
     append_marks(sink.marks, [{"kind": "table", "landing": 4, "table": config.dead_letter_path, "version": 1}])
-    lines = [each.table.path for each in known_tables(sink.spark, config) if each.role == "lines"]
+    lines = [known.table.path for known in known_tables(sink.spark, config) if known.role == "lines"]
     assert lines == ["lines"]  # as the marks of this test have it
 
 

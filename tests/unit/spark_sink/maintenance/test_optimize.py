@@ -39,7 +39,7 @@ def test_a_date_is_closed_some_time_after_it_ended_in_utc(day: str, after: float
 
 
 @pytest.mark.parametrize(
-    ("found", "planned"),
+    ("sizes", "planned"),
     [
         (table_of(part("2026-11-10", 2)), ["2026-11-10"]),
         (table_of(part("2026-11-10", 1)), []),
@@ -53,29 +53,29 @@ def test_a_date_is_closed_some_time_after_it_ended_in_utc(day: str, after: float
         (table_of(), []),
     ],
 )
-def test_only_closed_dates_with_enough_small_files_are_joined(found: Sizes, planned: list[str | None]) -> None:
-    days = [each.date and each.date.isoformat() for each in plan(found, OptimizeConfig(), NOW)]
+def test_only_closed_dates_with_enough_small_files_are_compacted(sizes: Sizes, planned: list[str | None]) -> None:
+    days = [day.date and day.date.isoformat() for day in plan(sizes, OptimizeConfig(), NOW)]
     assert days == planned
 
 
-def test_small_is_below_half_the_size_that_joined_files_shall_have() -> None:
+def test_small_is_below_half_the_size_that_compacted_files_shall_have() -> None:
     assert small_size(OptimizeConfig(target_size=1000)) == 500
     assert small_size(OptimizeConfig()) == 512 * 1024**2
 
 
-def test_joining_one_date_leaves_the_others_and_all_rows_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+def test_compacting_one_date_leaves_the_others_and_all_rows_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 3, "2026-11-11": 3})
     before = messages(table)
     compacted = compact(table, date(2026, 11, 10))
     assert (compacted.files_before, compacted.files_after) == (3, 1)
     assert compacted.bytes_before > compacted.bytes_after > 0
-    found = read_sizes(table, 2**20)
-    assert found is not None
-    assert {each.date: each.files for each in found.by_date} == {date(2026, 11, 10): 1, date(2026, 11, 11): 3}
+    sizes = read_sizes(table, 2**20)
+    assert sizes is not None
+    assert {day.date: day.files for day in sizes.by_date} == {date(2026, 11, 10): 1, date(2026, 11, 11): 3}
     assert messages(table) == before
 
 
-def test_a_table_without_dates_is_joined_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_without_dates_is_compacted_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 2, "2026-11-11": 2}, dated=False)
     compacted = compact(table, None)
     assert (compacted.files_before, compacted.files_after) == (4, 1)

@@ -19,21 +19,21 @@ def broker() -> FakeBroker:
 
 
 def test_it_reaches_from_kafkas_first_record_to_what_has_landed(config: SinkConfig, broker: FakeBroker) -> None:
-    found = range_to_read(config, broker, {A, B}, {A: 900, B: 60})
-    assert (found.starts, found.ends, found.offsets) == ({A: 100, B: 0}, {A: 900, B: 50}, 850)
-    assert found.shorter == {B: 50}
-    assert found.notes == ("Kafka has deleted logs/0 before 100: what the tables lack of that stays lost",)
+    repairable = range_to_read(config, broker, {A, B}, {A: 900, B: 60})
+    assert (repairable.starts, repairable.ends, repairable.offsets) == ({A: 100, B: 0}, {A: 900, B: 50}, 850)
+    assert repairable.shorter == {B: 50}
+    assert repairable.notes == ("Kafka has deleted logs/0 before 100: what the tables lack of that stays lost",)
 
 
 def test_what_kafka_has_no_more_or_that_never_landed_is_not_read(config: SinkConfig, broker: FakeBroker) -> None:
-    found = range_to_read(config, broker, {A, B}, {A: 80, ("gone", 3): 7})
-    assert (found.starts, found.offsets) == ({}, 0)
-    assert found.notes[0].startswith("gone/3 is not read again")
-    assert "logs/0 before 80" in found.notes[1]
+    repairable = range_to_read(config, broker, {A, B}, {A: 80, ("gone", 3): 7})
+    assert (repairable.starts, repairable.offsets) == ({}, 0)
+    assert repairable.notes[0].startswith("gone/3 is not read again")
+    assert "logs/0 before 80" in repairable.notes[1]
 
 
 @pytest.mark.parametrize(
-    ("begin", "starts"),
+    ("start", "starts"),
     [
         ({"start": "offsets", "start_offsets": {"logs": {0: 300, 1: -2}}}, {A: 300, B: 0}),
         ({"start": "offsets", "start_offsets": {"logs": {0: 30}}}, {A: 100, B: 0}),
@@ -43,28 +43,28 @@ def test_what_kafka_has_no_more_or_that_never_landed_is_not_read(config: SinkCon
     ],
 )
 def test_what_lies_before_the_configured_beginning_is_not_missing(
-    config: SinkConfig, broker: FakeBroker, begin: dict[str, Any], starts: dict[Any, int]
+    config: SinkConfig, broker: FakeBroker, start: dict[str, Any], starts: dict[Any, int]
 ) -> None:
     broker.times = {A: [0] * 300 + [2**60]}  # the one with offset 400 is the first of that time or later
-    found = range_to_read(replace(config, **begin), broker, {A, B}, {A: 900, B: 50})
-    assert found.starts == starts
-    warned = begin["start"] == "latest" or -1 in begin.get("start_offsets", {}).get("logs", {}).values()
-    assert any("counts as missing" in note for note in found.notes) is warned
+    repairable = range_to_read(replace(config, **start), broker, {A, B}, {A: 900, B: 50})
+    assert repairable.starts == starts
+    warned = start["start"] == "latest" or -1 in start.get("start_offsets", {}).get("logs", {}).values()
+    assert any("counts as missing" in note for note in repairable.notes) is warned
 
 
 @pytest.mark.parametrize(
-    "begin",
+    "start",
     [
         {"start": "offsets", "start_offsets": {"logs": {0: 300}}},
         {"start": "timestamp", "start_timestamp": datetime(2026, 11, 21, tzinfo=UTC)},
     ],
 )
-def test_where_the_sink_began_in_the_old_topic_says_nothing_of_the_new_one(
-    config: SinkConfig, broker: FakeBroker, begin: dict[str, Any]
+def test_where_the_sink_began_in_the_old_topic_means_nothing_for_the_new_one(
+    config: SinkConfig, broker: FakeBroker, start: dict[str, Any]
 ) -> None:
     broker.times = {A: [0] * 300 + [2**60]}
-    found = range_to_read(replace(config, **begin), broker, {A, B}, {A: 900, B: 50}, recreated={"logs"})
-    assert found.starts == {A: 100, B: 0}
+    repairable = range_to_read(replace(config, **start), broker, {A, B}, {A: 900, B: 50}, recreated={"logs"})
+    assert repairable.starts == {A: 100, B: 0}
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,10 @@ def test_where_the_sink_began_in_the_old_topic_says_nothing_of_the_new_one(
 def test_pieces_cover_every_offset_once(
     starts: dict[str, int], ends: dict[str, int], most: int, expected: list[Any]
 ) -> None:
-    assert list(pieces(at(starts), at(ends), most)) == [(at(begin), at(end)) for begin, end in expected]
+    assert list(pieces(partition(starts), partition(ends), most)) == [
+        (partition(start), partition(end)) for start, end in expected
+    ]
 
 
-def at(topics: dict[str, int]) -> dict[tuple[str, int], int]:
+def partition(topics: dict[str, int]) -> dict[tuple[str, int], int]:
     return {(topic, 0): offset for topic, offset in topics.items()}

@@ -69,17 +69,17 @@ def test_what_a_new_configuration_makes_good_lands_and_leaves_the_dead_letter(la
 
 def test_what_is_still_bad_stays(lab: LandingLab) -> None:
     before = sorted(lab.dead())
-    for reason, words in {
+    for reason, message in {
         "level": "3 records in .* have 'level' in their reason, and all are still bad: they stay",
         "nothing like it": "no record in .* has 'nothing like it' in its reason: .*status",
         "%": "no record in .* has '%' in its reason",
     }.items():
-        assert re.match(words, repair(lab, reason))
+        assert re.match(message, repair(lab, reason))
     assert sorted(lab.dead()) == before
     assert len(lab.lines()) == 2
 
 
-def test_a_dry_run_says_how_many_and_changes_nothing(lab: LandingLab) -> None:
+def test_a_dry_run_reports_how_many_and_changes_nothing(lab: LandingLab) -> None:
     not_required(lab)
     before = files(lab)
     assert repair(lab, dry_run=True) == (
@@ -115,7 +115,7 @@ def test_a_line_that_landed_from_elsewhere_only_leaves_the_dead_letter(lab: Land
     expect_repaired(lab)
 
 
-def test_the_same_offset_of_a_topic_that_was_made_anew_is_another_record(lab: LandingLab) -> None:
+def test_the_same_offset_of_a_topic_that_was_recreated_is_another_record(lab: LandingLab) -> None:
     not_required(lab)
     lab.spark.sql(
         f"UPDATE delta.`{lab.config.table.path}` SET kafka_offset = 2, kafka_ts = '2025-01-01' WHERE offset = 0"

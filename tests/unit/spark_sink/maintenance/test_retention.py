@@ -16,9 +16,9 @@ DAY = 86400.0
 
 
 def look(table: Table) -> Sizes:
-    found = read_sizes(table, 2**20)
-    assert found is not None
-    return found
+    sizes = read_sizes(table, 2**20)
+    assert sizes is not None
+    return sizes
 
 
 def test_whole_dates_go_and_their_files_stay_for_vacuum(spark: SparkSession, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_bad_records_go_by_when_they_were_written_or_else_by_kafkas_time(
     assert table.read().count() == 1
 
 
-def test_where_rows_have_no_date_it_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_where_rows_have_no_date_it_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, str(tmp_path / "view"))
     spark.sql("SELECT 1 AS n").write.format("delta").save(table.path)
     with pytest.raises(retention.NoDate):
@@ -64,9 +64,9 @@ def test_where_rows_have_no_date_it_is_told(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.parametrize("known", [{"keep": None}, {"keep": DAY, "rewritten": True}])
-def test_without_a_limit_and_where_each_batch_writes_all_anew_nothing_goes(
+def test_without_a_limit_and_where_each_batch_rewrites_all_nothing_is_deleted(
     spark: SparkSession, tmp_path: Path, known: dict[str, object]
 ) -> None:
     table = Table(spark, str(tmp_path / "none"))
-    found = Sizes(0, NOW, True, ())
-    assert retention.plan(KnownTable("view", table, **known), found, NOW) is None  # type: ignore[arg-type]
+    sizes = Sizes(0, NOW, True, ())
+    assert retention.plan(KnownTable("view", table, **known), sizes, NOW) is None  # type: ignore[arg-type]

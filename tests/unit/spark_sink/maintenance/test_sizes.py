@@ -12,26 +12,26 @@ pytestmark = pytest.mark.spark
 
 
 def look(table: Table, small: int = 2**20) -> Sizes:
-    found = read_sizes(table, small)
-    assert found is not None
-    return found
+    sizes = read_sizes(table, small)
+    assert sizes is not None
+    return sizes
 
 
-def test_files_rows_and_dates_are_told_from_the_log_alone(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_rows_and_dates_are_read_from_the_log_alone(spark: SparkSession, tmp_path: Path) -> None:
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 3, "2026-11-11": 1})
     for file in Path(table.path).rglob("*.parquet"):
         file.write_bytes(b"")  # opened, this would fail
-    found = look(table)
-    assert [(each.date, each.files, each.rows) for each in sorted(found.by_date, key=lambda each: str(each.date))] == [
+    sizes = look(table)
+    assert [(day.date, day.files, day.rows) for day in sorted(sizes.by_date, key=lambda day: str(day.date))] == [
         (date(2026, 11, 10), 3, 6),
         (date(2026, 11, 11), 1, 2),
     ]
-    assert (found.files, found.rows, found.dates) == (4, 8, (date(2026, 11, 10), date(2026, 11, 11)))
-    assert (found.version, found.dated) == (1, True)
-    assert abs(found.committed - datetime.now(UTC)) < timedelta(minutes=5)
+    assert (sizes.files, sizes.rows, sizes.dates) == (4, 8, (date(2026, 11, 10), date(2026, 11, 11)))
+    assert (sizes.version, sizes.dated) == (1, True)
+    assert abs(sizes.committed - datetime.now(UTC)) < timedelta(minutes=5)
 
 
-def test_the_log_is_read_anew_each_time(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_log_is_read_again_each_time(spark: SparkSession, tmp_path: Path) -> None:
     table = make_lines(spark, tmp_path / "lines", {"2026-11-10": 1})
     assert look(table).files == 1
     append_files(table, "2026-11-10", 2)
@@ -51,8 +51,8 @@ def test_only_files_of_one_directory_count_as_a_crowd(spark: SparkSession, tmp_p
 
 
 def test_a_table_without_dates_is_one_part(spark: SparkSession, tmp_path: Path) -> None:
-    found = look(make_lines(spark, tmp_path / "lines", {"2026-11-10": 1, "2026-11-11": 1}, dated=False))
-    assert (found.dated, found.files, found.dates, len(found.by_date)) == (False, 2, (), 1)
+    sizes = look(make_lines(spark, tmp_path / "lines", {"2026-11-10": 1, "2026-11-11": 1}, dated=False))
+    assert (sizes.dated, sizes.files, sizes.dates, len(sizes.by_date)) == (False, 2, (), 1)
 
 
 def test_without_statistics_the_rows_are_not_known(spark: SparkSession, tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_without_statistics_the_rows_are_not_known(spark: SparkSession, tmp_path
 
 
 def test_an_empty_table_has_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    found = look(make_lines(spark, tmp_path / "lines", {}))
-    assert (found.files, found.rows, found.bytes, found.by_date) == (0, 0, 0, ())
+    sizes = look(make_lines(spark, tmp_path / "lines", {}))
+    assert (sizes.files, sizes.rows, sizes.bytes, sizes.by_date) == (0, 0, 0, ())
 
 
 def test_where_there_is_no_table_there_is_no_answer(spark: SparkSession, tmp_path: Path) -> None:

@@ -38,37 +38,37 @@ def directory(spark: SparkSession, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_tells_offsets_tables_bad_records_and_state(spark: SparkSession, directory: Path) -> None:
-    found = status_report.document(read_status(spark, sink_config(directory), ends))
+def test_the_status_has_offsets_tables_bad_records_and_state(spark: SparkSession, directory: Path) -> None:
+    document = status_report.document(read_status(spark, sink_config(directory), ends))
     landed = at(0).isoformat().replace("+00:00", "Z")
-    assert found["partitions"] == [
+    assert document["partitions"] == [
         {"topic": "logs", "partition": 0, "landed": 40, "end": 50, "lag": 10, "last_batch": landed},
         {"topic": "logs", "partition": 1, "landed": None, "end": 7, "lag": None, "last_batch": None},
     ]
-    lines, dead_letter, marks = found["tables"]
+    lines, dead_letter, marks = document["tables"]
     assert (lines["rows"], lines["files"], lines["small_files"], lines["version"]) == (6, 3, 3, 1)
     assert lines["dates"] == {"count": 2, "first": "2026-11-20", "last": "2026-11-21"}
     assert (dead_letter["table"], dead_letter["rows"], marks["rows"]) == ("dead letter", 20, 5)
-    assert found["dead_letter"][:2] == [{"reason": "not JSON", "rows": 3}, {"reason": "odd 10", "rows": 1}]
-    assert len(found["dead_letter"]) == 10
-    assert found["state"]["files"] == 2
-    assert found["streams"][0]["batch"] == 10
-    assert found["errors"] == []
+    assert document["dead_letter"][:2] == [{"reason": "not JSON", "rows": 3}, {"reason": "odd 10", "rows": 1}]
+    assert len(document["dead_letter"]) == 10
+    assert document["state"]["files"] == 2
+    assert document["streams"][0]["batch"] == 10
+    assert document["errors"] == []
 
 
 def test_when_kafka_is_away_the_rest_is_shown(spark: SparkSession, directory: Path) -> None:
-    found = status_report.document(read_status(spark, sink_config(directory), away))
-    assert found["errors"] == ["cannot read from Kafka at none:9092: Kafka does not answer"]
-    (partition,) = found["partitions"]
+    document = status_report.document(read_status(spark, sink_config(directory), away))
+    assert document["errors"] == ["cannot read from Kafka at none:9092: Kafka does not answer"]
+    (partition,) = document["partitions"]
     assert (partition["landed"], partition["end"], partition["lag"]) == (40, None, None)
-    assert found["tables"][0]["rows"] == 6
+    assert document["tables"][0]["rows"] == 6
 
 
 def test_before_the_first_run_nothing_is_there_and_nothing_is_made(spark: SparkSession, tmp_path: Path) -> None:
-    found = status_report.document(read_status(spark, sink_config(tmp_path), ends))
-    assert [table["there"] for table in found["tables"]] == [False, False, False]
-    assert [partition["end"] for partition in found["partitions"]] == [50, 7]
-    assert found["errors"] == []
+    document = status_report.document(read_status(spark, sink_config(tmp_path), ends))
+    assert [table["there"] for table in document["tables"]] == [False, False, False]
+    assert [partition["end"] for partition in document["partitions"]] == [50, 7]
+    assert document["errors"] == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -79,6 +79,6 @@ def test_a_table_that_cannot_be_read_does_not_hide_the_others(spark: SparkSessio
     for checksum in log.glob(".*.crc"):
         checksum.unlink()
     forget_logs(spark)
-    found = status_report.document(read_status(spark, sink_config(directory), ends))
-    assert found["errors"]
-    assert [table["there"] for table in found["tables"]] == [True, False, True]
+    document = status_report.document(read_status(spark, sink_config(directory), ends))
+    assert document["errors"]
+    assert [table["there"] for table in document["tables"]] == [True, False, True]

@@ -42,7 +42,7 @@ FULL = Status(
 EMPTY = Status(AT, (StreamStatus("stream", "/data/checkpoint", None, None),), (), (), (), 0, ())
 
 
-def test_the_document_says_all_there_is() -> None:
+def test_the_document_has_everything() -> None:
     assert document(FULL) == {
         "at": "2026-11-21T09:30:00Z",
         "streams": [
@@ -107,7 +107,7 @@ not answered: Kafka does not answer
     )
 
 
-def test_before_the_first_run_it_says_so() -> None:
+def test_before_the_first_run_there_is_no_batch() -> None:
     assert "stream: no batch yet (/data/checkpoint)" in text(document(EMPTY))
 
 

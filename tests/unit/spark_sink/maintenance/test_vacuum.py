@@ -38,9 +38,9 @@ def test_lite_deletes_what_the_log_took_out_and_full_what_no_version_names(table
     before, rows = data_files(table), messages(table)
     assert (candidates(table, True, WEEK), candidates(table, False, WEEK)) == (4, 5)
     assert data_files(table) == before
-    gone = vacuum(table, True, WEEK)
-    assert gone.files == 4
-    assert (gone.bytes or 0) > 0
+    deleted = vacuum(table, True, WEEK)
+    assert deleted.files == 4
+    assert (deleted.bytes or 0) > 0
     assert any(name.endswith("killed.parquet") for name in data_files(table))
     assert vacuum(table, False, WEEK).files == 1
     assert (len(data_files(table)), messages(table)) == (1, rows)
@@ -55,7 +55,7 @@ def test_what_is_younger_stays(table: Table) -> None:
     assert len(data_files(table)) == 1 + 1 + 2 + 1  # joined now, not committed, appended, joined before
 
 
-def test_lite_says_so_when_its_log_is_too_short(table: Table) -> None:
+def test_lite_reports_it_when_its_log_is_too_short(table: Table) -> None:
     cut_log(table)
     with pytest.raises(LogTooShort):
         candidates(table, True, WEEK)

@@ -75,19 +75,19 @@ def test_a_slow_trigger_may_be_silent_for_ten_intervals() -> None:
     assert [silence_limit(interval) for interval in (0.0, 30.0, 60.0)] == [300.0, 300.0, 600.0]
 
 
-def test_another_path_says_what_there_is(door: Door) -> None:
+def test_another_path_lists_the_existing_ones(door: Door) -> None:
     assert door.get("/") == (404, b"/metrics and /health are here\n")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_port_that_is_taken_is_told_with_the_way_out(host: str) -> None:
+def test_a_port_that_is_taken_is_reported_with_the_way_out(host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(SinkError, match=f"cannot serve metrics on {host}:{port}: Address already in use; set http"):
             MonitorServer(SinkMetrics(), host, port, trigger_interval=1.0)
 
 
-def test_a_host_that_is_not_this_machine_is_told() -> None:
+def test_a_host_that_is_not_this_machine_is_reported() -> None:
     with pytest.raises(SinkError, match=r"192\.0\.2\.1:0: Cannot assign requested address"):
         MonitorServer(SinkMetrics(), "192.0.2.1", 0, trigger_interval=1.0)
 
@@ -102,6 +102,6 @@ def test_the_port_is_free_again_afterwards() -> None:
 def test_the_configuration_on_the_page_of_metrics_is_the_default_switched_on(tmp_path: Path) -> None:
     page = (Path(__file__).parents[4] / "docs" / "metrics.md").read_text()
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    rest = "kafka: {hosts: ['b:1'], topics: [t]}\ntable.path: /t\ncheckpoint.path: /c\n"
-    (tmp_path / "sink.yml").write_text(rest + block)
+    required = "kafka: {hosts: ['b:1'], topics: [t]}\ntable.path: /t\ncheckpoint.path: /c\n"
+    (tmp_path / "sink.yml").write_text(required + block)
     assert load([tmp_path / "sink.yml"], SinkConfig, []).http == HttpConfig(enabled=True)

@@ -50,7 +50,7 @@ def test_a_batch_that_had_landed_before_is_counted_apart() -> None:
     assert [value(metrics, name) for name in ("batches_total", "batches_repeated_total")] == [0, 1]
 
 
-def test_landed_offsets_are_known_before_spark_tells_of_the_batch() -> None:
+def test_landed_offsets_are_known_before_spark_reports_the_batch() -> None:
     metrics = SinkMetrics()
     metrics.landed(LANDED)
     assert value(metrics, "landed_offset", topic="logs", partition="0") == 10
@@ -67,7 +67,7 @@ def test_a_batch_has_its_duration_and_the_lag_of_each_partition() -> None:
     assert value(metrics, "end_offset", topic="logs", partition="2") == 7
 
 
-def test_a_partition_that_is_gone_has_no_lag_any_more() -> None:
+def test_a_deleted_partition_has_no_lag() -> None:
     metrics = SinkMetrics()
     metrics.batch(1.0, from_json(DONE), from_json(THERE))
     metrics.batch(1.0, from_json(DONE), {("logs", 0): 10})

@@ -1,4 +1,4 @@
-"""What is told of a batch. Events are made of what Progress looks at; Spark's own have no public constructor."""
+"""The log line and the metrics of a batch. Events have what BatchProgress reads; Spark's have no public constructor."""
 
 import io
 import json
@@ -116,7 +116,7 @@ def test_a_batch_is_counted_and_timed_for_prometheus(lab: Lab) -> None:
     assert (lab.metric("rows_landed_total"), lab.metric("batch_seconds_sum")) == (10, 0.5)
 
 
-def test_an_event_without_a_batch_of_its_own_says_nothing(lab: Lab) -> None:
+def test_an_event_without_a_batch_of_its_own_is_not_logged(lab: Lab) -> None:
     lab.progress.onQueryProgress(Event(SparkProgress(3)))
     assert lab.out.getvalue() == ""
 

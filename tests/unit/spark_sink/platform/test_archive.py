@@ -38,13 +38,13 @@ def test_nothing_in_the_zip_is_compiled_for_one_machine(tmp_path: Path) -> None:
     assert not [name for name in names if name.endswith((".so", ".pyc"))]
 
 
-def test_the_command_says_what_to_do_with_the_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_what_to_do_with_the_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert archive.main([str(tmp_path / "out")]) == 0
     assert f"--py-files {tmp_path}/out/sink.zip {tmp_path}/out/spark-sink.py run" in capsys.readouterr().out
     assert archive.main([]) == 2
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert archive.main([str(tmp_path / "file")]) == 1
     assert "cannot write the archive" in capsys.readouterr().err

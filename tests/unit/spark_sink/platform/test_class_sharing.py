@@ -1,4 +1,4 @@
-"""When there is an archive of classes for a JVM, and what is said when none can be made."""
+"""When there is an archive of classes for a JVM, and the error when none can be made."""
 
 import os
 import time
@@ -62,7 +62,7 @@ def test_an_archive_whose_making_was_cut_short_does_not_fit(
 
 
 @pytest.mark.parametrize("given", ["-Xshare:off", "-Xss2m -XX:SharedArchiveFile=/own.jsa"])
-def test_what_the_user_says_about_sharing_stands(
+def test_an_option_of_the_user_about_sharing_is_kept(
     archive: ClassArchive, java: JavaRuntime, jars: tuple[Path, ...], given: str
 ) -> None:
     assert archive.options(java, jars, given) == ""
@@ -80,17 +80,17 @@ def test_a_new_archive_takes_the_place_of_the_old_one(
 
 
 @pytest.mark.parametrize(
-    ("train", "told"),
+    ("train", "reason"),
     [
         (("sh", "-c", "echo no broker >&2; exit 1"), r"the training run ended with code 1:\n    no broker"),
         (("no-such-program",), "the training run did not finish: .*no-such-program"),
         (TRAINED, r"java -Xshare:dump ended with code 3:\n    no such option"),
     ],
 )
-def test_a_step_that_fails_is_told_with_its_last_words_and_the_old_archive_stays(
-    archive: ClassArchive, java: JavaRuntime, jars: tuple[Path, ...], train: tuple[str, ...], told: str
+def test_a_step_that_fails_is_reported_with_its_last_output_and_the_old_archive_stays(
+    archive: ClassArchive, java: JavaRuntime, jars: tuple[Path, ...], train: tuple[str, ...], reason: str
 ) -> None:
-    with pytest.raises(SharingFailed, match=told):
+    with pytest.raises(SharingFailed, match=reason):
         archive.make(java, jars, train)
     assert archive.fits(java, jars)
     assert sorted(path.name for path in archive.directory.iterdir()) == ["classes.jsa", "key"]

@@ -53,7 +53,7 @@ def test_without_a_cache_spark_resolves_the_packages_into_it(tmp_path: Path) -> 
     assert "spark.driver.extraClassPath" not in options
 
 
-def test_of_the_resolvers_report_the_lines_that_tell_why_are_shown() -> None:
+def test_of_the_resolvers_report_the_lines_with_the_reason_are_shown() -> None:
     report = """
         :: resolving dependencies ::
         Host repos.spark-packages.org not found. url=a
@@ -66,11 +66,11 @@ def test_of_the_resolvers_report_the_lines_that_tell_why_are_shown() -> None:
     assert [line.strip()[:23] for line in shown] == ["unresolved dependency: ", "Server access error at "]
 
 
-def test_of_a_report_that_tells_nothing_the_end_is_shown() -> None:
+def test_of_a_report_without_a_reason_the_end_is_shown() -> None:
     assert reasons("one\n\ntwo\n").split() == ["one", "two"]
 
 
-def test_the_cache_is_where_the_environment_says_else_in_the_checkout() -> None:
+def test_the_cache_is_where_the_environment_has_it_else_in_the_checkout() -> None:
     assert cache_directory({"SHIPPER_CACHE": "/somewhere"}) == Path("/somewhere")
     assert cache_directory({}) == ROOT / ".cache"
 

@@ -62,7 +62,7 @@ def test_a_link_on_the_path_leads_to_the_home_that_java_names(tmp_path: Path) ->
     assert find_java(environment(tmp_path), none_bundled).java == java
 
 
-def test_without_any_java_the_error_says_what_to_install(tmp_path: Path) -> None:
+def test_without_any_java_the_error_has_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(NoJava, match="JAVA_HOME is not set, and there is no java on the path") as error:
         find_java(environment(tmp_path), none_bundled)
     assert "apt-get install openjdk-17-jre-headless" in str(error.value)
@@ -75,8 +75,8 @@ def test_a_java_home_that_does_not_exist_is_named_in_the_error(tmp_path: Path) -
 
 def test_the_java_of_the_wheel_comes_last_and_in_a_wrapper(tmp_path: Path) -> None:
     wheel = install(tmp_path / "wheel", modules="")
-    found = find_java(environment(tmp_path), lambda: wheel)
-    assert found.home == tmp_path / "cache" / "java"
+    runtime = find_java(environment(tmp_path), lambda: wheel)
+    assert runtime.home == tmp_path / "cache" / "java"
     install(tmp_path / "home")
     assert find_java(environment(tmp_path, java_home=tmp_path / "home"), lambda: wheel).home == tmp_path / "home"
 
@@ -93,9 +93,9 @@ def echoing(tmp_path: Path) -> Path:
 def run(home: Path, *arguments: str) -> tuple[int, list[str]]:
     with subprocess.Popen([home / "bin" / "java", *arguments], stdout=subprocess.PIPE, text=True) as process:
         output, _ = process.communicate()
-        first, *rest = output.splitlines()
+        first, *given = output.splitlines()
         assert int(first) == process.pid, "signals to the wrapper would not reach the JVM"
-        return process.returncode, rest
+        return process.returncode, given
 
 
 def test_the_wrapper_leaves_out_the_module_and_nothing_else(tmp_path: Path) -> None:

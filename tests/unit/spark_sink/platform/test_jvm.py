@@ -25,21 +25,21 @@ def by_hand() -> Iterator[None]:
 
 
 def test_what_is_done_with_goes() -> None:
-    gone = weakref.ref(Cycle())
-    assert gone() is not None
+    reference = weakref.ref(Cycle())
+    assert reference() is not None
     Garbage().collect()
-    assert gone() is None
+    assert reference() is None
 
 
 def test_after_a_dear_one_there_is_none_for_fifty_times_as_long() -> None:
     seconds = iter([100.0, 100.0, 100.5, 124.0, 126.0, 126.0])
     garbage = Garbage(lambda: next(seconds))
     garbage.collect()
-    gone = weakref.ref(Cycle())
+    reference = weakref.ref(Cycle())
     garbage.collect()
-    assert gone() is not None
+    assert reference() is not None
     garbage.collect()
-    assert gone() is None
+    assert reference() is None
 
 
 def test_what_is_kept_is_not_looked_through_again() -> None:
@@ -55,6 +55,6 @@ def test_java_forgets_what_python_has_done_with(spark: SparkSession) -> None:
     assert scala_list(plans[0].logicalPlan().output())
     seen = [weakref.ref(plan) for plan in plans]
     del plans
-    assert [each() is None for each in seen] == [False, True, True]
+    assert [reference() is None for reference in seen] == [False, True, True]
     Garbage().collect()
     assert seen[0]() is None

@@ -33,7 +33,7 @@ def test_spark_submit_is_known_by_the_gateway_it_opens() -> None:
     assert not is_submitted({})
 
 
-def test_a_collector_that_the_environment_names_stands_alone() -> None:
+def test_a_collector_that_the_environment_names_is_the_only_one() -> None:
     assert collector_option("", {"JAVA_TOOL_OPTIONS": "-Xss1m"}) == "-XX:+UseParallelGC"
     assert collector_option("", {"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}) == ""
 

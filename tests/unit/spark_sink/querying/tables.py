@@ -21,15 +21,15 @@ DAY = "2026-10-05"
 
 def blocks(language: str) -> dict[str, str]:
     """By heading; several below one heading are numbered: `heading`, `heading 2` ..."""
-    found: dict[str, str] = {}
+    blocks_by_heading: dict[str, str] = {}
     heading = ""
     for match in re.finditer(rf"^##+ ([^\n]+)$|^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
         if match[1]:
             heading, count = match[1], 1
         else:
-            found[heading if count == 1 else f"{heading} {count}"] = match[2]
+            blocks_by_heading[heading if count == 1 else f"{heading} {count}"] = match[2]
             count += 1
-    return found
+    return blocks_by_heading
 
 
 def line(

@@ -76,20 +76,20 @@ def test_every_statement_of_the_page_is_run() -> None:
 
 
 @pytest.mark.parametrize("heading", EXPECTED)
-def test_a_statement_gives_what_its_heading_says(heading: str, spark: SparkSession, tables: Tables) -> None:
-    found = spark.sql(tables.here(STATEMENTS[heading])).collect()
-    assert [tuple(row) for row in found] == EXPECTED[heading]
+def test_a_statement_gives_what_its_heading_promises(heading: str, spark: SparkSession, tables: Tables) -> None:
+    rows = spark.sql(tables.here(STATEMENTS[heading])).collect()
+    assert [tuple(row) for row in rows] == EXPECTED[heading]
 
 
 @pytest.mark.parametrize("heading", BEGINNING)
-def test_a_statement_begins_with_what_its_heading_says(heading: str, spark: SparkSession, tables: Tables) -> None:
-    found = spark.sql(tables.here(STATEMENTS[heading])).collect()
-    assert [tuple(row) for row in found][: len(BEGINNING[heading])] == BEGINNING[heading]
+def test_a_statement_begins_with_what_its_heading_promises(heading: str, spark: SparkSession, tables: Tables) -> None:
+    rows = spark.sql(tables.here(STATEMENTS[heading])).collect()
+    assert [tuple(row) for row in rows][: len(BEGINNING[heading])] == BEGINNING[heading]
 
 
 def test_what_came_in_the_last_minutes_is_what_was_sent_then(spark: SparkSession, tables: Tables) -> None:
-    found = spark.sql(tables.here(RECENT).replace("10 MINUTES", "100 MINUTES")).collect()  # a slow machine
-    assert [tuple(row) for row in found] == [("logs", "web-3", 1, tables.now - timedelta(seconds=1))]
+    rows = spark.sql(tables.here(RECENT).replace("10 MINUTES", "100 MINUTES")).collect()  # a slow machine
+    assert [tuple(row) for row in rows] == [("logs", "web-3", 1, tables.now - timedelta(seconds=1))]
 
 
 def test_the_shell_of_the_page_has_the_version_that_writes() -> None:

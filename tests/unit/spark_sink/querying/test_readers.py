@@ -71,7 +71,7 @@ PROPERTIES = {
 
 
 @pytest.mark.parametrize("properties", PROPERTIES)
-def test_the_page_tells_which_tables_deltalake_opens(properties: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_the_page_names_the_tables_that_deltalake_opens(properties: str, spark: SparkSession, tmp_path: Path) -> None:
     """When one that is refused begins to work, say so on the page."""
     table = f"delta.`{tmp_path}`"
     spark.sql(f"CREATE TABLE {table} (ts TIMESTAMP, doc VARIANT) USING DELTA {properties}")

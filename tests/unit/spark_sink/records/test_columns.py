@@ -70,8 +70,8 @@ def typed(spark: SparkSession) -> dict[str, Row]:
 
 @pytest.mark.parametrize("value", VALUES)
 def test_a_column_takes_values_of_its_type_alone(value: str, typed: dict[str, Row]) -> None:
-    found = {column.type: typed[value][column.name] for column in OWN}
-    assert found == {**dict.fromkeys(TYPES), **VALUES[value]}
+    values = {column.type: typed[value][column.name] for column in OWN}
+    assert values == {**dict.fromkeys(TYPES), **VALUES[value]}
 
 
 @pytest.fixture(scope="module")

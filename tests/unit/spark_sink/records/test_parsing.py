@@ -53,13 +53,13 @@ def test_fast_and_slow_agree_on_every_record(spark: SparkSession) -> None:
     parsed = Transform(sink_config(Path("/data"))).parse(records(spark, [("", value) for value in values]))
     # Kept: all columns of all records are made, also of those that are bad.
     judged = explained(parsed.persist(), "slow").select("kafka_offset", REASON, "slow")
-    found = {row.kafka_offset: (row.reason, row.slow) for row in judged.collect()}
-    # The slow way alone takes a tail that closes its bracket. Nobody asks it about what is found to be good.
-    differ = {values[index]: both for index, both in found.items() if (both[0] is None) != (both[1] is None)}
+    verdicts = {row.kafka_offset: (row.reason, row.slow) for row in judged.collect()}
+    # The slow way alone takes a tail that closes its bracket. It is never asked about good records.
+    differ = {values[index]: both for index, both in verdicts.items() if (both[0] is None) != (both[1] is None)}
     assert {value: both for value, both in differ.items() if not value.startswith(b"{" + TIME.encode() + b"}]")} == {}
     assert all(both[0] == "not JSON" for both in differ.values())
-    assert sum(both[0] is None for both in found.values()) > 100
-    assert sum(both[0] is not None for both in found.values()) > 500
+    assert sum(both[0] is None for both in verdicts.values()) > 100
+    assert sum(both[0] is not None for both in verdicts.values()) > 500
 
 
 @pytest.mark.parametrize("tail", [tail for tail in TAILS if tail.strip()])
@@ -69,7 +69,7 @@ def test_a_record_with_a_tail_is_bad_whatever_bracket_it_closes(tail: str, tails
 
 @pytest.fixture(scope="module")
 def tails(spark: SparkSession) -> dict[str, bool]:
-    """Whether a record with the tail is good."""
+    """True if a record with the tail is good."""
     values = [(tail, ("{" + TIME + "}" + tail).encode()) for tail in TAILS]
     parsed = Transform(sink_config(Path("/data"))).parse(records(spark, values))
     return {TAILS[row.kafka_offset]: row.reason is None for row in parsed.select("kafka_offset", REASON).collect()}

@@ -17,9 +17,9 @@ TOPIC, PARTITION = Column("topic", "STRING", ""), Column("partition", "INT", "")
 def without_rows_of(spark: SparkSession, records: Sequence[Place], *tables: Sequence[Place]) -> list[Place]:
     read = local_rows(spark, (TOPIC, PARTITION, Column("offset", "BIGINT", "")), records)
     rows = [local_rows(spark, (TOPIC, PARTITION, Column("kafka_offset", "BIGINT", "")), table) for table in tables]
-    found = without_rows(read, rows)
-    assert found.columns == read.columns
-    return sorted((row.topic, row.partition, row.offset) for row in found.collect())
+    remaining = without_rows(read, rows)
+    assert remaining.columns == read.columns
+    return sorted((row.topic, row.partition, row.offset) for row in remaining.collect())
 
 
 def test_records_that_are_rows_are_left_out_wherever_they_lie_in_a_block(spark: SparkSession) -> None:

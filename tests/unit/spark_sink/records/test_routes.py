@@ -79,19 +79,19 @@ def test_what_lacks_the_field_goes_by_the_default_and_every_topic_has_its_table(
 def test_the_tables_and_the_bad_records_of_a_batch_are_counted(spark: SparkSession) -> None:
     services = ('"a"', '"b"', None, '"a"')
     way = transform("/data/%{[fields.service]}", max_tables=2)
-    parsed = way.parse(records(spark, [*(("", record(each)) for each in services), ("", b"no JSON")]))
+    parsed = way.parse(records(spark, [*(("", record(service)) for service in services), ("", b"no JSON")]))
     assert way.tables(parsed) == (["/data/a", "/data/b"], 2)
     assert way.tables(parsed, existing=["/data/b"]) == (["/data/a", "/data/b"], 2)
 
 
-@pytest.mark.parametrize(("services", "there"), [(("a", "b", "c"), ()), (("a",), ("/data/x", "/data/y"))])
+@pytest.mark.parametrize(("services", "existing"), [(("a", "b", "c"), ()), (("a",), ("/data/x", "/data/y"))])
 def test_more_tables_than_there_may_be_are_not_made(
-    services: tuple[str, ...], there: tuple[str, ...], spark: SparkSession
+    services: tuple[str, ...], existing: tuple[str, ...], spark: SparkSession
 ) -> None:
     way = transform("/data/%{[fields.service]}", max_tables=2)
-    parsed = way.parse(records(spark, [("", record(json.dumps(each))) for each in services]))
+    parsed = way.parse(records(spark, [("", record(json.dumps(service))) for service in services]))
     with pytest.raises(SinkError, match=r"table.max_tables \(2\) tables, the next one /data/a"):
-        way.tables(parsed, there)
+        way.tables(parsed, existing)
 
 
 def test_without_a_template_rows_have_no_table(spark: SparkSession) -> None:

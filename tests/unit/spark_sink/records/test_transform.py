@@ -85,17 +85,17 @@ Found = dict[str, Row]
 def lines(spark: SparkSession) -> Found:
     # As a batch does it: all columns of all records are made before the bad ones are left out.
     parsed = transform.parse(records(spark, ALL)).observe(Observation("all"), F.count("reason"))
-    found = transform.good(parsed)
-    assert found.columns == names(LINES)
-    docs = found.selectExpr("*", "to_json(doc) AS doc_text", "to_json(fields) AS fields_text").drop("doc", "fields")
+    rows = transform.good(parsed)
+    assert rows.columns == names(LINES)
+    docs = rows.selectExpr("*", "to_json(doc) AS doc_text", "to_json(fields) AS fields_text").drop("doc", "fields")
     return {ALL[row.kafka_offset][0]: row for row in docs.collect()}
 
 
 @pytest.fixture(scope="module")
 def dead(spark: SparkSession) -> Found:
-    found = transform.bad(transform.parse(records(spark, ALL)))
-    assert found.columns == names(BAD_RECORDS)
-    return {bytes(row.key).decode(): row for row in found.collect()}
+    rows = transform.bad(transform.parse(records(spark, ALL)))
+    assert rows.columns == names(BAD_RECORDS)
+    return {bytes(row.key).decode(): row for row in rows.collect()}
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -162,7 +162,7 @@ def test_time_and_day_are_utc(name: str, moment: datetime, lines: Found) -> None
     assert (lines[name].ts, lines[name].date) == (moment, date(2026, 11, 21))
 
 
-def test_of_a_key_that_stands_twice_the_last_counts(lines: Found) -> None:
+def test_of_a_repeated_key_the_last_counts(lines: Found) -> None:
     assert lines["key twice"].message == "last"
     assert json.loads(lines["key twice"].doc_text)["message"] == "last"
 

@@ -137,7 +137,7 @@ def test_a_column_keeps_its_type(old: ColumnType, new: ColumnType, lab: Lab) -> 
     assert "other" not in lab.table.read().columns
 
 
-def test_a_table_of_another_layout_is_used_as_it_is_and_told(lab: Lab) -> None:
+def test_a_table_of_another_layout_is_used_as_it_is_and_reported(lab: Lab) -> None:
     lab.prepare()
     (note,) = lab.prepare(partition_by="none", cluster_by=("host",))
     assert note == (

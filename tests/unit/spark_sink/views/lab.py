@@ -43,9 +43,9 @@ class ViewsLab:
             day = "" if row[4:5] == "-" else "2026-11-21 "
             date, time, host, message = f"{day}{row}".split(" ", 3)
             values.append(f"(timestamp'{date} {time}', '{host}', '{message}')")
-        found = self.spark.sql(f"SELECT * FROM VALUES {', '.join(values)} AS v (ts, host, message)")
-        found = found.selectExpr("*", "CAST(ts AS DATE) AS date")
-        found.coalesce(1).write.format("delta").mode("append").save(self.lines)
+        landed = self.spark.sql(f"SELECT * FROM VALUES {', '.join(values)} AS v (ts, host, message)")
+        landed = landed.selectExpr("*", "CAST(ts AS DATE) AS date")
+        landed.coalesce(1).write.format("delta").mode("append").save(self.lines)
 
     def change(self, command: str) -> None:
         """With {lines} for the table."""
@@ -104,5 +104,5 @@ class ViewsLab:
         shutil.copytree(self.checkpoint(name), kept)
         return kept
 
-    def said(self) -> list[str]:
+    def logged(self) -> list[str]:
         return [json.loads(line)["message"] for line in self.out.getvalue().splitlines()]

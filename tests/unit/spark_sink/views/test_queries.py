@@ -47,9 +47,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("view", "said"), BAD, ids=[view.sql[:40] for view, _ in BAD])
-def test_a_text_that_is_no_view_is_refused_in_words(lab: ViewsLab, view: ViewConfig, said: str) -> None:
-    with pytest.raises(SinkError, match=rf"(?s)^views\[0\]\.sql \(v\): .*{said}") as raised:
+@pytest.mark.parametrize(("view", "message"), BAD, ids=[view.sql[:40] for view, _ in BAD])
+def test_a_text_that_is_no_view_is_refused_in_words(lab: ViewsLab, view: ViewConfig, message: str) -> None:
+    with pytest.raises(SinkError, match=rf"(?s)^views\[0\]\.sql \(v\): .*{message}") as raised:
         lab.views(view).check()
     assert "Project" not in str(raised.value)  # no plan
     assert "SQLSTATE" not in str(raised.value)
@@ -68,7 +68,7 @@ def test_a_column_to_partition_by_must_be_in_the_view(lab: ViewsLab) -> None:
         lab.views(ViewConfig(name="v", sql=ERRORS, partition_by=("date",))).check()
 
 
-def test_all_that_is_wrong_is_told_at_once_and_nothing_is_made(lab: ViewsLab) -> None:
+def test_all_that_is_wrong_is_reported_at_once_and_nothing_is_made(lab: ViewsLab) -> None:
     good = ViewConfig(name="good", sql=ERRORS)
     bad = [ViewConfig(name=f"bad{number}", sql=f"SELECT c{number} FROM lines") for number in (1, 2)]
     with pytest.raises(SinkError, match=r"(?s)views\[1\]\.sql \(bad1\).*`c1`.*\nviews\[2\]\.sql \(bad2\).*`c2`"):
@@ -105,6 +105,6 @@ def test_columns_are_made_without_promises_and_with_their_comments(spark: SparkS
     assert catalyst.columns(rows) == "one INT,two STRUCT<a: STRING>"
 
 
-def test_an_explanation_stands_also_where_spark_names_no_place() -> None:
+def test_there_is_an_explanation_also_where_spark_names_no_place() -> None:
     assert explain("[X] Something.\nIt went on. SQLSTATE: 1", "SELECT 1") == "[X] Something. It went on"
     assert explain("[X] Bad; line 7 pos 2", "SELECT 1") == "[X] Bad; line 7, column 3"

@@ -28,8 +28,8 @@ def made(lab: ViewsLab) -> ViewsLab:
     return lab
 
 
-def refused(lab: ViewsLab, view: ViewConfig, said: str) -> None:
-    with pytest.raises(Refused, match=rf"(?s){said}"):
+def refused(lab: ViewsLab, view: ViewConfig, message: str) -> None:
+    with pytest.raises(Refused, match=rf"(?s){message}"):
         lab.views(view).check()
 
 
@@ -91,7 +91,7 @@ def test_a_view_without_table_and_checkpoint_is_made_again_from_all_lines(made: 
     assert len(made.rows("errors")) == 2
 
 
-def test_a_table_of_somebody_else_is_refused(lab: ViewsLab) -> None:
+def test_a_table_of_another_program_is_refused(lab: ViewsLab) -> None:
     refused(lab, replace(FILTER, path=lab.lines), "has a table that no view created. Name another views.path")
 
 
@@ -102,9 +102,9 @@ def test_a_new_text_that_makes_a_row_of_a_line_goes_on_with_its_new_columns(made
     assert [row[2:] for row in made.rows("errors")] == [("error 1", None), ("error 2", "A")]
     assert (
         "the sql of the view errors was changed: its next rows are computed by it, with the new columns name"
-        in made.said()
+        in made.logged()
     )
-    assert len([line for line in made.said() if "its next rows" in line]) == 1
+    assert len([line for line in made.logged() if "its next rows" in line]) == 1
 
 
 def test_a_column_that_the_lines_have_got_comes_into_a_view_of_all_columns(lab: ViewsLab) -> None:
@@ -117,7 +117,8 @@ def test_a_column_that_the_lines_have_got_comes_into_a_view_of_all_columns(lab: 
     assert len(lab.rows("errors")) == 2
     assert "status" in lab.spark.read.format("delta").load(str(lab.table("errors"))).columns
     assert (
-        "the sql of the view errors gives more columns now, status: its next rows are computed by it" in lab.said()[-1]
+        "the sql of the view errors gives more columns now, status: its next rows are computed by it"
+        in lab.logged()[-1]
     )
 
 
@@ -134,7 +135,7 @@ def test_a_view_of_what_lands_from_now_on_is_not_made_again_from_all_lines(lab: 
 
 def test_indents_are_no_change_of_the_text(made: ViewsLab) -> None:
     made.run(replace(FILTER, sql=f"\n\t  {FILTER.sql} ;\n"))
-    assert not [line for line in made.said() if "its next rows" in line]
+    assert not [line for line in made.logged() if "its next rows" in line]
 
 
 def test_a_text_that_changes_columns_that_are_there_is_refused(made: ViewsLab) -> None:

@@ -34,7 +34,7 @@ def test_a_window_is_written_once_when_the_watermark_has_passed_it(lab: ViewsLab
     assert lab.rows("minutes") == [(minute(0), "a", 2), (minute(0), "b", 2)]
 
 
-def test_a_row_behind_the_watermark_is_told_and_counted(lab: ViewsLab) -> None:
+def test_a_row_behind_the_watermark_is_reported_and_counted(lab: ViewsLab) -> None:
     lab.land("09:00:10 a error", "10:00:00 a fine")
     lab.run(MINUTES)
     assert lab.rows("minutes") == [(minute(0), "a", 1)]
@@ -42,7 +42,7 @@ def test_a_row_behind_the_watermark_is_told_and_counted(lab: ViewsLab) -> None:
     views = lab.run(MINUTES)
     assert lab.rows("minutes") == [(minute(0), "a", 1)]
     assert views.figures()["minutes"].late == 1
-    assert "view minutes: 1 rows came later than its watermark allows and are not in it" in lab.said()
+    assert "view minutes: 1 rows came later than its watermark allows and are not in it" in lab.logged()
 
 
 @pytest.mark.slow("writes and reads a thousand files")
@@ -74,7 +74,7 @@ def test_only_what_lands_after_it_is_made_is_in_a_view_that_starts_at_the_latest
     assert [row[2] for row in lab.rows("errors")] == ["error 2", "error 3"]
 
 
-def test_a_group_in_complete_mode_is_written_anew_each_time(lab: ViewsLab) -> None:
+def test_a_group_in_complete_mode_is_rewritten_each_time(lab: ViewsLab) -> None:
     lab.land("09:00:10 a x", "09:00:20 b x")
     with lab.running(HOSTS):
         lab.await_read()
@@ -143,7 +143,7 @@ def test_a_batch_that_was_killed_before_its_commit_in_the_checkpoint_is_written_
     assert lab.rows(view.name)[: len(before)] >= before
 
 
-def test_a_view_that_fails_is_told_once_and_leaves_the_others_running(lab: ViewsLab) -> None:
+def test_a_view_that_fails_is_reported_once_and_leaves_the_others_running(lab: ViewsLab) -> None:
     cast = ViewConfig(name="casts", sql="SELECT CAST(message AS INT) AS number FROM lines", trigger=AT_ONCE)
     lab.land("09:00:10 a 1")
     with lab.running(FILTER, cast) as views:
@@ -158,10 +158,10 @@ def test_a_view_that_fails_is_told_once_and_leaves_the_others_running(lab: Views
         assert views.figures()["casts"].failed
         assert not views.figures()["errors"].failed
     assert name == "casts"
-    told = [line for line in lab.said() if "has stopped" in line]
-    assert told == [str(error)]
-    assert "CAST_INVALID_INPUT" in told[0]
-    assert "resumes there when the sink is started again" in told[0]
+    stopped = [line for line in lab.logged() if "has stopped" in line]
+    assert stopped == [str(error)]
+    assert "CAST_INVALID_INPUT" in stopped[0]
+    assert "resumes there when the sink is started again" in stopped[0]
     assert len(lab.rows("errors")) == 2
 
 
@@ -178,7 +178,7 @@ def test_lines_with_a_new_column_end_a_view_until_the_next_start(lab: ViewsLab) 
     assert [row[2] for row in lab.rows("errors")] == ["error 1", "error 2"]
 
 
-def test_groups_are_kept_outside_of_the_heap_unless_spark_is_told_otherwise(lab: ViewsLab) -> None:
+def test_groups_are_kept_outside_of_the_heap_unless_spark_is_configured_otherwise(lab: ViewsLab) -> None:
     key = "spark.sql.streaming.stateStore.providerClass"
     lab.views(FILTER)
     provider = lab.spark.conf.get(key)
@@ -190,7 +190,7 @@ def test_groups_are_kept_outside_of_the_heap_unless_spark_is_told_otherwise(lab:
     lab.spark.conf.unset(key)
 
 
-def test_catching_up_ends_when_it_is_told_to_stop(lab: ViewsLab) -> None:
+def test_catching_up_ends_when_it_is_asked_to_stop(lab: ViewsLab) -> None:
     lab.land("09:00:10 a error 1")
     views = lab.views(FILTER)
     views.check()

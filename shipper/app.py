@@ -29,7 +29,7 @@ from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.kafka_settings import settings
-from shipper.outputs import build_output, topic_of
+from shipper.outputs import build_output
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.pipeline import Pipeline
 from shipper.pipeline.processing import Processing
@@ -114,7 +114,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     registrar.start()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
-    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), topic_of(config), metrics, clock)
+    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), metrics, clock)
     output = environment.connect(config, publisher, metrics, clock)
     stack.callback(output.close)
 

@@ -7,7 +7,7 @@ message: in Python the object is the cost (see ARCHITECTURE.md, "Speed").
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -239,8 +239,24 @@ def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Topics:
+    """Where the events of a batch are sent: `shared` is the topic of all of them; else `of_each` has the topic of each,
+    None where `refused` says why there is none."""
+
+    shared: str | None
+    of_each: Sequence[str | None] = ()
+    refused: Mapping[int, str] = field(default_factory=dict)
+
+    def of(self, index: int) -> str:
+        """Return the topic of an event; empty if it has none."""
+        return self.shared if self.shared is not None else self.of_each[index] or ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rejection:
-    """An event of a batch that the output can never deliver: its `index` in the batch, and the reason."""
+    """An event of a batch that the output can never deliver: its `index` in the batch, the reason, and the topic that
+    it was for, if any."""
 
     index: int
     reason: str
+    topic: str = ""

@@ -138,7 +138,9 @@ def _quoted(text: str) -> str:
 def _output(config: ShipperConfig) -> str:
     match config.output.chosen:
         case KafkaOutputConfig() as kafka:
-            return f"kafka, topic {kafka.topic} at {', '.join(kafka.hosts)}"
+            topics = [*(rule.topic for rule in kafka.topics), *([kafka.topic] if kafka.topic else [])]
+            name = "topic" if len(topics) == 1 else "topics, the first that an event has:"
+            return f"kafka, {name} {', '.join(topics)} at {', '.join(kafka.hosts)}"
         case FileOutputConfig() as file:
             return f"file {os.path.join(file.path, file.filename)}"
         case ConsoleOutputConfig():

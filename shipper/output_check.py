@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
 from shipper.output.kafka_errors import ADVICE
 from shipper.output.kafka_settings import new_client, settings
+from shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
 
@@ -65,13 +66,17 @@ def _ask(config: KafkaOutputConfig) -> bool:
     client = new_client(AdminClient, {**_client_settings(config), "error_cb": problems.append})
     step = "TLS, " if config.ssl.enabled else ""
     step += "authenticate, " if config.username else ""
-    step += f"metadata of topic {config.topic}"
+    name = TopicChooser(config.topic, config.topics).fixed
+    step += f"metadata of topic {name}" if name is not None else "metadata (topics depend on the events)"
     try:
-        topic = client.list_topics(config.topic, timeout=TIMEOUT).topics[config.topic]
+        metadata = client.list_topics(*([] if name is None else [name]), timeout=TIMEOUT)
     except KafkaException as error:
         client.poll(0)
         cause = next((p for p in problems if p.code() in ADVICE), error.args[0])
         return _print_result(step, f"{cause.str()}: {ADVICE.get(cause.code(), 'no answer in time')}")
+    if name is None:
+        return _print_result(step)
+    topic = metadata.topics[name]
     if topic.error is not None:
         return _print_result(
             step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}"

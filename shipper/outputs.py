@@ -4,6 +4,7 @@ from pathlib import Path
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
 from shipper.clock import Clock
+from shipper.event import Topics
 from shipper.inputs import UNLIMITED, record_limit
 from shipper.metrics import Metrics
 from shipper.output.base import Output
@@ -14,11 +15,7 @@ from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_settings import make_producer
 from shipper.pipeline.publisher import Publisher
-
-
-def topic_of(config: ShipperConfig) -> str:
-    chosen = config.output.chosen
-    return chosen.topic if isinstance(chosen, KafkaOutputConfig) else ""
+from shipper.processor.topics import TopicChooser
 
 
 def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Output:
@@ -33,7 +30,10 @@ def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, 
 def _kafka(
     config: KafkaOutputConfig, encoder: Encoder, publisher: Publisher, metrics: Metrics, clock: Clock
 ) -> KafkaOutput:
-    errors = ErrorReporter(",".join(config.hosts), config.topic, clock)
+    chooser = TopicChooser(config.topic, config.topics)
+    fixed = Topics(chooser.fixed)
+    errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
-    context = KafkaContext(config.topic, errors, backoff, metrics, clock)
+    topics = chooser if fixed.shared is None else lambda batch: fixed
+    context = KafkaContext(topics, errors, backoff, metrics, clock)
     return KafkaOutput(make_producer(config), encoder, publisher, context)

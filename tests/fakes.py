@@ -110,6 +110,7 @@ class Sent:
     value: str
     key: str
     report: Report
+    topic: str
 
 
 Verdict = Callable[[Sequence[Sent]], Sequence[int | None]]
@@ -143,11 +144,12 @@ class MemoryKafka:
     queue_records: int = 100_000  # in a client's queue; more are marked with _QUEUE_FULL
     record_bytes: int = 1_000_000  # a client refuses a longer one at once
     journal: list[tuple[str, str, str]] = field(default_factory=list)
+    topics: dict[str, list[str]] = field(default_factory=dict)  # what landed in each, in order
     clients: list[FakeProducer] = field(default_factory=list)
 
     @property
     def landed(self) -> list[str]:
-        """The topic: values in the order in which they came."""
+        """Values in the order in which they came, of all topics."""
         return [value for what, _, value in self.journal if what == "landed"]
 
     def connect(self, on_error: Callable[[KafkaError], None]) -> FakeProducer:
@@ -179,7 +181,7 @@ class FakeProducer:
                 message["_error"] = KafkaError(code)
                 self._kafka.journal.append(("failed", message["key"], message["value"]))
                 continue
-            self._queue.append(Sent(message["value"], message["key"], callback))
+            self._queue.append(Sent(message["value"], message["key"], callback, topic))
             self._kafka.journal.append(("produced", message["key"], message["value"]))
             taken += 1
         return taken
@@ -204,6 +206,7 @@ class FakeProducer:
             for sent, code in zip(request, codes, strict=True):
                 if code is None:
                     self._kafka.journal.append(("landed", sent.key, sent.value))
+                    self._kafka.topics.setdefault(sent.topic, []).append(sent.value)
             self._reports += zip(request, codes, strict=True)
 
     def _serve(self) -> int:
@@ -216,7 +219,7 @@ class FakeProducer:
             if code is not None:
                 self._kafka.journal.append(("failed", sent.key, sent.value))
             error = None if code is None else KafkaError(code)
-            sent.report(error, Message(value=sent.value.encode(), key=sent.key.encode()))
+            sent.report(error, Message(topic=sent.topic, value=sent.value.encode(), key=sent.key.encode()))
         return served
 
     def purge(self) -> None:

@@ -68,6 +68,15 @@ class ConditionConfig:
                 yield from ((f"{given[0]}.{name}", fault) for fault in _CHECKS[given[0]](name, value))
 
 
+def names(config: ConditionConfig) -> Iterator[str]:
+    """Yield the fields that a condition tests."""
+    for tested in (config.equals, config.contains, config.regexp, config.range, config.network):
+        yield from (name for name, _ in flat(tested))
+    yield from config.has_fields
+    for nested in (*config.all_of, *config.any_of, *([config.none_of] if config.none_of else [])):
+        yield from names(nested)
+
+
 def flat(nested: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield (dotted name, value) of each leaf; an empty object is a leaf."""
     for key, value in nested.items():

@@ -44,7 +44,7 @@ OUTPUT_NOT_YET = dict.fromkeys(
     "send to Kafka (output.kafka) and forward from there with Logstash, Kafka Connect or the Spark sink; output.file "
     "and output.console need no broker",
 )
-KAFKA_NOT_YET = {"topics": "every record goes to the topic that `topic` names", "proxy_url": ""}
+KAFKA_NOT_YET = {"proxy_url": ""}
 KAFKA_IGNORED = {"allow_auto_topic_creation": "the broker decides"} | dict.fromkeys(
     ("worker", "workers", "loadbalance", "retry"), _TUNING
 )

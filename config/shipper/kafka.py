@@ -8,9 +8,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
+from config.shipper.conditions import ConditionConfig
 from config.shipper.kafka_security import KerberosConfig, SaslConfig, SslConfig
 from config.shipper.queues import QueueConfig
 from config.text.checks import Finding, not_blank, not_empty
+from config.text.format_strings import parse_format
 from config.text.units import Duration, Size
 
 _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
@@ -70,6 +72,10 @@ class PartitionConfig:
             yield name, f"partition.{given[0]} is given too; give exactly one"
 
 
+TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_IN_TOPIC = re.compile(r"[A-Za-z0-9._-]*")
+NOT_A_TOPIC = "is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes"
+
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 CODECS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -82,14 +88,63 @@ def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
             yield f"[{index}]", f"{host!r} must be host:port, with a port from 1 to 65535"
 
 
+def is_topic(text: str) -> bool:
+    """True if Kafka accepts the name."""
+    return TOPIC.fullmatch(text) is not None and text not in (".", "..")
+
+
 def topic_name(text: str) -> Iterator[Finding]:
-    if "%{" in text:
-        yield (
-            "",
-            f"{text!r} chooses a topic for each event, which is not supported (yet): write one topic for all of them",
-        )
-    elif not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) or text in (".", ".."):
-        yield "", f"{text!r} is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes"
+    if not is_topic(text):
+        yield "", f"{text!r} {NOT_A_TOPIC}"
+
+
+def topic_format(text: str) -> Iterator[Finding]:
+    try:
+        parts = parse_format(text)
+    except ValueError as error:
+        yield "", str(error)
+        return
+    fixed = "".join(part for part in parts if isinstance(part, str))
+    if len(parts) == 1 and fixed:
+        yield from topic_name(fixed)
+    elif (fixed and not _IN_TOPIC.fullmatch(fixed)) or not parts:
+        yield "", f"{text!r}: {fixed!r} {NOT_A_TOPIC}"
+
+
+def topic_or_none(text: str) -> Iterator[Finding]:
+    if text:
+        yield from topic_format(text)
+
+
+def topic_mappings(mappings: dict[str, str]) -> Iterator[Finding]:
+    yield from ((value, message) for value, topic in mappings.items() for _, message in topic_name(topic))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRuleConfig:
+    """A rule of `topics`."""
+
+    since: ClassVar = "0.2"
+    topic: str = field(
+        metadata={
+            "doc": "A format string; where an event has no text for it, the next rule is tried.",
+            "check": topic_format,
+        }
+    )
+    when: ConditionConfig | None = field(
+        default=None, metadata={"doc": "The events that the rule is for; all when absent.", "recursive": True}
+    )
+    mappings: dict[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "doc": "Topics by the text that `topic` gives; a text that is not among them has no topic.",
+            "check": topic_mappings,
+        },
+    )
+    default: str | None = field(
+        default=None,
+        metadata={"doc": "The topic where `topic` or `mappings` give none.", "check": topic_name},
+    )
 
 
 def version_number(text: str) -> Iterator[Finding]:
@@ -127,7 +182,17 @@ class KafkaOutputConfig:
             "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         }
     )
-    topic: str = field(metadata={"doc": "The topic that records are sent to.", "check": topic_name})
+    topic: str = field(
+        default="",
+        metadata={
+            "doc": "The topic that records are sent to: a format string, as in `logs-%{[fields.team]:other}`.",
+            "check": topic_or_none,
+        },
+    )
+    topics: tuple[TopicRuleConfig, ...] = field(
+        default=(),
+        metadata={"doc": "Rules of which the first that has a topic for an event is taken; `topic` is for the others."},
+    )
     version: str | None = field(
         default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
     )
@@ -179,6 +244,8 @@ class KafkaOutputConfig:
     queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
 
     def check(self) -> Iterator[Finding]:
+        if not self.topic and not self.topics:
+            yield "topic", "missing; name the topic that records are sent to"
         if self.username and not self.password:
             yield "password", "missing; username needs it"
         if self.password and not self.username:

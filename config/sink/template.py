@@ -8,12 +8,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
+
 TOPIC = "topic"
-_BEGIN = "%{"
+_EXAMPLE = "%{[topic]}"
 _DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # Likely meant as a field, but it would be a directory of that name.
 _LOOKALIKE = re.compile(r"(?<!%)\{|%\[")
-_FIELD = re.compile(r"\s*((?:\[[^\[\]]+\])+)\s*(?::(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +66,25 @@ class Template:
 
 def parse_template(text: str) -> Template:
     """Parse a template. Raises ValueError with a message for the user."""
-    parts: list[Part] = []
-    rest = text
     if _LOOKALIKE.search(text):
-        raise ValueError(f"{text!r} has braces without a field in them: write '%{{[topic]}}'")
-    while _BEGIN in rest:
-        before, _, rest = rest.partition(_BEGIN)
-        inside, end, rest = rest.partition("}")
-        if not end:
-            raise ValueError(f"'%{{{inside}' has no closing brace; write '%{{[topic]}}'")
-        parts += [before, _field(inside)] if before else [_field(inside)]
-    return Template((*parts, rest) if rest else tuple(parts))
+        raise ValueError(f"{text!r} has braces without a field in them: write '{_EXAMPLE}'")
+    return Template(tuple(_part(part) for part in parse_format(text, _EXAMPLE)))
 
 
-def _field(inside: str) -> TemplateField:
-    written = f"'%{{{inside}}}'"
-    if inside.startswith("+"):
-        raise ValueError(f"{written}: a path cannot contain times; within a table, `date` separates the days")
-    matched = _FIELD.fullmatch(inside)
-    if matched is None:
-        raise ValueError(f"{written} names no field; write '%{{[topic]}}' or '%{{[fields.service]:other}}'")
-    name, default = ".".join(re.findall(r"\[([^\[\]]+)\]", matched[1])), matched[2]
-    if not all(part.strip() for part in name.split(".")):
-        raise ValueError(f"{written}: {name!r} is not the name of a field")
-    if default is not None and not _DIRECTORY.fullmatch(default):
-        raise ValueError(
-            f"{written}: the default must be the name of one directory (letters, digits, '.', '_', '-'), not "
-            f"{default!r}"
-        )
-    return TemplateField(name, default)
+def _part(part: FormatPart) -> Part:
+    match part:
+        case TimePart(layout):
+            raise ValueError(
+                f"'%{{+{layout}}}': a path cannot contain times; within a table, `date` separates the days"
+            )
+        case FieldPart(name, default):
+            if default is not None and not _DIRECTORY.fullmatch(default):
+                raise ValueError(
+                    f"'%{{[{name}]:{default}}}': the default must be the name of one directory (letters, digits, '.', "
+                    f"'_', '-'), not {default!r}"
+                )
+            return TemplateField(name, default)
+    return part
 
 
 def _regex(part: Part, any_topic: str) -> str:

@@ -5,7 +5,7 @@ reports come from within `poll`. librdkafka compresses and sends on threads of i
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, Message
 
 from shipper.clock import Clock
 from shipper.errors import StartError
-from shipper.event import Batch
+from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
@@ -51,9 +51,9 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class KafkaContext:
-    """What an output needs beside its client: the topic, and what handles failures."""
+    """What an output needs beside its client: the topics of events, and what handles failures."""
 
-    topic: str
+    topics: Callable[[Batch], Topics]
     errors: ErrorReporter
     backoff: Backoff
     metrics: Metrics
@@ -73,7 +73,7 @@ class KafkaOutput:
         self._make_producer = make_producer
         self._encoder = encoder
         self._deliveries = deliveries
-        self._topic = context.topic
+        self._topics = context.topics
         self._errors = context.errors
         self._backoff = context.backoff
         self._metrics = context.metrics
@@ -119,19 +119,23 @@ class KafkaOutput:
         return not sum(producer.flush(timeout) for producer in producers)
 
     def _start(self, lane: Lane, batch: Batch) -> None:
-        flight = Flight(batch, lane)
+        flight = Flight(batch, lane, self._topics(batch))
         lane.flights.append(flight)
-        self._send(flight, None)
+        self._send(flight, flight.sendable)
 
     def _send(self, flight: Flight, indices: list[int] | None) -> None:
         """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
         batch = flight.batch if indices is None else flight.batch.part(indices)
         records = [{"value": record, "key": batch.source.file_id} for record in self._encoder.encode(batch)]
         flight.left = len(records)
+        if not records:
+            self._settle(flight)  # no event has a topic
+            return
         producer = self._single_producer(flight.lane) if flight.lane.alone else self._producer
-        taken = producer.produce_batch(self._topic, records, callback=self._reporter(flight))
-        if taken < len(records):
-            self._not_taken(flight, indices or range(len(records)), records)
+        report = self._reporter(flight)
+        for topic, sent, group in _by_topic(flight.topics, indices or range(len(records)), records):
+            if producer.produce_batch(topic, group, callback=report) < len(group):
+                self._not_taken(flight, sent, group)
 
     def _single_producer(self, lane: Lane) -> Producer:
         self._single_lane = lane
@@ -139,7 +143,7 @@ class KafkaOutput:
             self._single = self._make_producer(self._on_error)
         return self._single
 
-    def _not_taken(self, flight: Flight, indices: list[int] | range, records: list[dict[str, Any]]) -> None:
+    def _not_taken(self, flight: Flight, indices: Sequence[int], records: list[dict[str, Any]]) -> None:
         """Treat records that the client refused immediately (queue full, record too large) as if reports had come."""
         for index, record in zip(indices, records, strict=True):
             error = record.get("_error")
@@ -167,9 +171,9 @@ class KafkaOutput:
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
         if error.code() in LIMITS and not flight.lane.alone:
-            self._errors.request_too_large(error.code())
+            self._errors.request_too_large(error.code(), message.topic() or "")
         if error.code() not in POISON | PURGED:
-            self._errors.report(error.code(), error.str())
+            self._errors.report(error.code(), error.str(), message.topic() or "")
 
     def _pause(self, flight: Flight) -> None:
         self._paused_lanes[flight.batch.source.file_id] = flight.lane
@@ -181,7 +185,8 @@ class KafkaOutput:
             lane.flights.remove(flight)
             lane.attempts = 0
             self.in_flight -= 1
-            self._errors.recovered()
+            if flight.sendable != []:
+                self._errors.recovered()
             self._deliveries.delivered(flight.batch, flight.rejected)
             if lane.idle and not lane.paused:
                 del self._lanes[flight.batch.source.file_id]
@@ -244,3 +249,17 @@ class KafkaOutput:
             logger.error("%s; trying again", error)  # a certificate that is being renewed, for instance
             return
         self._fatal = False
+
+
+def _by_topic(
+    topics: Topics, indices: Sequence[int], records: list[dict[str, Any]]
+) -> Iterator[tuple[str, Sequence[int], list[dict[str, Any]]]]:
+    """Yield each topic with the indices and the records of its events, which keep their order."""
+    if topics.shared is not None:
+        yield topics.shared, indices, records
+        return
+    groups: dict[str, list[int]] = {}
+    for place, index in enumerate(indices):
+        groups.setdefault(topics.of(index), []).append(place)
+    for topic, places in groups.items():
+        yield topic, [indices[place] for place in places], [records[place] for place in places]

@@ -55,6 +55,9 @@ ADVICE = {
 }
 
 
+MOST_THROTTLES = 1000  # the events decide how many topics there are
+
+
 class ErrorReporter:
     """Logs errors of Kafka: immediately when one is new, then once a minute, and when events are delivered again.
 
@@ -62,32 +65,35 @@ class ErrorReporter:
     """
 
     def __init__(self, hosts: str, topic: str, clock: Clock) -> None:
-        self._where = f"topic {topic} at {hosts}"
+        """`topic`: that of all events; empty where it depends on the event."""
+        self._hosts = hosts
+        self._topic = topic
         self._clock = clock
-        self._throttles: dict[int, Throttle] = {}  # by code
+        self._throttles: dict[tuple[int, str], Throttle] = {}  # by code and topic
         self._present: set[int] = set()
         self._reported = False
 
-    def report(self, code: int, text: str) -> None:
+    def report(self, code: int, text: str, topic: str = "") -> None:
+        """`topic`: of the record that failed, if the error concerns one."""
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
             return  # the library reports it also if brokers answer and refuse: the reason was logged already
         self._present.add(code)
-        if self._is_due(code):
+        if self._is_due(code, topic):
             self._reported = True
             advice = ADVICE.get(code, "Kafka refuses for now")
             logger.warning(
                 "Kafka (%s): %s. Events are kept and sent when it works again; nothing is lost. (%s)",
-                self._where,
+                self._where(topic),
                 advice,
                 text,
             )
 
-    def request_too_large(self, code: int) -> None:
-        if self._is_due(code):
+    def request_too_large(self, code: int, topic: str) -> None:
+        if self._is_due(code, topic):
             logger.warning(
                 "Kafka (%s): a request is larger than the topic's %s; it is sent again in parts, which is slow. "
                 "Raise the topic's limit, or lower output.kafka.max_message_bytes to it",
-                self._where,
+                self._where(topic),
                 LIMITS[code],
             )
 
@@ -96,7 +102,13 @@ class ErrorReporter:
         self._present.clear()
         if self._reported:
             self._reported = False
-            logger.info("Kafka (%s): events are delivered again", self._where)
+            logger.info("Kafka (%s): events are delivered again", self._where(""))
 
-    def _is_due(self, code: int) -> bool:
-        return self._throttles.setdefault(code, Throttle(self._clock.monotonic)).is_due()
+    def _where(self, topic: str) -> str:
+        name = topic or self._topic
+        return f"topic {name} at {self._hosts}" if name else self._hosts
+
+    def _is_due(self, code: int, topic: str) -> bool:
+        if len(self._throttles) >= MOST_THROTTLES:
+            self._throttles.clear()
+        return self._throttles.setdefault((code, topic), Throttle(self._clock.monotonic)).is_due()

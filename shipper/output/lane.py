@@ -12,21 +12,30 @@ from collections import deque
 import orjson
 from confluent_kafka import KafkaError, Message
 
-from shipper.event import Batch, Rejection
+from shipper.event import Batch, Rejection, Topics
 from shipper.output.kafka_errors import POISON
 
 
 class Flight:
-    """A batch in flight: `left` reports are still to come, `failed` maps the index of an event to its error's code."""
+    """A batch in flight: `left` reports are still to come, `failed` maps the index of an event to its error's code. An
+    event without a topic is rejected from the start."""
 
-    __slots__ = ("batch", "failed", "lane", "left", "rejected")
+    __slots__ = ("batch", "failed", "lane", "left", "rejected", "topics")
 
-    def __init__(self, batch: Batch, lane: "Lane") -> None:
+    def __init__(self, batch: Batch, lane: "Lane", topics: Topics) -> None:
         self.batch = batch
         self.lane = lane
+        self.topics = topics
         self.left = 0
         self.failed: dict[int, int] = {}
-        self.rejected: list[Rejection] = []
+        self.rejected = [Rejection(index, reason) for index, reason in topics.refused.items()]
+
+    @property
+    def sendable(self) -> list[int] | None:
+        """Return the indices of the events that have a topic; None for all."""
+        if not self.topics.refused:
+            return None
+        return [index for index in range(self.batch.events) if index not in self.topics.refused]
 
     @property
     def done(self) -> bool:
@@ -35,7 +44,7 @@ class Flight:
     def fail(self, index: int, code: int, reason: str) -> None:
         self.lane.paused = True
         if self.lane.alone and code in POISON:
-            self.rejected.append(Rejection(index, reason))
+            self.rejected.append(Rejection(index, reason, self.topics.of(index)))
             return
         self.failed[index] = code
         if code in POISON:

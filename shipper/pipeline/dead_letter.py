@@ -25,9 +25,9 @@ class DeadLetter:
         self._clock = clock
         self._fsync = fsync
 
-    def write(self, batch: Batch, topic: str, rejected: Sequence[Rejection]) -> None:
+    def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         """Append and fsync. Raises OSError if the disk refuses; nothing of the batch may be resolved then."""
-        lines = b"".join(self._line(batch, topic, rejection) for rejection in rejected)
+        lines = b"".join(self._line(batch, rejection) for rejection in rejected)
         # Opened each time: rejections are rare, and the person who handles them may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
             file.append(lines)
@@ -35,12 +35,12 @@ class DeadLetter:
             if not file.holds_all():
                 raise OSError(errno.ESTALE, "it was renamed, removed or truncated at that moment", str(self.path))
 
-    def _line(self, batch: Batch, topic: str, rejection: Rejection) -> bytes:
+    def _line(self, batch: Batch, rejection: Rejection) -> bytes:
         messages, source, index = batch.messages, batch.source, rejection.index
         letter = {
             "time": timestamp(self._clock.time()),
             "reason": rejection.reason,
-            "topic": topic,
+            "topic": rejection.topic,
             "file_id": source.file_id,
             "path": readable_path(source.path),
             "offset": messages.offsets[index],

@@ -19,10 +19,9 @@ RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a di
 class Publisher:
     """Driven by `step`, on the reading thread. It is the `Deliveries` of the output."""
 
-    def __init__(self, queue: MemoryQueue, dead_letter: DeadLetter, topic: str, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, queue: MemoryQueue, dead_letter: DeadLetter, metrics: Metrics, clock: Clock) -> None:
         self._queue = queue
         self._dead_letter = dead_letter
-        self._topic = topic
         self._metrics = metrics
         self._clock = clock
         self._unsaved: deque[tuple[Batch, Sequence[Rejection]]] = deque()
@@ -53,7 +52,7 @@ class Publisher:
         while self._unsaved:
             batch, rejected = self._unsaved[0]
             try:
-                self._dead_letter.write(batch, self._topic, rejected)
+                self._dead_letter.write(batch, rejected)
             except OSError as error:
                 self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
                 logger.error(

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from config.shipper.model import KafkaOutputConfig
 from shipper.clock import SystemClock
-from shipper.event import Batch
+from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
@@ -86,7 +86,8 @@ def file(tmp_path: Path) -> Destination:
 
 def kafka_output(make: Callable[..., Producer], topic: str, deliveries: RecordedDeliveries) -> Output:
     clock = SystemClock()
-    context = KafkaContext(topic, ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock)
+    errors = ErrorReporter("here", topic, clock)
+    context = KafkaContext(lambda batch: Topics(topic), errors, Backoff(0.01, 0.1), Metrics(), clock)
     return KafkaOutput(make, encoder(), deliveries, context)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import pytest
 from confluent_kafka import KafkaError
 
-from shipper.event import Batch, Rejection
+from shipper.event import Batch, Rejection, Topics
 from shipper.metrics import Metrics
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
@@ -113,8 +113,9 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
     pipeline = Pipeline(cluster.kafka)
     errors = ErrorReporter("fake:9092", "logs", clock)
     backoff = Backoff(1.0, 8.0)
+    topics = dice.choice([lambda batch: Topics("logs"), topics_by_text])
     output = KafkaOutput(
-        cluster.kafka.connect, encoder(), pipeline, KafkaContext("logs", errors, backoff, Metrics(), clock)
+        cluster.kafka.connect, encoder(), pipeline, KafkaContext(topics, errors, backoff, Metrics(), clock)
     )
     positions: dict[str, int] = defaultdict(int)
     published: list[Batch] = []
@@ -147,13 +148,37 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
         output.poll(0)
         clock.advance(10)
     assert output.in_flight == 0, "stuck"
-    check_order(cluster.kafka.journal, pipeline.rejected)
+    names = {"logs"} if topics is not topics_by_text else {"even", "odd"}
+    for name in names:
+        check_order(in_topic(cluster.kafka.journal, names, name), pipeline.rejected)
     assert sorted(map(id, pipeline.batches)) == sorted(map(id, published))
-    check_topic(cluster.kafka, published, pipeline.rejected)
+    check_topic(cluster.kafka, published, pipeline.rejected, has_topics=topics is topics_by_text)
 
 
-def check_topic(kafka: MemoryKafka, published: Sequence[Batch], rejected: dict[Place, str]) -> None:
-    """Check that each record is in the topic with its own text, or was refused when it was sent alone."""
+def topics_by_text(batch: Batch) -> Topics:
+    """Events of one batch have several topics, and some have none."""
+    of_each = [topic_of(text) for text in batch.messages.texts]
+    refused = {index: "no topic" for index, topic in enumerate(of_each) if topic is None}
+    return Topics(None, of_each, refused)
+
+
+def topic_of(text: str) -> str | None:
+    number = len(text) + int(text.split()[0])
+    return None if number % 7 == 0 else ("odd" if number % 2 else "even")
+
+
+def in_topic(journal: Sequence[tuple[str, str, str]], names: Collection[str], name: str) -> list[tuple[str, str, str]]:
+    """What happened to the records of one topic: only these have an order."""
+    if names == {"logs"}:
+        return list(journal)
+    return [entry for entry in journal if topic_of(json.loads(entry[2])["message"]) == name]
+
+
+def check_topic(
+    kafka: MemoryKafka, published: Sequence[Batch], rejected: dict[Place, str], *, has_topics: bool
+) -> None:
+    """Check that each record is in its topic with its own text, or was refused when it was sent alone, or has no
+    topic."""
     topic: dict[Place, str] = {}
     for value in kafka.landed:
         text = json.loads(value)["message"]
@@ -163,5 +188,11 @@ def check_topic(kafka: MemoryKafka, published: Sequence[Batch], rejected: dict[P
     }
     assert topic.keys() | rejected.keys() == sent.keys()
     assert all(sent[where] == text for where, text in topic.items())
-    refused_alone = {where for where, text in sent.items() if "poison" in text or len(text) > RECORD_BYTES}
-    assert rejected.keys() == refused_alone
+    refused = {
+        where
+        for where, text in sent.items()
+        if "poison" in text or len(text) > RECORD_BYTES or (has_topics and topic_of(text) is None)
+    }
+    assert rejected.keys() == refused
+    for name, values in kafka.topics.items():
+        assert all(name == (topic_of(json.loads(value)["message"]) if has_topics else "logs") for value in values)

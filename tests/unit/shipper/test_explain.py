@@ -87,6 +87,10 @@ def test_a_path_without_a_file_and_one_that_cannot_be_read_say_so(tmp_path: Path
     ("output", "expected"),
     [
         ("output.console: ~", "output console"),
+        (
+            "output.kafka: {hosts: [a], topic: logs, topics: [{topic: '%{[x]}'}]}",
+            "output kafka, topics, the first that an event has: %{[x]}, logs at a",
+        ),
         ("output.file: {path: /var/tmp, filename: out}", "output file /var/tmp/out"),
     ],
 )

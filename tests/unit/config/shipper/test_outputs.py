@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.shipper.conditions import ConditionConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig
 from tests.unit.config.conftest import Lab
 
@@ -63,10 +64,26 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
         ("compression: zip", "compression", "'zip' must be one of: none, gzip, snappy, lz4, zstd"),
         ("compression_level: 13", "compression_level", "must be at most 12"),
         (
-            "topics: [{topic: a}]",
-            "topics",
-            "not supported (yet); every record goes to the topic that `topic` names",
+            "topics: [{topic: a b}]",
+            "topics[0].topic",
+            "'a b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
         ),
+        (
+            "topics: [{topic: '%{a}'}]",
+            "topics[0].topic",
+            "'%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'",
+        ),
+        (
+            "topics: [{topic: '%{[a]}', default: a/b}]",
+            "topics[0].default",
+            "'a/b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
+        ),
+        (
+            "topics: [{topic: '%{[a]}', mappings: {x: a/b}}]",
+            "topics[0].mappings.x",
+            "'a/b' is not a valid topic name: use up to 249 letters, digits, dots, underscores and dashes",
+        ),
+        ("topics: [{default: a}]", "topics[0].topic", "missing"),
         ("max_message_bytes: 10", "max_message_bytes", "must be at least 1000"),
         ("sasl.mechanism: MD5", "sasl.mechanism", "'MD5' must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
         ("ssl.certificate: c.pem", "ssl.key", "missing; a certificate needs its private key"),
@@ -105,8 +122,22 @@ def test_a_user_needs_a_password_and_a_password_a_user(lab: Lab) -> None:
 def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: Lab) -> None:
     assert lab.problems("shipper.inputs: [{id: a, paths: [x]}]\n\noutput.kafka:\n") == [
         "shipper.yml:3: output.kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
-        "shipper.yml:3: output.kafka.topic: missing",
     ]
+    assert lab.problems("shipper.inputs: [{id: a, paths: [x]}]\n\noutput.kafka.hosts: h\n") == [
+        "shipper.yml:3: output.kafka.topic: missing; name the topic that records are sent to"
+    ]
+
+
+def test_topics_for_all_events_are_enough(lab: Lab) -> None:
+    kafka = lab.load(KAFKA.replace("topic: t", "topics: [{topic: a, when.equals.b: c}]")).output.kafka
+    assert kafka is not None
+    assert [(rule.topic, rule.when) for rule in kafka.topics] == [("a", ConditionConfig(equals={"b": "c"}))]
+
+
+@pytest.mark.parametrize("topic", ["%{[a b]}x y", "%{[a]}/x", "%{[a]", "%{+QQ}"])
+def test_a_format_string_of_a_topic_is_checked(lab: Lab, topic: str) -> None:
+    (problem,) = lab.problems(KAFKA.replace("topic: t", f"topic: '{topic}'"))
+    assert problem.startswith("shipper.yml:4: output.kafka.topic: ")
 
 
 @pytest.mark.parametrize("host", ["h:0", "h:65536", "h:x", ":9092", "h:9092:"])

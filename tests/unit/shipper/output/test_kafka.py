@@ -1,11 +1,11 @@
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 from confluent_kafka import KafkaError
 
-from shipper.event import Batch
+from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
@@ -35,10 +35,11 @@ class Desk:
     kafka: MemoryKafka = field(default_factory=MemoryKafka)
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
     metrics: Metrics = field(default_factory=Metrics)
+    topics: Callable[[Batch], Topics] = lambda batch: Topics("logs")
 
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
-        context = KafkaContext("logs", errors, Backoff(1, 60), self.metrics, self.clock)
+        context = KafkaContext(self.topics, errors, Backoff(1, 60), self.metrics, self.clock)
         self.output = KafkaOutput(self.kafka.connect, encoder(), self.deliveries, context)
 
     @property

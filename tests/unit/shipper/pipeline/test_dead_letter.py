@@ -14,7 +14,7 @@ from tests.fakes import ManualClock
 
 def test_a_rejected_event_is_kept_with_its_place_and_the_reason(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
-    letter.write(batch(["fine", "b\xe4d"], start=7), "logs", [Rejection(1, "too large")])
+    letter.write(batch(["fine", "b\xe4d"], start=7), [Rejection(1, "too large", "logs")])
     assert json.loads(letter.path.read_text()) == {
         "time": "2025-11-13T02:13:20.000Z",
         "reason": "too large",
@@ -32,7 +32,7 @@ def test_what_was_found_beside_the_message_is_kept_too(tmp_path: Path, clock: Ma
     made = batch(["text", "half", "plain"])
     made.messages.texts[1] += " \ud83d"
     made.messages.docs = [{"http": {"code": 200}, "tags": DELETED}, {"n": 2**70}, {}]
-    letter.write(made, "logs", [Rejection(index, "x") for index in range(3)])
+    letter.write(made, [Rejection(index, "x", "logs") for index in range(3)])
     written = [json.loads(line) for line in letter.path.read_text().splitlines()]
     assert [(each["message"], each.get("event")) for each in written] == [
         ("text", {"http": {"code": 200}}),
@@ -43,27 +43,27 @@ def test_what_was_found_beside_the_message_is_kept_too(tmp_path: Path, clock: Ma
 
 def test_letters_are_added(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
-    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
-    letter.write(batch(["b", "c"]), "logs", [Rejection(0, "x"), Rejection(1, "y")])
+    letter.write(batch(["a"]), [Rejection(0, "x", "logs")])
+    letter.write(batch(["b", "c"]), [Rejection(0, "x", "logs"), Rejection(1, "y", "logs")])
     assert [json.loads(line)["message"] for line in letter.path.read_text().splitlines()] == ["a", "b", "c"]
 
 
 def test_only_the_owner_may_read_them(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
-    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    letter.write(batch(["a"]), [Rejection(0, "x", "logs")])
     assert stat.S_IMODE(letter.path.stat().st_mode) == 0o600
 
 
 def test_a_disk_that_refuses_raises(tmp_path: Path, clock: ManualClock) -> None:
     with pytest.raises(OSError, match="No such file or directory"):
-        DeadLetter(tmp_path / "gone" / "dead.ndjson", clock).write(batch(["a"]), "logs", [Rejection(0, "x")])
+        DeadLetter(tmp_path / "gone" / "dead.ndjson", clock).write(batch(["a"]), [Rejection(0, "x", "logs")])
 
 
 def test_letters_are_written_to_a_new_file_after_the_file_was_moved_away(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
-    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    letter.write(batch(["a"]), [Rejection(0, "x", "logs")])
     letter.path.rename(tmp_path / "old")
-    letter.write(batch(["b"]), "logs", [Rejection(0, "x")])
+    letter.write(batch(["b"]), [Rejection(0, "x", "logs")])
     assert json.loads(letter.path.read_text())["message"] == "b"
 
 
@@ -71,13 +71,13 @@ def test_a_letter_in_a_file_that_was_removed_meanwhile_does_not_count(tmp_path: 
     path = tmp_path / "dead.ndjson"
     letter = DeadLetter(path, clock, lambda fd: path.unlink())
     with pytest.raises(OSError, match="renamed, removed or truncated at that moment"):
-        letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+        letter.write(batch(["a"]), [Rejection(0, "x", "logs")])
 
 
 def test_a_file_that_another_process_writes_to_is_not_written_to(tmp_path: Path, clock: ManualClock) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     with closing(AppendFile(letter.path)), pytest.raises(OSError, match="in use by process"):
-        letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+        letter.write(batch(["a"]), [Rejection(0, "x", "logs")])
     assert letter.path.read_bytes() == b""
 
 
@@ -85,7 +85,7 @@ def test_a_path_that_is_not_utf_8_can_be_written(tmp_path: Path, clock: ManualCl
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     made = batch(["a"])
     object.__setattr__(made.source, "path", "/var/log/\udcff.log")
-    letter.write(made, "logs", [Rejection(0, "x")])
+    letter.write(made, [Rejection(0, "x", "logs")])
     assert json.loads(letter.path.read_text())["path"] == "/var/log/\ufffd.log"
 
 
@@ -95,5 +95,5 @@ def test_what_a_power_failure_left_of_a_line_does_not_damage_the_next(
 ) -> None:
     letter = DeadLetter(tmp_path / "dead.ndjson", clock)
     letter.path.write_text(left)
-    letter.write(batch(["a"]), "logs", [Rejection(0, "x")])
+    letter.write(batch(["a"]), [Rejection(0, "x", "logs")])
     assert [json.loads(line)["message"] for line in letter.path.read_text().splitlines()] == [*kept, "a"]

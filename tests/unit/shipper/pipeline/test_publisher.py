@@ -23,9 +23,7 @@ class Desk:
         self.metrics = Metrics()
         self.queue = MemoryQueue(1000, 1_000_000)
         self.ledger = Ledger(0)
-        self.publisher = Publisher(
-            self.queue, DeadLetter(self.directory / "dead.ndjson", clock), "logs", self.metrics, clock
-        )
+        self.publisher = Publisher(self.queue, DeadLetter(self.directory / "dead.ndjson", clock), self.metrics, clock)
         self.output = MemoryOutput(encoder(), self.publisher)
 
     def put(self, *texts: str) -> Batch:

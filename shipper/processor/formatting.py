@@ -1,0 +1,78 @@
+"""Format strings of the configuration, for the events of a batch."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
+from shipper.processor.events import Events
+from shipper.processor.fields import MISSING, Path, path_of, roots
+
+TIMESTAMP = ("@timestamp",)
+NEVER_SHARED = frozenset({"message", "log", "error", "@metadata"})  # of ROOTS_OF_EVENTS, without the time
+
+
+class NoText(ValueError):
+    """An event has no text for a format string; the message says why."""
+
+
+class Formatter:
+    """One format string. `fields` are the roots of the fields that it reads."""
+
+    def __init__(self, text: str) -> None:
+        """Raises ValueError for what is not a format string."""
+        self._parts: tuple[FormatPart, ...] = parse_format(text)
+        self._paths: dict[str, Path] = {
+            part.name: path_of(part.name) for part in self._parts if isinstance(part, FieldPart)
+        }
+        self._has_time = any(isinstance(part, TimePart) for part in self._parts)
+        self.fields = roots(*self._paths.values()) | ({"@timestamp"} if self._has_time else frozenset())
+
+    @property
+    def fixed(self) -> str | None:
+        """Return the text that all events have, None where it depends on the event."""
+        is_fixed = all(isinstance(part, str) for part in self._parts)
+        return "".join(str(part) for part in self._parts) if is_fixed else None
+
+    def text(self, events: Events, index: int) -> str:
+        """Raises NoText."""
+        pieces = []
+        for part in self._parts:
+            match part:
+                case str():
+                    pieces.append(part)
+                case FieldPart(name, default):
+                    pieces.append(_text(name, default, events.get(index, self._paths[name])))
+                case TimePart():
+                    pieces.append(part.text(_moment(events, index)))
+        return "".join(pieces)
+
+
+def is_shared(events: Events, fields: frozenset[str]) -> bool:
+    """True if all events of the batch have the same values of the fields, which are given by their roots."""
+    if not fields.isdisjoint(NEVER_SHARED):
+        return False
+    return not events.shadows(fields - {"@timestamp"}) and not ("@timestamp" in fields and _has_own_time(events))
+
+
+def _has_own_time(events: Events) -> bool:
+    docs = events.messages.docs
+    return docs is not None and any("@timestamp" in doc for doc in docs)
+
+
+def _text(name: str, default: str | None, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    if default is not None:
+        return default
+    if value is MISSING or value is None:
+        raise NoText(f"the event has no field {name}")
+    raise NoText(f"the field {name} is not a text or a number")
+
+
+def _moment(events: Events, index: int) -> datetime:
+    text = events.get(index, TIMESTAMP)
+    return datetime.fromisoformat(text).astimezone(UTC)

@@ -1,0 +1,102 @@
+"""Topics that depend on the event: the real process against a real broker."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from demo.broker import Broker
+from tests.e2e.running import Agent, Topic
+
+pytestmark = pytest.mark.kafka
+
+
+class TopicsAgent(Agent):
+    """`kafka`: options of output.kafka, beside its hosts."""
+
+    kafka: Mapping[str, Any] = MappingProxyType({"topic": "replaced"})
+
+    def _output(self) -> dict[str, Any]:
+        return {"output.kafka": {"hosts": [self._bootstrap], "backoff.max": "1s", **self.kafka}}
+
+    def send_to(self, *, parsers: list[Any] | None = None, **kafka: Any) -> None:
+        self.kafka = kafka
+        self.configure(parsers=parsers or [])
+
+
+@pytest.fixture
+def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[TopicsAgent]:
+    agent = TopicsAgent(tmp_path, kafka_broker.bootstrap, topic_name)
+    yield agent
+    agent.end()
+
+
+def messages(broker: Broker, name: str, count: int) -> list[str]:
+    """Return those in a topic, of which there are so many, in order."""
+    with closing(Topic(broker, name)) as topic:
+        topic.await_records(count)
+        return [record.value["message"] for record in topic.records]
+
+
+def test_each_event_goes_to_the_topic_that_it_asks_for(
+    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+) -> None:
+    for suffix in ("web", "errors", "other"):
+        kafka_broker.create_topic(f"{topic_name}-{suffix}", 2)
+    agent.send_to(
+        parsers=[{"ndjson": {"target": "", "message_key": "message", "overwrite_keys": True}}],
+        topic=f"{topic_name}-%{{[app]:other}}",
+        topics=[{"topic": f"{topic_name}-errors", "when.contains.message": "ERROR"}],
+    )
+    agent.append(
+        *(
+            json.dumps({"message": message, **({"app": app} if app else {})})
+            for message, app in [
+                ("1", "web"),
+                ("2 ERROR", "web"),
+                ("3", ""),
+                ("4", "web"),
+                ("5 ERROR", ""),
+                ("6", "other"),
+            ]
+        )
+    )
+    assert agent.once() == 0
+    assert messages(kafka_broker, f"{topic_name}-web", 2) == ["1", "4"]
+    assert messages(kafka_broker, f"{topic_name}-errors", 2) == ["2 ERROR", "5 ERROR"]
+    assert messages(kafka_broker, f"{topic_name}-other", 2) == ["3", "6"]
+
+
+def test_an_event_without_a_topic_is_a_dead_letter_with_the_reason(
+    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+) -> None:
+    kafka_broker.create_topic(f"{topic_name}-web", 2)
+    agent.send_to(parsers=[{"ndjson": {"target": ""}}], topic=f"{topic_name}-%{{[app]}}")
+    agent.append('{"message": "a", "app": "web"}', '{"message": "b", "app": "no/topic"}', '{"message": "c"}')
+    assert agent.once() == 3
+    assert messages(kafka_broker, f"{topic_name}-web", 1) == ["a"]
+    letters = [json.loads(line) for line in (agent.data / "dead_letter.ndjson").read_text().splitlines()]
+    assert [(letter["topic"], letter["reason"].partition(" is not a valid")[0]) for letter in letters] == [
+        ("", f"'{topic_name}-no/topic'"),
+        ("", "the event has no field app"),
+    ]
+
+
+def test_a_topic_that_does_not_exist_holds_up_only_the_files_whose_events_it_is_for(
+    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+) -> None:
+    kafka_broker.create_topic(f"{topic_name}-web", 2)
+    missing = f"{topic_name}-missing"
+    agent.send_to(topic=f"{topic_name}-web", topics=[{"topic": missing, "when.contains": {"log.file.path": "bad.log"}}])
+    agent.append("held up", path=agent.logs / "bad.log")
+    agent.start()
+    agent.await_log(f"Kafka (topic {missing} at {kafka_broker.bootstrap}): the topic does not exist; create it")
+    agent.append("one", "two")
+    assert messages(kafka_broker, f"{topic_name}-web", 2) == ["one", "two"]
+    kafka_broker.create_topic(missing, 2)
+    assert messages(kafka_broker, missing, 1) == ["held up"]
+    assert agent.stop() == 0

@@ -11,7 +11,7 @@ from config.shipper.codec import UNUSED_CODEC, CodecConfig
 from config.shipper.conditions import ConditionConfig
 from config.shipper.kafka_security import KerberosConfig, SaslConfig, SslConfig
 from config.shipper.queues import QueueConfig
-from config.text.checks import Finding, not_blank, not_empty
+from config.text.checks import Finding, addresses, not_blank
 from config.text.format_strings import parse_format
 from config.text.units import Duration, Size
 
@@ -78,14 +78,6 @@ NOT_A_TOPIC = "is not a valid topic name: use up to 249 letters, digits, dots, u
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 CODECS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
-
-
-def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
-    yield from not_empty(hosts)
-    for index, host in enumerate(hosts):
-        name, colon, port = host.rpartition(":")
-        if colon and (not name or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536):
-            yield f"[{index}]", f"{host!r} must be host:port, with a port from 1 to 65535"
 
 
 def is_topic(text: str) -> bool:

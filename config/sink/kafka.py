@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from config.shipper.kafka import addresses
 from config.shipper.kafka_security import SaslConfig, SslConfig
-from config.text.checks import Finding
+from config.text.checks import Finding, addresses
 from config.text.units import Duration
 
 Raw = dict[str, str | int | float | bool]

@@ -22,3 +22,11 @@ def not_blank(text: str) -> Iterator[Finding]:
         yield "", "is empty"
     if "\0" in text:
         yield "", f"{text!r} contains a NUL character"
+
+
+def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
+    yield from not_empty(hosts)
+    for index, host in enumerate(hosts):
+        name, colon, port = host.rpartition(":")
+        if colon and (not name or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536):
+            yield f"[{index}]", f"{host!r} must be host:port, with a port from 1 to 65535"

@@ -44,8 +44,8 @@ def test_writes_are_so_far_apart_that_they_take_little_of_the_processor() -> Non
     pending.note({"a": A}, 100.0)
     pending.take_unwritten(100.0)
     pending.note({"a": A}, 100.0)  # while it is written
-    pending.written(100.0, 100.001)
-    assert pending.wait(100.001) == pytest.approx(PAUSE_FOR_WORK * 0.001)
+    pending.written(100.0, 100.01)
+    assert pending.wait(100.01) == pytest.approx(PAUSE_FOR_WORK * 0.01)
     pending.take_unwritten(101.0)
     pending.written(101.0, 101.0)
     pending.note({"a": A}, 101.001)

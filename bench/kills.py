@@ -35,7 +35,7 @@ def table(runs: Runs, shipper: Contender, rounds: int, lines: int) -> str:
 
 def _at_full_speed(shipper: Contender, job: ShippingJob, share: float) -> int:
     _kill_at(shipper, job, round(job.count * share))
-    return _finish(shipper, job)
+    return _repeats(_start(shipper, job, "second.log"), job)
 
 
 def _at_slow_rate(shipper: Contender, job: ShippingJob, share: float) -> int:
@@ -50,11 +50,7 @@ def _at_slow_rate(shipper: Contender, job: ShippingJob, share: float) -> int:
             if number == killed_at:
                 _kill(child)
                 child = _start(shipper, job, "second.log")
-    try:
-        wait_for(job.bootstrap, job.topic, job.count, child.check)
-        return _settled(job) - job.count
-    finally:
-        child.end()
+    return _repeats(child, job)
 
 
 def _start(shipper: Contender, job: ShippingJob, log: str) -> Child:
@@ -71,8 +67,8 @@ def _kill(child: Child) -> None:
     child.end(signal.SIGKILL)
 
 
-def _finish(shipper: Contender, job: ShippingJob) -> int:
-    child = _start(shipper, job, "second.log")
+def _repeats(child: Child, job: ShippingJob) -> int:
+    """Return how many records are there beside one for each line, when no more follow."""
     try:
         wait_for(job.bootstrap, job.topic, job.count, child.check)
         return _settled(job) - job.count

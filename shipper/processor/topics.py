@@ -57,7 +57,8 @@ class TopicChooser:
     def fixed(self) -> str | None:
         """Return the topic of all events; None where it depends on the event."""
         (rule, *others) = self._rules
-        return rule.formatter.fixed if not others and rule.condition is None else None
+        depends = others or rule.condition is not None or rule.mappings
+        return None if depends else rule.formatter.fixed
 
     def __call__(self, batch: Batch) -> Topics:
         events = Events(batch)

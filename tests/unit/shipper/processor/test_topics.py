@@ -32,6 +32,7 @@ def test_a_topic_without_fields_is_known_before_any_event() -> None:
     assert TopicChooser("logs", [rule("errors")]).fixed is None
     assert TopicChooser("", [rule("errors")]).fixed == "errors"
     assert TopicChooser("", [rule("errors", when=equals(a=1))]).fixed is None
+    assert TopicChooser("", [rule("errors", mappings={"errors": "other"})]).fixed is None
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,16 @@ written yet, and what was in flight."""
 import signal
 import time
 
-from confluent_kafka import Consumer
-
 from bench.contenders import Contender, ShippingJob
 from bench.data import line, write_lines
 from bench.measure import Child
 from bench.runs import Runs, report
 from bench.table import show, spread
-from bench.topics import readable, wait_for
+from bench.topics import settled, wait_for
 
 SHARES = (0.3, 0.5, 0.7)  # of the lines that are readable when the shipper is killed, in turn
 SLOW = 1000  # lines a second
 SECONDS = 6
-SETTLE = 3.0  # seconds without a new record, after which none follows
 
 
 def table(runs: Runs, shipper: Contender, rounds: int, lines: int) -> str:
@@ -71,21 +68,6 @@ def _repeats(child: Child, job: ShippingJob) -> int:
     """Return how many records are there beside one for each line, when no more follow."""
     try:
         wait_for(job.bootstrap, job.topic, job.count, child.check)
-        return _settled(job) - job.count
+        return settled(job.bootstrap, job.topic) - job.count
     finally:
         child.end()
-
-
-def _settled(job: ShippingJob) -> int:
-    """Return the number of records when no more follow."""
-    consumer = Consumer({"bootstrap.servers": job.bootstrap, "group.id": "bench-kills", "enable.auto.commit": False})
-    try:
-        count, since = 0, time.monotonic()
-        while time.monotonic() - since < SETTLE:
-            now = readable(consumer, job.topic)
-            if now != count:
-                count, since = now, time.monotonic()
-            time.sleep(0.1)
-        return count
-    finally:
-        consumer.close()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -18,15 +19,33 @@ def wait_for(
     partitions: int = PARTITIONS,
 ) -> float:
     """Return the monotonic time at which `count` records were readable; `check` raises when the process has failed."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench-count", "enable.auto.commit": False})
     deadline = time.monotonic() + timeout
-    try:
+    with _counting(bootstrap) as consumer:
         while (number := readable(consumer, topic, partitions)) < count:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{number} of {count} records in {topic} after {timeout:.0f} s")
             check()
             time.sleep(LOOK_EVERY)
         return time.monotonic()
+
+
+def settled(bootstrap: str, topic: str, pause: float = 3.0) -> int:
+    """Return the number of records when no more have come for `pause` seconds."""
+    with _counting(bootstrap) as consumer:
+        count, since = 0, time.monotonic()
+        while time.monotonic() - since < pause:
+            now = readable(consumer, topic)
+            if now != count:
+                count, since = now, time.monotonic()
+            time.sleep(LOOK_EVERY)
+        return count
+
+
+@contextmanager
+def _counting(bootstrap: str) -> Iterator[Consumer]:
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench-count", "enable.auto.commit": False})
+    try:
+        yield consumer
     finally:
         consumer.close()
 

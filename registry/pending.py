@@ -67,17 +67,17 @@ class Pending:
         self._deadline: float | None = None  # set when closing
 
     def note(self, entries: dict[str, FileState | None], now: float) -> bool:
-        """Add entries. Returns True if the thread must be notified, because it waits without a deadline."""
+        """Add entries. Returns True if the thread must be notified, because it waits for nothing or for later."""
         self._entries.update(entries)
-        is_first = self._write_at is None and not self._is_refused
-        if not self._is_refused:
-            self._unwritten.update(entries)
-        if is_first:
-            self._write_at = max(now, self._next_write)
+        must_wake = self._due is None
         if self._due is None:
             self._due = now + self._flush_interval
-            return True
-        return is_first
+        if not self._is_refused:
+            self._unwritten.update(entries)
+            if self._write_at is None:
+                self._write_at = max(now, self._next_write)
+                must_wake = True
+        return must_wake
 
     def urge(self, states: Sequence[FileState], now: float) -> SaveTicket:
         ticket = SaveTicket()

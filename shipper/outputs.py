@@ -32,7 +32,7 @@ def _kafka(
 ) -> KafkaOutput:
     chooser = TopicChooser(config.topic, config.topics)
     fixed = Topics(chooser.fixed)
-    errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", clock)
+    errors = ErrorReporter(",".join(config.hosts), fixed.shared or "", clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
     topics = chooser if fixed.shared is None else lambda batch: fixed
     context = KafkaContext(topics, errors, backoff, metrics, clock)

@@ -8,7 +8,6 @@ from shipper.processor.events import Events
 from shipper.processor.fields import MISSING, Path, path_of, roots
 
 TIMESTAMP = ("@timestamp",)
-NEVER_SHARED = frozenset({"message", "log", "error", "@metadata"})  # of ROOTS_OF_EVENTS, without the time
 
 
 class NoText(ValueError):
@@ -49,8 +48,7 @@ class Formatter:
 
 def is_shared(events: Events, fields: frozenset[str]) -> bool:
     """True if all events of the batch have the same values of the fields, which are given by their roots."""
-    if not fields.isdisjoint(NEVER_SHARED):
-        return False
+    # The time is a member of the event, but that of the batch where it is not among the event's own.
     return not events.shadows(fields - {"@timestamp"}) and not ("@timestamp" in fields and _has_own_time(events))
 
 

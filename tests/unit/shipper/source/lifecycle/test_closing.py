@@ -43,13 +43,8 @@ class Reader:
     opened_at: float = 0.0
     activity: Any = field(default_factory=lambda: SimpleNamespace(read_at=0.0))
 
-    @property
-    def has_left_path(self) -> bool:
-        return self.path_state is not PathState.CURRENT
-
-    @property
-    def is_removed(self) -> bool:
-        return self.path_state is PathState.REMOVED
+    has_left_path = Harvester.has_left_path
+    is_removed = Harvester.is_removed
 
 
 UNREAD = {"over": False, "at_end": False}

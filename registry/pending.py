@@ -76,7 +76,7 @@ class Pending:
             self._unwritten.update(entries)
             if self._write_at is None:
                 self._write_at = max(now, self._next_write)
-                must_wake = True
+                must_wake = must_wake or now >= self._next_write  # before that it wakes by itself
         return must_wake
 
     def urge(self, states: Sequence[FileState], now: float) -> SaveTicket:
@@ -107,12 +107,16 @@ class Pending:
         return self.empty or (self._retry_at is not None and now >= self._deadline)
 
     def wait(self, now: float) -> float | None:
-        """Return the seconds until `take` is due, 0 for now, None when nothing waits."""
+        """Return the seconds until `take` is due, 0 for now, None when nothing waits. After a write, it is the end of
+        the pause even if nothing is to be written then: so the thread wakes once for a write, and no note has to wake
+        it before."""
         due = self._flush_at
         if due is None:
             return None
         if self._write_at is not None:
             due = min(due, self._write_at)
+        elif now < self._next_write:
+            due = min(due, self._next_write)
         return max(0.0, due - now)
 
     @property

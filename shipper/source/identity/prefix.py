@@ -41,18 +41,14 @@ class Prefix:
         """The proof, hexadecimal: the chain, so that it can be continued, and the hash of all."""
         return self._chain.hex() + self._block.hexdigest()
 
-    def feed(self, data: bytes) -> None:
-        room = BLOCK - self.length % BLOCK
-        if len(data) < room:
-            self._block.update(data)
-        else:
-            view = memoryview(data)
-            while len(view) >= room:
-                self._block.update(view[:room])
-                self._chain = self._block.digest()
-                self._block = xxh3_128(self._chain)
-                view, room = view[room:], BLOCK
-            self._block.update(view)
+    def feed(self, data: bytes | memoryview) -> None:
+        start, end = 0, BLOCK - self.length % BLOCK
+        while end <= len(data):
+            self._block.update(data[start:end])
+            self._chain = self._block.digest()
+            self._block = xxh3_128(self._chain)
+            start, end = end, end + BLOCK
+        self._block.update(data[start:])
         self.length += len(data)
 
 
@@ -65,13 +61,13 @@ class Trail:
     def __init__(self, prefix: Prefix | None) -> None:
         """`prefix`: the prefix before the first byte that is read; None where it is unknown: no proofs then."""
         self._prefix = prefix
-        self._chunks: deque[bytes] = deque()
+        self._chunks: deque[memoryview] = deque()
         self._kept = 0
 
     def add(self, data: bytes) -> None:
         if self._prefix is None or not data:  # an empty one would never be taken from the front
             return
-        self._chunks.append(data)
+        self._chunks.append(memoryview(data))
         self._kept += len(data)
         while self._kept - len(self._chunks[0]) >= KEPT:
             self._feed(self._prefix, len(self._chunks[0]))

@@ -13,6 +13,7 @@ from shipper.output.encode import Encoder
 from shipper.output.file import FileOutput
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import RecordMaker
 from shipper.output.kafka_settings import make_producer
 from shipper.pipeline.publisher import Publisher
 from shipper.processor.topics import TopicChooser
@@ -36,4 +37,4 @@ def _kafka(
     backoff = Backoff(config.backoff.init, config.backoff.max)
     topics = chooser if fixed.shared is None else lambda batch: fixed
     context = KafkaContext(topics, errors, backoff, metrics, clock)
-    return KafkaOutput(make_producer(config), encoder, publisher, context)
+    return KafkaOutput(make_producer(config), RecordMaker(encoder), publisher, context)

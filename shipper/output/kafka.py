@@ -16,8 +16,8 @@ from shipper.errors import StartError
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
-from shipper.output.encode import Encoder
 from shipper.output.kafka_errors import LIMITS, POISON, PURGED, ErrorReporter
+from shipper.output.kafka_records import RecordMaker
 from shipper.output.lane import Flight, Lane
 
 logger = logging.getLogger(__name__)
@@ -66,12 +66,12 @@ class KafkaOutput:
     def __init__(
         self,
         make_producer: Callable[[Callable[[KafkaError], None]], Producer],
-        encoder: Encoder,
+        records: RecordMaker,
         deliveries: Deliveries,
         context: KafkaContext,
     ) -> None:
         self._make_producer = make_producer
-        self._encoder = encoder
+        self._records = records
         self._deliveries = deliveries
         self._topics = context.topics
         self._errors = context.errors
@@ -126,7 +126,7 @@ class KafkaOutput:
     def _send(self, flight: Flight, indices: list[int] | None) -> None:
         """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
         batch = flight.batch if indices is None else flight.batch.part(indices)
-        records = [{"value": record, "key": batch.source.file_id} for record in self._encoder.encode(batch)]
+        records = self._records.records(batch)
         flight.left = len(records)
         if not records:
             self._settle(flight)  # no event has a topic

@@ -22,6 +22,7 @@ from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import RecordMaker
 from shipper.output.kafka_settings import make_producer
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import MemoryKafka, MemoryOutput
@@ -88,7 +89,7 @@ def kafka_output(make: Callable[..., Producer], topic: str, deliveries: Recorded
     clock = SystemClock()
     errors = ErrorReporter("here", topic, clock)
     context = KafkaContext(lambda batch: Topics(topic), errors, Backoff(0.01, 0.1), Metrics(), clock)
-    return KafkaOutput(make, encoder(), deliveries, context)
+    return KafkaOutput(make, RecordMaker(encoder()), deliveries, context)
 
 
 def fake_kafka(tmp_path: Path) -> Destination:

@@ -12,6 +12,7 @@ from shipper.event import Batch, Rejection, Topics
 from shipper.metrics import Metrics
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import RecordMaker
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent
 from tests.model.seeds import seeds
@@ -114,9 +115,8 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
     errors = ErrorReporter("fake:9092", "logs", clock)
     backoff = Backoff(1.0, 8.0)
     topics = dice.choice([lambda batch: Topics("logs"), topics_by_text])
-    output = KafkaOutput(
-        cluster.kafka.connect, encoder(), pipeline, KafkaContext(topics, errors, backoff, Metrics(), clock)
-    )
+    context = KafkaContext(topics, errors, backoff, Metrics(), clock)
+    output = KafkaOutput(cluster.kafka.connect, RecordMaker(encoder()), pipeline, context)
     positions: dict[str, int] = defaultdict(int)
     published: list[Batch] = []
     for number in range(dice.randrange(10, 120)):

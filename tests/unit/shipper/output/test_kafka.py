@@ -9,6 +9,7 @@ from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import RecordMaker
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 
@@ -40,7 +41,7 @@ class Desk:
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
         context = KafkaContext(self.topics, errors, Backoff(1, 60), self.metrics, self.clock)
-        self.output = KafkaOutput(self.kafka.connect, encoder(), self.deliveries, context)
+        self.output = KafkaOutput(self.kafka.connect, RecordMaker(encoder()), self.deliveries, context)
 
     @property
     def client(self) -> FakeProducer:

@@ -16,6 +16,7 @@ from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.kafka_settings import make_producer
 from shipper.pipeline.publisher import Publisher
+from shipper.processor.keys import Keys
 from shipper.processor.topics import TopicChooser
 
 
@@ -37,4 +38,5 @@ def _kafka(
     backoff = Backoff(config.backoff.init, config.backoff.max)
     topics = chooser if fixed.shared is None else lambda batch: fixed
     context = KafkaContext(topics, errors, backoff, metrics, clock)
-    return KafkaOutput(make_producer(config), RecordMaker(encoder), publisher, context)
+    records = RecordMaker(encoder, None if config.key is None else Keys(config.key))
+    return KafkaOutput(make_producer(config), records, publisher, context)

@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
 from config.shipper.conditions import ConditionConfig
+from config.shipper.kafka_records import HeaderConfig, PartitionConfig, format_string
 from config.shipper.kafka_security import KerberosConfig, SaslConfig, SslConfig
 from config.shipper.queues import QueueConfig
-from config.text.checks import Finding, addresses, not_blank
+from config.text.checks import Finding, addresses
 from config.text.format_strings import parse_format
 from config.text.units import Duration, Size
 
@@ -39,37 +40,6 @@ class MetadataConfig:
     retry: RetryConfig = field(default_factory=RetryConfig)
     refresh_frequency: Duration = field(default=600.0, metadata=_UNUSED)
     full: bool = field(default=False, metadata=_UNUSED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeaderConfig:
-    key: str = field(metadata={**_UNUSED, "check": not_blank})
-    value: str = field(metadata=_UNUSED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupedPartition:
-    reachable_only: bool = field(default=False, metadata=_UNUSED)
-    group_events: int = field(default=1, metadata={**_UNUSED, "min": 1})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HashPartition:
-    reachable_only: bool = field(default=False, metadata=_UNUSED)
-    hash: tuple[str, ...] = field(default=(), metadata=_UNUSED)
-    random: bool = field(default=True, metadata=_UNUSED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionConfig:
-    random: GroupedPartition | None = field(default=None, metadata=_UNUSED)
-    round_robin: GroupedPartition | None = field(default=None, metadata=_UNUSED)
-    hash: HashPartition | None = field(default=None, metadata=_UNUSED)
-
-    def check(self) -> Iterator[Finding]:
-        given = [name for name in ("random", "round_robin", "hash") if getattr(self, name) is not None]
-        for name in given[1:]:
-            yield name, f"partition.{given[0]} is given too; give exactly one"
 
 
 TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -185,6 +155,15 @@ class KafkaOutputConfig:
         default=(),
         metadata={"doc": "Rules of which the first that has a topic for an event is taken; `topic` is for the others."},
     )
+    key: str | None = field(
+        default=None,
+        metadata={
+            "doc": "The key of records: a format string, as in `%{[fields.team]}`. The file id when absent, and where"
+            " an event has no text for it, so that a file's lines stay in order.",
+            "since": "0.2",
+            "check": format_string,
+        },
+    )
     version: str | None = field(
         default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
     )
@@ -210,9 +189,6 @@ class KafkaOutputConfig:
         default_factory=dict,
         repr=False,
         metadata={"doc": "Raw settings of librdkafka; they take precedence over the shipper's."},
-    )
-    key: str | None = field(
-        default=None, metadata=_unused("the key is the file id, which keeps a file's lines in order")
     )
     partition: PartitionConfig | None = field(
         default=None, metadata=_unused("a file's lines stay in one partition, by the hash of the file id")

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from config.text.format_strings import FieldPart, FormatPart, TimePart, parse_format
+from shipper.event import Batch
 from shipper.processor.events import Events
 from shipper.processor.fields import MISSING, Path, path_of, roots
+from shipper.text import without_surrogates
 
 TIMESTAMP = ("@timestamp",)
 
@@ -23,6 +25,7 @@ class Formatter:
         self._paths: dict[str, Path] = {
             part.name: path_of(part.name) for part in self._parts if isinstance(part, FieldPart)
         }
+        self._is_message = self._parts == (FieldPart("message"),)
         self._has_time = any(isinstance(part, TimePart) for part in self._parts)
         self.fields = roots(*self._paths.values()) | ({"@timestamp"} if self._has_time else frozenset())
 
@@ -44,6 +47,35 @@ class Formatter:
                 case TimePart():
                     pieces.append(part.text(_moment(events, index)))
         return "".join(pieces)
+
+    def texts(self, batch: Batch) -> tuple[list[str], dict[int, str]]:
+        """Return the text of each event, which UTF-8 has bytes for, and the reasons of those that have none by index:
+        the text of these is empty. What all events of the batch share is evaluated once."""
+        events = Events(batch)
+        reasons: dict[int, str] = {}
+        if self._is_message:  # the usual format of lines as they are
+            texts = batch.messages.texts
+            if all(texts):
+                return _valid(list(texts)), reasons
+        indices = range(min(batch.events, 1) if is_shared(events, self.fields) else batch.events)
+        made = []
+        for index in indices:
+            try:
+                made.append(self.text(events, index))
+            except NoText as error:
+                made.append("")
+                reasons[index] = str(error)
+        if len(made) < batch.events:
+            made *= batch.events
+            reasons = dict.fromkeys(range(batch.events), reasons[0]) if reasons else reasons
+        return _valid(made), reasons
+
+
+def _valid(texts: list[str]) -> list[str]:
+    joined = "".join(texts)
+    if joined.isascii() or without_surrogates(joined) == joined:
+        return texts
+    return [without_surrogates(text) for text in texts]
 
 
 def is_shared(events: Events, fields: frozenset[str]) -> bool:

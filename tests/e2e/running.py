@@ -133,6 +133,7 @@ class Agent:
         self.data = directory / "data"
         self.topic = topic
         self.settings: dict[str, Any] = {}  # beside the input and the output
+        self.kafka: dict[str, Any] = {}  # options of output.kafka, beside its hosts and topic
         self.path = self.logs / "app.log"
         self._bootstrap = bootstrap
         self._file = directory / "shipper.yml"
@@ -148,7 +149,7 @@ class Agent:
         self._file.chmod(0o600)
 
     def _output(self) -> dict[str, Any]:
-        return {"output.kafka": {"hosts": [self._bootstrap], "topic": self.topic, "backoff.max": "2s"}}
+        return {"output.kafka": {"hosts": [self._bootstrap], "topic": self.topic, "backoff.max": "2s", **self.kafka}}
 
     def append(self, *lines: str, path: Path | None = None) -> None:
         with (path or self.path).open("a") as file:

@@ -1,10 +1,9 @@
 """Topics that depend on the event: the real process against a real broker."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -16,15 +15,8 @@ pytestmark = pytest.mark.kafka
 
 
 class TopicsAgent(Agent):
-    """`kafka`: options of output.kafka, beside its hosts."""
-
-    kafka: Mapping[str, Any] = MappingProxyType({"topic": "replaced"})
-
-    def _output(self) -> dict[str, Any]:
-        return {"output.kafka": {"hosts": [self._bootstrap], "backoff.max": "1s", **self.kafka}}
-
     def send_to(self, *, parsers: list[Any] | None = None, **kafka: Any) -> None:
-        self.kafka = kafka
+        self.kafka = {"topic": "", "backoff.max": "1s", **kafka}
         self.configure(parsers=parsers or [])
 
 

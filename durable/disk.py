@@ -80,6 +80,25 @@ def make_directory(directory: Path, mode: int = 0o777, *, owned_as_parent: bool 
     fsync_directory(directory.parent)  # or a power failure takes the directory, with all that was fsynced in it
 
 
+def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write the whole file; after a crash at any instant it has the old content or the new. Raises OSError."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        give_to_owner_of_parent(temporary)
+        write_all(DiskFile(descriptor), content)
+        os.fsync(descriptor)  # or the name could survive a power failure, and the content not
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    finally:
+        os.close(descriptor)
+    temporary.rename(path)
+    fsync_directory(path.parent)
+
+
 def open_plain(path: Path, flags: int, mode: int = 0) -> int:
     """Return the descriptor of a plain file. A symlink is refused, because a rename replaces it and not its target; so
     is a directory, FIFO or device, which could block forever. Raises Misplaced, OSError."""

@@ -36,6 +36,7 @@ from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.processor.base import ProcessorContext
+from shipper.processor.caches import Caches
 from shipper.progress import Progress
 from shipper.record import Agent
 from shipper.reload import ConfigSource, Reloader, ReplaceInputs
@@ -118,7 +119,9 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     output = environment.connect(config, publisher, metrics, clock)
     stack.callback(output.close)
 
-    processor_context = ProcessorContext(agent, data, metrics, clock, wake.from_outside())
+    caches = Caches(clock, data / "cache_processor")
+    stack.callback(caches.close)
+    processor_context = ProcessorContext(agent, data, metrics, clock, caches, wake.from_outside())
     input_factory = InputFactory(processor_context, registrar)
     inputs = input_factory.build(config)
     processing = Processing(queue)

@@ -17,6 +17,7 @@ from shipper.explain import explain
 from shipper.metrics import Metrics
 from shipper.preview import Preview, chosen
 from shipper.processor.base import ProcessorContext
+from shipper.processor.caches import Caches
 from shipper.record import Agent
 
 Load = Callable[[argparse.Namespace], ShipperConfig]
@@ -58,9 +59,9 @@ class ConfigCommands:
     def _test_pipeline(self, options: argparse.Namespace) -> int:
         config = self._checked(options, sys.stderr)
         name = config.name or socket.gethostname()
-        context = ProcessorContext(
-            Agent(name, name, "preview", "preview"), Path(config.path.data), Metrics(), SystemClock()
-        )
+        clock = SystemClock()
+        agent = Agent(name, name, "preview", "preview")
+        context = ProcessorContext(agent, Path(config.path.data), Metrics(), clock, Caches(clock))
         if sys.stdin is None:
             raise StartError("test pipeline: standard input is closed; give it lines, as in: < app.log")
         config_input, reason = chosen(config, options.input, options.path)

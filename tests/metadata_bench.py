@@ -8,6 +8,7 @@ from typing import Any
 from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
 from shipper.processor.base import Processor, ProcessorContext
+from shipper.processor.caches import Caches
 from shipper.processor.chain import Chain
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
@@ -17,7 +18,7 @@ class MetadataBench:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.metrics = Metrics()
-        self.context = ProcessorContext(AGENT, Path(), self.metrics, self.clock)
+        self.context = ProcessorContext(AGENT, Path(), self.metrics, self.clock, Caches(self.clock))
         self.source = source()
 
     def open_file(self, path: str | Path, static: Doc | None = None) -> None:

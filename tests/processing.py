@@ -15,6 +15,7 @@ from shipper.json_fields import copied
 from shipper.metrics import Metrics
 from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
+from shipper.processor.caches import Caches
 from tests.builders import AGENT, encoder, messages, nothing, source
 from tests.fakes import ManualClock
 
@@ -37,8 +38,11 @@ def section(text: str) -> Section:
         return load(file, Section, (), {})
 
 
-def chain_of(text: str, metrics: Metrics | None = None, clock: Clock | None = None) -> Any:
-    context = ProcessorContext(AGENT, Path(), metrics or Metrics(), clock or ManualClock())
+def chain_of(
+    text: str, metrics: Metrics | None = None, clock: Clock | None = None, caches: Caches | None = None
+) -> Any:
+    clock = clock or ManualClock()
+    context = ProcessorContext(AGENT, Path(), metrics or Metrics(), clock, caches or Caches(clock))
     return chain.build(section(text).processors, context)
 
 

@@ -126,8 +126,13 @@ def _network(_: str, value: Any) -> Iterator[str]:
     if not networks:
         yield "must not be empty"
     for network in networks:
-        if network not in NETWORKS and not _is_cidr(network):
-            yield f"{network!r} is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
+        yield from network_faults(network)
+
+
+def network_faults(network: Any) -> Iterator[str]:
+    """Yield what is wrong with the name of a network."""
+    if network not in NETWORKS and not _is_cidr(network):
+        yield f"{network!r} is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
 
 
 def _is_cidr(value: Any) -> bool:

@@ -142,19 +142,13 @@ FILESTREAM_NAMES = {ours: theirs for theirs, ours in FLAT_NAMES.items()} | {
     "json": "'- ndjson:' below parsers",
 }
 STDIN_NAMES = {name: FLAT_NAMES[name] for name in ("message_max_bytes", "parsers")}
-_DOWNSTREAM = "leave it out and do it in the consumer of the topic"
 _NO_DIRECTORY = "it queries Windows or a directory service"
 PROCESSOR_NOT_YET = {
-    "script": "left out on purpose: a program in the configuration has no bounds; use if/then/else and grok",
-    "decode_xml": _DOWNSTREAM,
-    "decode_xml_wineventlog": _NO_DIRECTORY,
-    "decode_cef": "use dissect or grok",
-    "cache": _DOWNSTREAM,
-    "now": _DOWNSTREAM,
-    "lowercase": _DOWNSTREAM,
-    "uppercase": _DOWNSTREAM,
+    "script": "left out on purpose: a program in the configuration has no bounds; rename, move_fields and drop_fields "
+    "change fields, convert, replace, lowercase and timestamp change values, dissect, grok, decode_csv_fields and "
+    "decode_json_fields parse texts, drop_event drops events, and 'when' or if/then/else decide for which",
+    "decode_xml_wineventlog": "events of Windows are not read; decode_xml parses other XML",
     "add_formatted_index": _INDEX,
-    "add_network_direction": _DOWNSTREAM,
     "translate_sid": _NO_DIRECTORY,
     "translate_ldap_attribute": _NO_DIRECTORY,
     "parse_aws_vpc_flow_log": "use dissect",

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from shipper.clock import Clock
 from shipper.metrics import Metrics
+from shipper.processor.caches import Caches
 from shipper.processor.events import Event, Events
 from shipper.processor.fields import ProcessorError as ProcessorError  # processors import it from here
 from shipper.record import Agent
@@ -44,10 +45,11 @@ class Condition(Protocol):
 @dataclass(frozen=True, slots=True)
 class ProcessorContext:
     """What a processor may need beside its options. `data` is the data path. `wake` is called, from any thread, when a
-    batch that waits may be resumed."""
+    batch that waits may be resumed. `caches` are those of the whole agent."""
 
     agent: Agent
     data: FilePath
     metrics: Metrics
     clock: Clock
+    caches: Caches
     wake: Callable[[], None] = lambda: None

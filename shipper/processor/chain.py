@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 
 from config.shipper.processors import AnyProcessor, Branch
-from config.shipper.processors.decoding import DecompressGzipFieldConfig
 from shipper.event import Batch, Growth
 from shipper.metrics import Metrics
 from shipper.processor import conditions
 from shipper.processor.base import Condition, EventProcessor, Processor, ProcessorContext, ProcessorError
 from shipper.processor.events import Event, Events, all_of
+from shipper.processor.growth import growth_of
 from shipper.processor.waiting import AsyncStep, WaitingChain
 
 Outer = Processor | AsyncStep
-DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
 
 
 class Chain:
@@ -125,17 +124,6 @@ def build(
 def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
     """Return the steps of these processors. Raises StartError."""
     return Steps([_outer(config, context) for config in configs], growth_of(configs))
-
-
-def growth_of(configs: Iterable[AnyProcessor]) -> Growth:
-    """Return how much larger these processors, one after the other, may make events."""
-    growth = Growth()
-    for config in configs:
-        if isinstance(config, Branch):
-            growth = growth.then(growth_of((*config.then, *config.otherwise)))
-        elif isinstance(config, DecompressGzipFieldConfig):
-            growth = growth.then(Growth(DEFLATE, config.max_bytes))
-    return growth
 
 
 def _factory() -> ModuleType:

@@ -5,22 +5,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from config.shipper.processors import adding, decoding, moving, parsing, values
+from config.shipper.processors.caching import CacheConfig
 from config.shipper.processors.dns import DnsConfig
 from config.shipper.processors.host_metadata import AddHostMetadataConfig, AddProcessMetadataConfig
 from config.shipper.processors.runtime_metadata import AddDockerMetadataConfig, AddKubernetesMetadataConfig
 from shipper.processor.base import EventProcessor, Processor, ProcessorContext
-from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags
+from shipper.processor.changing.add import AddFields, AddId, AddLabels, AddLocale, AddTags, Now
+from shipper.processor.changing.case import lowercase, uppercase
 from shipper.processor.changing.drop import DropEvent, IncludeFields, drop_fields
 from shipper.processor.changing.move import MoveFields, copy_fields, rename
 from shipper.processor.changing.rate_limit import RateLimit
 from shipper.processor.changing.values import append, convert, extract_array, replace, truncate_fields, urldecode
+from shipper.processor.decoding.cached import cached
+from shipper.processor.decoding.cef import DecodeCef
 from shipper.processor.decoding.community_id import CommunityId
 from shipper.processor.decoding.csv_fields import csv_fields
 from shipper.processor.decoding.fields import DecodeDuration, base64_field, gzip_field
 from shipper.processor.decoding.fingerprint import Fingerprint
 from shipper.processor.decoding.json_values import DecodeJsonFields
 from shipper.processor.decoding.mime_type import DetectMimeType
+from shipper.processor.decoding.network_direction import AddNetworkDirection
 from shipper.processor.decoding.registered_domain import RegisteredDomain
+from shipper.processor.decoding.xml_values import DecodeXml
 from shipper.processor.metadata.docker import AddDockerMetadata
 from shipper.processor.metadata.host import AddHostMetadata
 from shipper.processor.metadata.kubernetes import AddKubernetesMetadata
@@ -45,6 +51,7 @@ OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
     adding.AddFieldsConfig: AddFields,
     adding.AddIdConfig: AddId,
     adding.AddLabelsConfig: AddLabels,
+    adding.AddNetworkDirectionConfig: AddNetworkDirection,
     adding.AddTagsConfig: AddTags,
     adding.AppendConfig: append,
     moving.CopyFieldsConfig: copy_fields,
@@ -55,8 +62,10 @@ OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
     moving.RenameConfig: rename,
     values.ConvertConfig: convert,
     values.ExtractArrayConfig: extract_array,
+    values.LowercaseConfig: lowercase,
     values.ReplaceConfig: replace,
     values.TruncateFieldsConfig: truncate_fields,
+    values.UppercaseConfig: uppercase,
     values.UrldecodeConfig: urldecode,
     parsing.DissectConfig: Dissect,
     parsing.GrokConfig: Grok,
@@ -65,6 +74,7 @@ OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
     decoding.DecodeBase64FieldConfig: base64_field,
     decoding.DecodeCsvFieldsConfig: csv_fields,
     decoding.DecodeDurationConfig: DecodeDuration,
+    decoding.DecodeXmlConfig: DecodeXml,
     decoding.DecompressGzipFieldConfig: gzip_field,
     decoding.DetectMimeTypeConfig: DetectMimeType,
     decoding.FingerprintConfig: Fingerprint,
@@ -73,10 +83,13 @@ OF_OPTIONS: Mapping[type, Callable[[Any], Processor | EventProcessor]] = {
 # Those that need something of the context too, as the clock.
 OF_CONTEXT: Mapping[type, Callable[[Any, ProcessorContext], Processor | EventProcessor]] = {
     adding.AddLocaleConfig: lambda config, context: AddLocale(config, context.clock),
+    adding.NowConfig: lambda config, context: Now(config, context.clock),
     moving.RateLimitConfig: lambda config, context: RateLimit(config, context.clock),
     parsing.SyslogProcessorConfig: lambda config, context: Syslog(config, context.clock),
     parsing.TimestampConfig: lambda config, context: Timestamp(config, context.clock),
+    decoding.DecodeCefConfig: lambda config, context: DecodeCef(config, context.clock),
     decoding.DecodeJsonFieldsConfig: lambda config, context: DecodeJsonFields(config, context.metrics),
+    CacheConfig: cached,
     AddHostMetadataConfig: AddHostMetadata,
     AddProcessMetadataConfig: AddProcessMetadata,
     AddDockerMetadataConfig: AddDockerMetadata,

@@ -15,14 +15,14 @@ Step = Callable[[Event], None]
 
 
 class FieldByField:
-    """`steps` touch only these `paths`. A step that raises ProcessorError, or RecursionError for a value that is nested
-    too deeply, has changed nothing."""
+    """`steps` touch only these `paths`; None if they are not known before. A step that raises ProcessorError, or
+    RecursionError for a value that is nested too deeply, has changed nothing."""
 
-    def __init__(self, steps: Sequence[Step], paths: Sequence[Path], *, fail_on_error: bool) -> None:
+    def __init__(self, steps: Sequence[Step], paths: Sequence[Path] | None, *, fail_on_error: bool) -> None:
         self._steps = steps
-        self._members = frozenset(path[0] for path in paths)
+        self._members = None if paths is None else frozenset(path[0] for path in paths)
         self._fail_on_error = fail_on_error
-        self.touches = roots(*paths)
+        self.touches = None if paths is None else roots(*paths)
 
     def apply(self, event: Event) -> None:
         if not self._fail_on_error:

@@ -16,6 +16,7 @@ from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.queue import MemoryQueue
 from shipper.processor.base import ProcessorContext
+from shipper.processor.caches import Caches
 from shipper.processor.events import Events
 from shipper.processor.metadata.resolver import Answer
 from shipper.processor.waiting import AsyncStep, WaitingChain
@@ -45,7 +46,7 @@ class World:
         self.processing = Processing(self.queue)
         known = {name: Answer((f"{name}!",), 60) for name in NAMES[:4]}
         self.names = [FakeNames(dict(known)) for _ in range(dice.choice([1, 2]))]
-        context = ProcessorContext(AGENT, Path(), Metrics(), self.clock)
+        context = ProcessorContext(AGENT, Path(), Metrics(), self.clock, Caches(self.clock))
         self.kept = dice.random() < 0.5
         steps = [AsyncStep(names.step(self.config(number), context), None) for number, names in enumerate(self.names)]
         growth = dice.choice([Growth(), Growth(PIECE_BYTES // 10, PIECE_BYTES)])  # one piece, or two events each

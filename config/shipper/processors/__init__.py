@@ -8,6 +8,7 @@ from config.shipper import filebeat
 from config.shipper.conditions import ConditionConfig
 from config.shipper.processors import (
     adding,
+    caching,
     decoding,
     dns,
     host_metadata,
@@ -22,7 +23,7 @@ from config.yaml.schema import NamedItems
 
 __all__ = ["PROCESSORS", "AnyProcessor", "Branch", "ProcessorConfig"]
 
-_FAMILIES = (adding, moving, values, parsing, decoding, host_metadata, runtime_metadata, dns)
+_FAMILIES = (adding, moving, values, parsing, decoding, caching, host_metadata, runtime_metadata, dns)
 # By name: every model of these modules that has one. A processor is declared by its class alone.
 _MODELS: dict[str, type[ProcessorConfig]] = {
     model.name: model

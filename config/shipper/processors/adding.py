@@ -1,10 +1,11 @@
-"""Processors that add fields: options of add_fields, add_labels, add_tags, add_id, add_locale, append."""
+"""Processors that add fields: options of add_fields, add_labels, add_tags, add_id, add_locale,
+add_network_direction, append, now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from config.shipper.conditions import flat
+from config.shipper.conditions import flat, network_faults
 from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, PROTECTED_FIELDS, ProcessorConfig
 from config.text.checks import Finding, not_blank, without_blanks
 
@@ -92,3 +93,36 @@ class AppendConfig(ProcessorConfig):
     def check(self) -> Iterator[Finding]:
         if not self.fields and not self.values:
             yield "", "needs 'fields' or 'values' to append"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NowConfig(ProcessorConfig):
+    """Sets a field to the time at which the event is processed. An event that is sent twice has two such times."""
+
+    name: ClassVar = "now"
+    target: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNetworkDirectionConfig(ProcessorConfig):
+    """Adds the direction of a flow: inbound, outbound, internal or external, by which of its ends are in the internal
+    networks. An event without two addresses is not changed."""
+
+    name: ClassVar = "add_network_direction"
+    source: str = field(default="source.ip", metadata={"check": not_blank, "doc": "The field with the source."})
+    destination: str = field(
+        default="destination.ip", metadata={"check": not_blank, "doc": "The field with the destination."}
+    )
+    target: str = field(
+        default="network.direction", metadata={"check": not_blank, "doc": "The field that the direction is written to."}
+    )
+    internal_networks: tuple[str, ...] = field(
+        metadata={
+            "check": without_blanks,
+            "doc": "The internal networks, each in CIDR notation or by one of the names of the condition `network`.",
+        }
+    )
+
+    def check(self) -> Iterator[Finding]:
+        for index, network in enumerate(self.internal_networks):
+            yield from ((f"internal_networks[{index}]", fault) for fault in network_faults(network))

@@ -12,6 +12,7 @@ PROTECTED_FIELDS = ("log.offset", "log.length", "log.file.id")
 
 # Metadata of options that many processors share.
 IGNORE_MISSING: dict[str, Any] = {"doc": "Whether an event without the field is skipped without an error."}
+IGNORE_FAILURE: dict[str, Any] = {"doc": "Whether an error of the event is not reported in its error.message."}
 FAIL_ON_ERROR: dict[str, Any] = {
     "doc": "Whether an error undoes all changes to the event and sets error.message; when false, what succeeded is "
     "kept."

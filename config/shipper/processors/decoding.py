@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
 from config.text.checks import Finding, not_blank, without_blanks
+from config.text.timezones import Timezone
 from config.text.units import Size
+
+MOST_XML_NODES = 100_000  # elements and attributes of one document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +116,55 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
         default=False, metadata={"doc": "Whether an event whose field is not JSON gets an error."}
     )
     document_id: str = field(default="", metadata={"doc": "A key whose text is moved to @metadata._id."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeCefConfig(ProcessorConfig):
+    """Parses messages in Common Event Format (version 25). What precedes `CEF:` is ignored. A value that cannot be
+    parsed is an error of the event, and the others are written."""
+
+    name: ClassVar = "decode_cef"
+    source: str = field(
+        default="message", metadata={"key": "field", "check": not_blank, "doc": "The field that is decoded."}
+    )
+    target_field: str = field(
+        default="cef", metadata={"doc": "The object that the result is written to; the event itself when empty."}
+    )
+    ecs: bool = field(
+        default=True,
+        metadata={"doc": "Whether fields of Elastic Common Schema are written too, `message` among them."},
+    )
+    timezone: Timezone = field(default="UTC", metadata={"doc": "The time zone of times that have none."})
+    ignore_empty_values: bool = field(
+        default=False, metadata={"doc": "Whether extensions with an empty value are left out."}
+    )
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    ignore_failure: bool = field(default=False, metadata=IGNORE_FAILURE)
+    id: str = field(default="", metadata={"doc": "A name for this processor, for readers of the configuration."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeXmlConfig(ProcessorConfig):
+    """Parses a field that contains XML. Entities are not expanded: a document that declares its own is an error of the
+    event, as is one of more than 200 levels or 100,000 elements and attributes."""
+
+    name: ClassVar = "decode_xml"
+    source: str = field(
+        default="message", metadata={"key": "field", "check": not_blank, "doc": "The field that is decoded."}
+    )
+    target_field: str | None = field(
+        default=None,
+        metadata={"doc": "Where the result is written; the same field when absent, the event itself when empty."},
+    )
+    overwrite_keys: bool = field(
+        default=True, metadata={"doc": "With an empty target_field: whether existing fields are overwritten."}
+    )
+    to_lower: bool = field(
+        default=True, metadata={"doc": "Whether the names of elements and attributes are changed to lower case."}
+    )
+    document_id: str = field(default="", metadata={"doc": "An element or attribute that is moved to @metadata._id."})
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    ignore_failure: bool = field(default=False, metadata=IGNORE_FAILURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
-"""Processors that change values: options of convert, extract_array, replace, truncate_fields, urldecode."""
+"""Processors that change values and names: options of convert, extract_array, lowercase, replace, truncate_fields,
+uppercase, urldecode."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from config.shipper.conditions import flat
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
+from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
 from config.text.checks import Finding, not_blank, not_empty
 from config.text.patterns import Pattern
 from config.text.units import Size
@@ -111,3 +112,48 @@ class UrldecodeConfig(ProcessorConfig):
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseConfig(ProcessorConfig):
+    """Options of lowercase and uppercase."""
+
+    fields: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Fields whose names are changed; they are found whatever the case of their names."}
+    )
+    values: tuple[str, ...] = field(default=(), metadata={"doc": "Fields whose values, which are texts, are changed."})
+    alter_full_field: bool = field(
+        default=True,
+        metadata={"doc": "Whether every part of a name with dots is changed, and not the last one only."},
+    )
+    ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
+    fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
+
+    def check(self) -> Iterator[Finding]:
+        if not self.fields and not self.values:
+            yield "", "needs 'fields' (names to change) or 'values' (fields whose texts are changed)"
+        for option in ("fields", "values"):
+            names = getattr(self, option)
+            yield from (
+                (f"{option}[{index}]", fault) for index, name in enumerate(names) for _, fault in not_blank(name)
+            )
+        for index, name in enumerate(self.fields):
+            if name.partition(".")[0].lower() in ("@timestamp", "@metadata"):
+                yield f"fields[{index}]", f"{name} keeps its name; for its value, use 'values'"
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from protected("fields", [name.lower() for name in self.fields])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowercaseConfig(CaseConfig):
+    """Changes names of fields, and values, to lower case."""
+
+    name: ClassVar = "lowercase"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UppercaseConfig(CaseConfig):
+    """Changes names of fields, and values, to upper case."""
+
+    name: ClassVar = "uppercase"

@@ -1,4 +1,4 @@
-"""add_fields, add_labels, add_tags, add_id, add_locale."""
+"""add_fields, add_labels, add_tags, add_id, add_locale, now."""
 
 import time
 from base64 import urlsafe_b64encode
@@ -12,11 +12,13 @@ from config.shipper.processors.adding import (
     AddLabelsConfig,
     AddLocaleConfig,
     AddTagsConfig,
+    NowConfig,
 )
 from shipper.clock import Clock
 from shipper.json_fields import copied
 from shipper.processor.events import Event, Events, all_of
 from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, root_of, roots
+from shipper.record import timestamp
 
 _TIMEZONE = ("event", "timezone")
 _ID_BYTES = 15  # as many as in Elasticsearch's own ids
@@ -112,6 +114,17 @@ class AddLocale:
         else:
             for index in indices:
                 events.put(index, _TIMEZONE, zone)
+
+
+class Now:
+    touches = None  # never shared by the events of a file: the time differs
+
+    def __init__(self, config: NowConfig, clock: Clock) -> None:
+        self._path = path_of(config.target)
+        self._clock = clock
+
+    def apply(self, event: Event) -> None:
+        event.put(self._path, timestamp(self._clock.time()))
 
 
 def _offset(seconds: int) -> str:

@@ -57,7 +57,7 @@ def convert(config: ConvertConfig) -> FieldByField:
 
 def replace(config: ReplaceConfig) -> FieldByField:
     def one(field: ReplacementConfig) -> Step:
-        return _on_text(path_of(field.source), replacing(field.pattern, field.replacement), config.ignore_missing)
+        return on_text(path_of(field.source), replacing(field.pattern, field.replacement), config.ignore_missing)
 
     paths = [path_of(field.source) for field in config.fields]
     return FieldByField([one(field) for field in config.fields], paths, fail_on_error=config.fail_on_error)
@@ -106,7 +106,7 @@ def _group(text: str, spans: list[Span], number: int) -> str:
 def urldecode(config: UrldecodeConfig) -> FieldByField:
     def one(field: UrlFieldConfig) -> Step:
         to = path_of(field.to) if field.to else None
-        return _on_text(path_of(field.source), _decoded, config.ignore_missing, to)
+        return on_text(path_of(field.source), _decoded, config.ignore_missing, to)
 
     paths = [path_of(name) for field in config.fields for name in (field.source, field.to) if name]
     return FieldByField([one(field) for field in config.fields], paths, fail_on_error=config.fail_on_error)
@@ -118,7 +118,7 @@ def _decoded(text: str) -> str:
     return unquote_plus(text)
 
 
-def _on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to: Path | None = None) -> Step:
+def on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to: Path | None = None) -> Step:
     """Return a step that writes the result of `change` for a text, to `to` or to the same field."""
 
     def step(event: Event) -> None:

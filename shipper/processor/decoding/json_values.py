@@ -6,10 +6,11 @@ from typing import Any
 from config.shipper.processors.decoding import DecodeJsonFieldsConfig
 from shipper.errors import ShipperError
 from shipper.event import Doc
-from shipper.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, settle, take
+from shipper.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, take
 from shipper.metrics import Metrics
+from shipper.processor.decoding.at_root import merge_at_root
 from shipper.processor.events import Event
-from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of, roots
+from shipper.processor.fields import Path, ProcessorError, dotted, path_of, roots
 
 _ID: Path = ("@metadata", "_id")
 
@@ -72,22 +73,7 @@ class DecodeJsonFields:
             fields = expand(value) if self._expand else value
         except ConflictError as error:
             return [str(error)]
-        wrong = settle(fields, overwrite=self._overwrite)
-        for name, member in fields.items():
-            try:
-                self._merge(event, (name,), member)
-            except ProcessorError as error:
-                wrong.append(str(error))
-        return wrong
-
-    def _merge(self, event: Event, path: Path, value: Any) -> None:
-        """Write a value; objects are merged, and a value that is not an object on both sides is replaced, or kept."""
-        existing = event.get(path)
-        if isinstance(existing, dict) and isinstance(value, dict):
-            for name, member in value.items():
-                self._merge(event, (*path, name), member)
-        elif existing is MISSING or self._overwrite:
-            event.put(path, value)
+        return merge_at_root(event, fields, overwrite=self._overwrite)
 
     def _value(self, text: str, depth: int) -> Any:
         """Return the value of a JSON text, decoded up to this depth. Raises NotJsonError, _SkippedError."""

@@ -13,6 +13,7 @@ from registry.registrar import Registrar
 from shipper.inputs import InputFactory
 from shipper.metrics import Metrics
 from shipper.processor.base import ProcessorContext
+from shipper.processor.caches import Caches
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
@@ -27,7 +28,9 @@ class Forgets:
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> InputFactory:
-    return InputFactory(ProcessorContext(AGENT, tmp_path, Metrics(), ManualClock()), cast("Registrar", Forgets()))
+    return InputFactory(
+        ProcessorContext(AGENT, tmp_path, Metrics(), ManualClock(), Caches(ManualClock())), cast("Registrar", Forgets())
+    )
 
 
 def read(folder: Path, own: str = "[]", of_all: str = "[]", more: str = "") -> ShipperConfig:

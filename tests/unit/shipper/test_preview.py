@@ -12,6 +12,7 @@ from shipper.errors import StartError
 from shipper.metrics import Metrics
 from shipper.preview import Preview, chosen
 from shipper.processor.base import ProcessorContext
+from shipper.processor.caches import Caches
 from tests.builders import AGENT
 
 
@@ -33,7 +34,7 @@ def preview(tmp_path: Path) -> Previewer:
             f"processors: {processors}\noutput.console: ~"
         )
         config = load(file, ShipperConfig, env={})
-        context = ProcessorContext(AGENT, Path(tmp_path), Metrics(), SystemClock())
+        context = ProcessorContext(AGENT, Path(tmp_path), Metrics(), SystemClock(), Caches(SystemClock()))
         return list(Preview(config, config.inputs[0], context, path, whole=whole).of(content))
 
     return preview

@@ -2,11 +2,13 @@
 
 import pytest
 
+from config.shipper.processors.decoding import MOST_XML_NODES
 from shipper.event import Growth
-from shipper.processor.chain import DEFLATE
+from shipper.processor.growth import DEFLATE, XML, XML_NODE
 from tests.processing import chain_of
 
 GZIP = "decompress_gzip_field: {field: {from: message}, max_bytes: 100}"
+XML_GROWTH = Growth(XML, MOST_XML_NODES * XML_NODE)
 DNS = "dns: {type: A, fields: {a: b}, nameservers: [127.0.0.1]}"
 
 
@@ -19,10 +21,12 @@ DNS = "dns: {type: A, fields: {a: b}, nameservers: [127.0.0.1]}"
         (f"- {GZIP}\n- {GZIP}", Growth(DEFLATE**2, 200)),
         (f"- {GZIP}\n- {DNS}", Growth(DEFLATE, 100)),
         (f"- if: {{equals: {{a: 1}}}}\n  then: [{GZIP}]\n  else: [{GZIP}]", Growth(DEFLATE**2, 200)),
+        ("- decode_xml:", XML_GROWTH),
+        (f"- {GZIP}\n- decode_xml:", Growth(DEFLATE, 100).then(XML_GROWTH)),
         ("- decompress_gzip_field: {field: {from: message}}", Growth(DEFLATE, 10 * 1024**2)),
     ],
 )
-def test_it_grows_by_what_it_decompresses(processors: str, growth: Growth) -> None:
+def test_it_grows_by_what_it_decompresses_and_parses(processors: str, growth: Growth) -> None:
     assert chain_of(processors).growth == growth
 
 

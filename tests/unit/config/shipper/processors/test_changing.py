@@ -3,8 +3,10 @@ from typing import Any
 
 import pytest
 
+from config.shipper.conditions import NETWORKS
 from config.shipper.processors import PROCESSORS
 from config.shipper.processors.moving import DropFieldsConfig, RenameConfig
+from config.shipper.processors.values import UppercaseConfig
 from config.text.checks import Finding
 from config.yaml.errors import ConfigError
 from config.yaml.schema import options
@@ -12,6 +14,9 @@ from tests.processing import section
 
 AN_INDEX = "must be the index of an item: 0, 1, 2, …"
 ONE_LIMIT = "needs one of 'max_bytes' and 'max_characters', not both"
+
+DIRECTION = "add_network_direction.internal_networks[1]"
+NO_NETWORK = f"'lan' is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
 
 
 def kept(where: str, fields: str) -> list[Finding]:
@@ -29,6 +34,16 @@ def kept(where: str, fields: str) -> list[Finding]:
         ("add_tags: {tags: a, target: ''}", "add_tags.target", "is empty"),
         ("add_id: {type: uuid}", "add_id.type", "'uuid' must be one of: elasticsearch"),
         ("add_locale: {format: long}", "add_locale.format", "'long' must be one of: offset, abbreviation"),
+        ("now: {}", "now.field", "missing"),
+        ("add_network_direction: {}", "add_network_direction.internal_networks", "missing"),
+        ("add_network_direction: {internal_networks: [private, lan]}", DIRECTION, NO_NETWORK),
+        ("lowercase: {}", "lowercase", "needs 'fields' (names to change) or 'values' (fields whose texts are changed)"),
+        ("lowercase: {fields: ['']}", "lowercase.fields[0]", "is empty"),
+        (
+            "uppercase: {fields: '@timestamp'}",
+            "uppercase.fields[0]",
+            "@timestamp keeps its name; for its value, use 'values'",
+        ),
         ("append: {target_field: a}", "append", "needs 'fields' or 'values' to append"),
         ("copy_fields: {fields: []}", "copy_fields.fields", "must not be empty"),
         ("copy_fields: {fields: [{from: a}]}", "copy_fields.fields[0].to", "missing"),
@@ -82,11 +97,12 @@ def test_a_pattern_that_does_not_compile_is_reported(text: str) -> None:
         ("drop_fields: {fields: [log.file]}", kept("fields[0]", "log.file.id")),
         ("drop_fields: {fields: [log.file.path, logs, log.offsets]}", []),
         ("rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]}", kept("fields[1]", "log.length")),
+        ("uppercase: {fields: [Log.Offset]}", kept("fields[0]", "log.offset")),
     ],
 )
 def test_what_cannot_be_removed_is_noted(text: str, remarks: list[Finding]) -> None:
     (config,) = section(f"- {text}").processors
-    assert isinstance(config, DropFieldsConfig | RenameConfig)
+    assert isinstance(config, DropFieldsConfig | RenameConfig | UppercaseConfig)
     assert list(config.remarks()) == remarks
 
 

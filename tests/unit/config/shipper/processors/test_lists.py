@@ -56,6 +56,8 @@ def test_a_mistake_is_reported_with_its_place(text: str, message: str) -> None:
 def test_a_script_is_refused_with_the_reason() -> None:
     (message,) = problems("- script: {lang: javascript}")
     assert "left out on purpose" in message
+    alternatives = ("rename", "convert", "dissect", "grok", "drop_event", "if/then/else")
+    assert [name for name in alternatives if name not in message] == []
 
 
 def test_two_processors_in_one_item_are_reported() -> None:

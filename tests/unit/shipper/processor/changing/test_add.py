@@ -1,4 +1,4 @@
-"""add_id and add_locale; the others are in test_tables.py."""
+"""add_id, add_locale and now; the others are in test_tables.py."""
 
 import time
 
@@ -92,3 +92,21 @@ def test_the_machine_has_a_zone() -> None:
     of = batch(["a"])
     chain_of("- add_locale:")(of)
     assert records(of)[0]["event"]["timezone"][0] in "+-"
+
+
+def test_now_is_the_time_at_which_each_batch_is_processed() -> None:
+    clock = ManualClock(time=1_700_000_000.25)
+    chain = chain_of("- now: {field: event.ingested}", clock=clock)
+    times = []
+    for _ in range(2):
+        of = batch(["a", "b"])
+        chain(of)
+        times += [record["event"]["ingested"] for record in records(of)]
+        clock.advance(1.5)
+    assert times == ["2023-11-14T22:13:20.250Z"] * 2 + ["2023-11-14T22:13:21.750Z"] * 2
+
+
+def test_now_may_be_the_time_of_the_event() -> None:
+    of = batch(["a"], time=1.0)
+    chain_of("- now: {field: '@timestamp'}", clock=ManualClock(time=2.0))(of)
+    assert records(of)[0]["@timestamp"] == "1970-01-01T00:00:02.000Z"

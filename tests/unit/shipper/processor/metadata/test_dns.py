@@ -12,6 +12,7 @@ from shipper.event import Batch, Doc
 from shipper.metrics import Metrics
 from shipper.processor import conditions
 from shipper.processor.base import Processor, ProcessorContext
+from shipper.processor.caches import Caches
 from shipper.processor.events import Events
 from shipper.processor.metadata.resolver import Answer
 from shipper.processor.waiting import AsyncStep, BatchPart, WaitingChain
@@ -47,7 +48,7 @@ class Bench:
         self.names = FakeNames(dict(NAMES))
         self.clock = ManualClock()
         self.metrics = Metrics()
-        context = ProcessorContext(AGENT, Path(), self.metrics, self.clock, self.names.wake)
+        context = ProcessorContext(AGENT, Path(), self.metrics, self.clock, Caches(self.clock), self.names.wake)
         config = DnsConfig(**{"kind": "PTR", "fields": {"ip": "name"}, "timeout": 0.5, **options})
         asking = AsyncStep(self.names.step(config, context, servers=2), conditions.build(when) if when else None)
         self.chain = WaitingChain([*before, asking, Upper()], self.metrics, self.clock)
@@ -247,7 +248,7 @@ def test_where_order_is_free_and_all_events_wait_they_stay_together() -> None:
 
 def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
     bench = Bench(order="free")
-    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock)
+    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock, Caches(bench.clock))
     kept = AsyncStep(FakeNames().step(DnsConfig(kind="A", fields={"x": "y"}), context), None)
     chain = WaitingChain([*bench.chain.steps, kept], bench.metrics, bench.clock)
     made = batch(["a", "b"])
@@ -258,7 +259,7 @@ def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
 
 def test_two_of_them_wait_one_after_the_other_and_part_what_is_ready() -> None:
     bench = Bench(order="free")
-    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock)
+    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock, Caches(bench.clock))
     later = FakeNames({"x": Answer(("192.0.2.1",), 60)})
     second = AsyncStep(later.step(DnsConfig(kind="A", fields={"host": "ip"}, order="free"), context), None)
     chain = WaitingChain([bench.chain.steps[0], second], bench.metrics, bench.clock)

@@ -1,0 +1,29 @@
+"""Merges decoded fields with an event, where `@timestamp`, `@metadata` and `type` have a meaning of their own."""
+
+from typing import Any
+
+from shipper.event import Doc
+from shipper.json_fields import settle
+from shipper.processor.events import Event
+from shipper.processor.fields import MISSING, Path, ProcessorError
+
+
+def merge_at_root(event: Event, fields: Doc, *, overwrite: bool) -> list[str]:
+    """Write the fields, which the event then owns. Return what was wrong, in words."""
+    wrong = settle(fields, overwrite=overwrite)
+    for name, value in fields.items():
+        try:
+            _merge(event, (name,), value, overwrite)
+        except ProcessorError as error:
+            wrong.append(str(error))
+    return wrong
+
+
+def _merge(event: Event, path: Path, value: Any, overwrite: bool) -> None:
+    """Write a value; objects are merged, and a value that is not an object on both sides is replaced, or kept."""
+    existing = event.get(path)
+    if isinstance(existing, dict) and isinstance(value, dict):
+        for name, member in value.items():
+            _merge(event, (*path, name), member, overwrite)
+    elif existing is MISSING or overwrite:
+        event.put(path, value)

@@ -1,0 +1,188 @@
+"""`decode_cef`: messages of security devices, also as fields of Elastic Common Schema."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from config.shipper.processors.decoding import DecodeCefConfig
+from config.text.timezones import zone_of
+from shipper.clock import Clock
+from shipper.event import Doc
+from shipper.processor.decoding.at_root import merge_at_root
+from shipper.processor.decoding.cef_format import CefMessage, NotCefError, parse
+from shipper.processor.decoding.cef_types import extensions
+from shipper.processor.events import Event
+from shipper.processor.field_by_field import value_of
+from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, store
+
+# Fields of Elastic Common Schema, by part of the header and by full name of the extension, as Filebeat writes them.
+_HEADER_FIELDS = {
+    "device.vendor": "observer.vendor",
+    "device.product": "observer.product",
+    "device.version": "observer.version",
+    "device.event_class_id": "event.code",
+    "name": "message",
+}
+_FIELDS = {
+    "agentAddress": "agent.ip",
+    "agentDnsDomain": "agent.name",
+    "agentHostName": "agent.name",
+    "agentId": "agent.id",
+    "agentMacAddress": "agent.mac",
+    "agentReceiptTime": "event.created",
+    "agentType": "agent.type",
+    "agentVersion": "agent.version",
+    "applicationProtocol": "network.application",
+    "bytesIn": "source.bytes",
+    "bytesOut": "destination.bytes",
+    "customerExternalID": "organization.id",
+    "customerURI": "organization.name",
+    "deviceAction": "event.action",
+    "deviceAddress": "observer.ip",
+    "deviceDirection": "network.direction",
+    "deviceDnsDomain": "observer.hostname",
+    "deviceHostName": "observer.hostname",
+    "deviceMacAddress": "observer.mac",
+    "devicePayloadId": "event.id",
+    "deviceProcessId": "process.pid",
+    "deviceProcessName": "process.name",
+    "deviceReceiptTime": "@timestamp",
+    "deviceTimeZone": "event.timezone",
+    "endTime": "event.end",
+    "eventId": "event.id",
+    "eventOutcome": "event.outcome",
+    "fileCreateTime": "file.created",
+    "fileId": "file.inode",
+    "fileModificationTime": "file.mtime",
+    "filename": "file.name",
+    "filePath": "file.path",
+    "filePermission": "file.group",
+    "fileSize": "file.size",
+    "fileType": "file.type",
+    "message": "message",
+    "requestClientApplication": "user_agent.original",
+    "requestContext": "http.request.referrer",
+    "requestMethod": "http.request.method",
+    "requestUrl": "url.original",
+    "startTime": "event.start",
+    "transportProtocol": "network.transport",
+    "type": "event.kind",
+} | {
+    f"{end}{name}": f"{end}.{target}"
+    for end in ("source", "destination")
+    for name, target in {
+        "Address": "ip",
+        "DnsDomain": "domain",
+        "GeoLatitude": "geo.location.lat",
+        "GeoLongitude": "geo.location.lon",
+        "HostName": "domain",
+        "MacAddress": "mac",
+        "Port": "port",
+        "ProcessId": "process.pid",
+        "ProcessName": "process.name",
+        "ServiceName": "service.name",
+        "TranslatedAddress": "nat.ip",
+        "TranslatedPort": "nat.port",
+        "UserId": "user.id",
+        "UserName": "user.name",
+        "UserPrivileges": "user.group.name",
+    }.items()
+}
+_HEADER_TO_ECS = {name: path_of(field) for name, field in _HEADER_FIELDS.items()}
+_TO_ECS = {name: path_of(field) for name, field in _FIELDS.items()}
+_SEVERITY: Path = ("event", "severity")
+_SHORT_NUMBER = re.compile(r"[0-9]{1,9}")
+_SEVERITIES = {"low": 0, "medium": 4, "high": 7, "very-high": 9}
+
+
+def _direction(value: Any) -> str:
+    if value not in (0, 1):
+        raise ValueError("must be 0 or 1")
+    return ("inbound", "outbound")[value]
+
+
+def _mac(value: str) -> str:
+    return value.upper().replace(":", "-")
+
+
+# Values that differ in Elastic Common Schema; None is not written. They raise ValueError.
+_IN_ECS: dict[str, Callable[[Any], Any]] = {
+    "agentMacAddress": _mac,
+    "destinationMacAddress": _mac,
+    "deviceAddress": lambda value: [value],
+    "deviceDirection": _direction,
+    "deviceMacAddress": _mac,
+    "requestContext": lambda value: value if value.startswith("http") else None,
+    "sourceMacAddress": _mac,
+    "transportProtocol": str.lower,
+}
+
+
+class DecodeCef:
+    touches = None  # fields of the message's own choosing
+
+    def __init__(self, config: DecodeCefConfig, clock: Clock) -> None:
+        self._config = config
+        self._source = path_of(config.source)
+        self._target: Path = path_of(config.target_field) if config.target_field else ()
+        self._extensions = extensions(zone_of(config.timezone), clock.time)
+
+    def apply(self, event: Event) -> None:
+        text = value_of(event, self._source, ignore_missing=self._config.ignore_missing)
+        if text is MISSING:
+            return
+        if not isinstance(text, str):
+            raise ProcessorError(f"field {self._config.source} is not a text")
+        try:
+            message = parse(text)
+        except NotCefError as error:
+            raise ProcessorError(f"field {self._config.source} cannot be decoded as CEF: {error}") from error
+        values = self._converted(message)
+        self._put(event, message, values)
+        if self._config.ecs:
+            _put_ecs(event, message, values)
+        if message.wrong:
+            raise ProcessorError("; ".join(message.wrong))
+
+    def _converted(self, message: CefMessage) -> Doc:
+        """Return the extensions by their full names, as their types."""
+        values: Doc = {}
+        for key, text in message.extensions.items():
+            name, convert = self._extensions.get(key.lower(), (key, str))
+            if not text and self._config.ignore_empty_values:
+                continue
+            try:
+                values[name] = convert(text)
+            except ValueError as error:
+                message.wrong.append(f"the value of {key} {error}: {text[:100]!r}")
+        return values
+
+    def _put(self, event: Event, message: CefMessage, values: Doc) -> None:
+        fields: Doc = {"version": message.version}
+        for name, part in message.header.items():
+            store(fields, path_of(name), part)
+        if values:
+            fields["extensions"] = dict(values)
+        if self._target:
+            event.put(self._target, fields)
+        else:
+            message.wrong += merge_at_root(event, fields, overwrite=True)
+
+
+def _put_ecs(event: Event, message: CefMessage, values: Doc) -> None:
+    for name, part in message.header.items():
+        if name in _HEADER_TO_ECS:
+            event.put(_HEADER_TO_ECS[name], part)
+    severity = message.header.get("severity", "").lower()
+    number = _SEVERITIES.get(severity, int(severity) if _SHORT_NUMBER.fullmatch(severity) else None)
+    if number is not None:
+        event.put(_SEVERITY, number)
+    for name, value in values.items():
+        if name not in _TO_ECS:
+            continue
+        try:
+            in_ecs = _IN_ECS[name](value) if name in _IN_ECS else value
+            if in_ecs is not None:
+                event.put(_TO_ECS[name], in_ecs)
+        except (ValueError, ProcessorError) as error:
+            message.wrong.append(f"{name} {error}")

@@ -1,0 +1,121 @@
+"""`decode_xml`: an XML document as objects.
+
+A line of a log is hostile input. Expat gets the whole text at once, resolves nothing from outside, and is stopped at a
+document type that declares anything: without that no entity can be expanded, and no attribute has a default. Depth and
+number of nodes are bounded, because an empty element takes 4 bytes and its object some hundred.
+"""
+
+from typing import Any
+from xml.parsers import expat
+
+from config.shipper.processors.decoding import MOST_XML_NODES, DecodeXmlConfig
+from shipper.event import Doc
+from shipper.json_fields import DEEPEST, take
+from shipper.processor.decoding.at_root import merge_at_root
+from shipper.processor.events import Event
+from shipper.processor.field_by_field import value_of
+from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
+
+_ID: Path = ("@metadata", "_id")
+
+
+class DecodeXml:
+    def __init__(self, config: DecodeXmlConfig) -> None:
+        self._config = config
+        self._source = path_of(config.source)
+        target = config.source if config.target_field is None else config.target_field
+        self._target: Path = path_of(target) if target else ()
+        ids = [_ID] if config.document_id else []
+        self.touches: frozenset[str] | None = roots(self._source, self._target, *ids) if self._target else None
+
+    def apply(self, event: Event) -> None:
+        text = value_of(event, self._source, ignore_missing=self._config.ignore_missing)
+        if text is MISSING:
+            return
+        if not isinstance(text, str):
+            raise ProcessorError(f"field {self._config.source} is not a text")
+        try:
+            fields = parse_xml(text, to_lower=self._config.to_lower)
+        except (expat.ExpatError, ValueError) as error:
+            raise ProcessorError(f"field {self._config.source} cannot be decoded as XML: {error}") from error
+        identity = take(fields, self._config.document_id) if self._config.document_id else None
+        if self._target:
+            event.put(self._target, fields)
+        elif wrong := merge_at_root(event, fields, overwrite=self._config.overwrite_keys):
+            raise ProcessorError("; ".join(wrong))
+        if identity is not None:
+            event.put(_ID, identity)
+
+
+def parse_xml(text: str, *, to_lower: bool) -> Doc:
+    """Return the root element by its name. An element with attributes or elements is an object, whose text is `#text`;
+    another one is its text. Names that occur again become lists. Raises ExpatError, ValueError."""
+    # A declared encoding does not hold any more: the file was decoded when it was read.
+    parser = expat.ParserCreate("utf-8")
+    tree = _Tree(to_lower)
+    parser.buffer_text = True
+    parser.ordered_attributes = True
+    parser.StartElementHandler = tree.start
+    parser.EndElementHandler = tree.end
+    parser.CharacterDataHandler = tree.text
+    parser.StartDoctypeDeclHandler = _refuse_declarations
+    parser.SkippedEntityHandler = _refuse_entity
+    parser.Parse(text.strip("\ufeff \t\r\n\0").encode("utf-8", "replace"), True)
+    return tree.root
+
+
+class _Tree:
+    """Builds the objects. `_open` has the elements from the root to the current one, each with the texts in it."""
+
+    def __init__(self, to_lower: bool) -> None:
+        self.root: Doc = {}
+        self._open: list[tuple[str, Doc, list[str]]] = []
+        self._to_lower = to_lower
+        self._nodes = 0
+
+    def start(self, name: str, attributes: list[str]) -> None:
+        self._nodes += 1 + len(attributes) // 2
+        if self._nodes > MOST_XML_NODES:
+            raise ValueError(f"it has more than {MOST_XML_NODES} elements and attributes")
+        if len(self._open) >= DEEPEST:
+            raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+        members: Doc = {}
+        for index in range(0, len(attributes), 2):
+            _add(members, self._name(attributes[index]), attributes[index + 1])
+        self._open.append((self._name(name), members, []))
+
+    def text(self, text: str) -> None:
+        if stripped := text.strip():
+            self._open[-1][2].append(stripped)
+
+    def end(self, _: str) -> None:
+        name, members, texts = self._open.pop()
+        text = " ".join(texts)
+        value: Any = text
+        if members:
+            value = members
+            if text:
+                _add(members, "#text", text)
+        _add(self._open[-1][1] if self._open else self.root, name, value)
+
+    def _name(self, name: str) -> str:
+        local = name.rpartition(":")[2]
+        return local.lower() if self._to_lower else local
+
+
+def _add(members: Doc, name: str, value: Any) -> None:
+    if name not in members:
+        members[name] = value
+    elif isinstance(members[name], list):  # no value is a list of its own
+        members[name].append(value)
+    else:
+        members[name] = [members[name], value]
+
+
+def _refuse_declarations(_name: str, _system: str | None, _public: str | None, has_internal_subset: int) -> None:
+    if has_internal_subset:
+        raise ValueError("it declares entities or attributes of its own, which are not read")
+
+
+def _refuse_entity(name: str, _is_parameter: int) -> None:
+    raise ValueError(f"the entity &{name}; is not known")

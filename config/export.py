@@ -36,11 +36,11 @@ def export(
     model: Any = ShipperConfig,
 ) -> str:
     """Return the configuration as YAML. Raises ConfigError for what is not YAML, and for variables that are not set."""
-    report = LoadReport([])
-    raw = read(files, model, overrides, env, report.problems)
+    raw = read(files, model, overrides, env)
+    report = LoadReport(raw.problems, tolerant=raw.tolerant)
     values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(raw.root, Spot("", "", raw.root.place))
-    if report.problems:
-        raise ConfigError(report.problems)
+    if raw.mistakes:
+        raise ConfigError(raw.mistakes)
     text: str = yaml.safe_dump(masked(values), sort_keys=False, allow_unicode=True, default_flow_style=False)
     return text
 

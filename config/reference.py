@@ -149,7 +149,7 @@ def table(model: Any) -> str:
 def _rows(model: Any, above: str, before: str = FIRST_RELEASE) -> Iterator[Row]:
     """Yield the rows of a model; `before` is the release that brought the section."""
     since = getattr(model, "since", before)
-    for option in sorted(options(model), key=lambda option: not option.required):
+    for option in sorted(options(model), key=lambda option: _default(option) != "required"):
         if option.name == "when":
             continue  # printed once for all
         path = dotted(above, option.keys[0])
@@ -201,7 +201,7 @@ def _unit(option: Option) -> str:
 
 
 def _default(option: Option) -> str:
-    if option.required:
+    if option.required or "wanted" in option.about:
         return "required"
     if option.default in (None, (), {}, "") or is_dataclass(option.default):
         return ""

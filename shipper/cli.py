@@ -23,7 +23,7 @@ from shipper.config_commands import ConfigCommands
 from shipper.errors import StartError
 from shipper.output_check import check_output
 from shipper.positions.commands import add_registry_commands
-from shipper.reload import ConfigSource
+from shipper.reload import ConfigSource, log_findings
 from shipper.signals import Signals
 from shipper.wake import Wake
 
@@ -181,8 +181,7 @@ def _run(options: argparse.Namespace) -> int:
     with Signals(wake.set, reloads=not options.once) as signals:
         config = _load(options)
         terminal = logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
-        for note in config.notes:
-            logger.info("%s", note)
+        log_findings(config)
         # Each open log file takes a descriptor, and the soft limit of a service is often only 1,024.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
         reading = ConfigSource(

@@ -33,6 +33,12 @@ class ConfigCommands:
     def add_tests(self, tests: "argparse._SubParsersAction[argparse.ArgumentParser]", add_common: AddCommon) -> None:
         config = tests.add_parser("config", help="check the configuration")
         config.add_argument(
+            "--strict",
+            dest="refuse_warnings",
+            action="store_true",
+            help="exit with 1 for a warning, too",
+        )
+        config.add_argument(
             "--explain", action="store_true", help="show what each input does, and how many files it matches now"
         )
         add_common(config, self._test_config)
@@ -53,6 +59,9 @@ class ConfigCommands:
         config = self._checked(options, sys.stdout)
         for line in explain(config) if options.explain else ():
             print(line)  # noqa: T201
+        if options.refuse_warnings and config.warnings:
+            print(f"not OK: {len(config.warnings)} warnings, and --strict is given")  # noqa: T201
+            return 1
         print("Config OK")  # noqa: T201
         return 0
 
@@ -82,6 +91,6 @@ class ConfigCommands:
     def _checked(self, options: argparse.Namespace, to: TextIO) -> ShipperConfig:
         config = self._load(options)
         app.check(config)
-        for note in config.notes:
-            print(note, file=to)
+        for line in (*(f"warning: {warning}" for warning in config.warnings), *config.notes):
+            print(line, file=to)
         return config

@@ -122,9 +122,7 @@ class Reloader:
         return self._inputs.build(config)
 
     def _log_changes(self, read: ShipperConfig, inputs: list[Input]) -> None:
-        for note in read.notes:
-            if note not in self._config.notes:
-                logger.info("%s", note)
+        log_findings(read, self._config)
         fixed = [option for option in options(ShipperConfig) if option.name not in RELOADED]
         changed = (option for option in fixed if getattr(read, option.name) != getattr(self._config, option.name))
         late = [option.keys[0] for option in changed]
@@ -134,6 +132,17 @@ class Reloader:
             logger.info("reloaded: %s", difference(self._running, inputs))
         elif not late:
             logger.info("the configuration was read again: nothing changed")
+
+
+def log_findings(config: ShipperConfig, before: ShipperConfig | None = None) -> None:
+    """Log the warnings and notes about a configuration, but those that the one before had, too."""
+    for level, findings, known in (
+        (logging.WARNING, config.warnings, before.warnings if before else ()),
+        (logging.INFO, config.notes, before.notes if before else ()),
+    ):
+        for finding in findings:
+            if finding not in known:
+                logger.log(level, "%s", finding)
 
 
 def difference(before: Sequence[Input], after: Sequence[Input]) -> str:

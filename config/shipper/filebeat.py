@@ -9,14 +9,17 @@ _READS = "the shipper sizes its reads itself"
 _WOKEN = "a file event wakes the reader"
 _STDERR = "logs go to stderr, where the service manager keeps them"
 
-_INPUTS = "use filebeat.inputs, or filebeat.config.inputs for inputs in separate files"
-_MODULES = "modules are ready-made inputs; configure their paths as inputs"
+_MODULES = "no module is enabled"
+_SPOOL = "an old option, today queue.mem; batches form by themselves under load"
 ROOT_NOT_YET = {
-    "filebeat.autodiscover": "read the files of containers with type: container",
-    "filebeat.config_dir": _INPUTS,
-    "filebeat.prospectors": _INPUTS,
-    "filebeat.config.prospectors": _INPUTS,
+    "filebeat.autodiscover": "write an input of type: container with paths: [/var/log/containers/*.log] and the "
+    "processor add_kubernetes_metadata (for Docker paths: [/var/lib/docker/containers/*/*-json.log] and "
+    "add_docker_metadata); a condition of a template is one of drop_event",
+    "filebeat.config_dir": "its files repeat filebeat.prospectors; name files with lists of inputs in "
+    "filebeat.config.inputs.path",
     "keystore": "pass secrets in environment variables (${VAR})",
+    "hostname": "host.name in events is set by `name`",
+    "features.fqdn": "host.name is the system's host name; set another one by `name`",
 }
 ROOT_IGNORED = dict.fromkeys(
     (
@@ -26,18 +29,22 @@ ROOT_IGNORED = dict.fromkeys(
         "xpack",
         "apm",
         "instrumentation",
-        "features",
+        "features.log_input_run_as_filestream",
         "seccomp",
         "max_procs",
         "management",
+        "migration",
         "filebeat.overwrite_pipelines",
     ),
     _ELSEWHERE,
 ) | {
-    "http": "there is no HTTP endpoint (yet)",
-    "timestamp": "timestamps have milliseconds",
+    "http": "there is no HTTP endpoint (yet); remove a livenessProbe that asks for it, as Elastic's Helm chart has one",
+    "strict.perms": "it is a flag of the command line: --strict.perms=false",
     "filebeat.modules": _MODULES,
     "filebeat.config.modules": _MODULES,
+    "filebeat.spool_size": _SPOOL,
+    "filebeat.idle_timeout": _SPOOL,
+    "filebeat.publish_async": _SPOOL,
 }
 OUTPUT_NOT_YET = dict.fromkeys(
     ("elasticsearch", "logstash", "redis", "discard", "http", "otelconsumer"),
@@ -63,6 +70,9 @@ REGISTRY_IGNORED = {"migrate_file": _ELSEWHERE, "backend": _ELSEWHERE, "cleanup_
 LOGGING_IGNORED = dict.fromkeys(
     ("to_files", "to_stderr", "to_syslog", "to_eventlog", "files", "event_data"), _STDERR
 ) | dict.fromkeys(("selectors", "ecs", "with_fields", "environment"), _ELSEWHERE)
+QUEUE_MEM_IGNORED = {
+    "immediate_shutdown": "what is not acknowledged is sent again at the next start, however long a stop waits"
+}
 METRICS_IGNORED = {"namespaces": "metrics are logged as one line"}
 INPUT_TYPES_NOT_YET = dict.fromkeys(
     (
@@ -70,8 +80,10 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
         "aws-s3",
         "azure-blob-storage",
         "azure-eventhub",
+        "benchmark",
         "cel",
         "cloudfoundry",
+        "entity-analytics",
         "etw",
         "gcp-pubsub",
         "gcs",
@@ -79,18 +91,23 @@ INPUT_TYPES_NOT_YET = dict.fromkeys(
         "httpjson",
         "journald",
         "kafka",
+        "lumberjack",
         "mqtt",
         "netflow",
+        "o365audit",
         "redis",
+        "salesforce",
         "streaming",
         "syslog",
         "tcp",
         "udp",
+        "unifiedlogs",
         "unix",
+        "websocket",
         "winlog",
     ),
-    "the shipper reads files and standard input",
-) | {"docker": "it is type: container"}
+    "the shipper reads files and standard input: write it to a file first, or leave this input to Filebeat",
+)
 _INDEX = "there is no index; output.kafka.topic names the destination"
 _PIPELINE = "ingest pipelines belong to Elasticsearch; use processors such as grok and dissect"
 INPUT_NOT_YET = {
@@ -152,6 +169,7 @@ PROCESSOR_NOT_YET = {
     "translate_sid": _NO_DIRECTORY,
     "translate_ldap_attribute": _NO_DIRECTORY,
     "parse_aws_vpc_flow_log": "use dissect",
+    "add_session_metadata": "it belongs to Auditbeat",
 }
 PROCESSOR_IGNORED = dict.fromkeys(
     ("add_cloud_metadata", "add_cloudfoundry_metadata", "add_nomad_metadata", "add_observer_metadata"),

@@ -1,7 +1,6 @@
 """The input types with Filebeat's older, flat option names: `log`, `container` and `stdin`. Each becomes an
 InputConfig."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -33,6 +32,7 @@ from config.shipper.inputs import (
     ScannerConfig,
     StateChangeConfig,
     check_clean_inactive,
+    derived_id,
 )
 from config.shipper.multiline import MultilineConfig
 from config.shipper.ndjson import JsonSection, NdjsonConfig
@@ -167,12 +167,6 @@ class StdinInput(FlatInput):
             message_max_bytes=self.max_bytes,
             parsers=self.parsers,
         )
-
-
-def derived_id(type: InputType, paths: tuple[str, ...]) -> str:
-    """Return an id that depends on the type and the set of paths, not on their order."""
-    digest = hashlib.sha256("\0".join(sorted(set(paths))).encode()).hexdigest()
-    return f"{type}-{digest[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

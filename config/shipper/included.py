@@ -82,29 +82,31 @@ def with_path(root: Section, section: str, path: str) -> Section:
     return replace(root, entries=(*root.entries, entry))
 
 
-def with_inputs(root: Section, rules: ConfigInputs, problems: list[Problem]) -> Section:
-    """Return the tree with the inputs of those files. Faults of the files go to `problems`."""
+def inputs_in(rules: ConfigInputs, problems: list[Problem]) -> list[Node]:
+    """Return the inputs of those files. Faults of the files are added to `problems`."""
     items: list[Node] = []
     budget = Budget()
     for file in rules.files():
         try:
-            listed = document.read_list(file, problems, budget)
+            listed = document.read_list(file, problems, budget, "inputs, each beginning with '- type:'")
         except ConfigError as error:
             problems.extend(error.problems)
         else:
             items += [_named(item, f"[{index}]") for index, item in enumerate(listed.items)]
-    key, own = _inputs_of(root)
-    if own is None:
-        return root  # not a list, which is reported when it is read
-    joined = ListNode((*own.items, *items), own.place)
-    return replace(root, entries=(*root.entries, Entry(key, joined, own.place, _LAST)))
+    return items
+
+
+def with_inputs(root: Section, key: str, inputs: ListNode) -> Section:
+    """Return the tree with these inputs, in the place of those that are written under the key."""
+    return replace(root, entries=(*root.entries, Entry(key, inputs, inputs.place, _LAST)))
 
 
 def _named(item: Node, name: str) -> Node:
     return replace(item, name=name) if isinstance(item, Section) else item
 
 
-def _inputs_of(root: Section) -> tuple[str, ListNode | None]:
+def inputs_of(root: Section) -> tuple[str, ListNode | None]:
+    """Return the key of the inputs, and what is written there: no items if it is nothing, None if it is not a list."""
     for key in INPUTS:
         node = node_at(root, key)
         if node is not None and not is_null(node):

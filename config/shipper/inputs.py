@@ -1,6 +1,8 @@
 """The inputs: `InputConfig` is `type: filestream`, and every other type becomes one."""
 
 import dataclasses
+import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -207,11 +209,12 @@ class InputConfig(EveryInput):
     here: ClassVar = filebeat.FILESTREAM_NAMES
     type: InputType = field(default="filestream", metadata={"doc": "The type of input; each has its own options."})
     id: str = field(
+        default="",
         metadata={
-            "doc": "The input's own name; positions are stored under it.",
+            "doc": "The input's own name; positions are stored under it. In a filebeat.yml it may be absent.",
             "check": _own_id,
-            "missing": "every filestream input needs its own id, as in 'id: nginx'",
-        }
+            "wanted": "every filestream input needs its own id, as in 'id: nginx'",
+        },
     )
     paths: tuple[str, ...] = field(metadata=PATHS)
     message_max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
@@ -256,4 +259,27 @@ class InputConfig(EveryInput):
 
     def converted(self) -> "InputConfig":
         read = self.prospector.scanner.fingerprint
-        return replace(self, file_identity=replace(self.file_identity, offset=read.offset, length=read.length))
+        identity = replace(self.file_identity, offset=read.offset, length=read.length)
+        return replace(self, id=self.id or derived_id(self.type, self.paths), file_identity=identity)
+
+    @property
+    def has_derived_id(self) -> bool:
+        return self.id == derived_id(self.type, self.paths)
+
+
+def derived_id(type: InputType, paths: tuple[str, ...]) -> str:
+    """Return an id that depends on the type and the set of paths, not on their order."""
+    digest = hashlib.sha256("\0".join(sorted(set(paths))).encode()).hexdigest()
+    return f"{type}-{digest[:8]}"
+
+
+def with_distinct_ids(inputs: tuple[InputConfig, ...]) -> tuple[InputConfig, ...]:
+    """Return the inputs, of which those with the same derived id are numbered in their order."""
+    given: Counter[str] = Counter()
+    distinct = []
+    for item in inputs:
+        if item.has_derived_id:
+            given[item.id] += 1
+            item = item if given[item.id] == 1 else replace(item, id=f"{item.id}-{given[item.id]}")
+        distinct.append(item)
+    return tuple(distinct)

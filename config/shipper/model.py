@@ -5,9 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from config.shipper import filebeat, included
+from config.shipper import filebeat, included, modules, old_names
 from config.shipper.flat_inputs import ContainerInput, LogInput, StdinInput
 from config.shipper.identity import FileIdentityConfig
 from config.shipper.included import ConfigInputs
@@ -21,6 +21,7 @@ from config.shipper.inputs import (
     ScannerConfig,
     ScannerFingerprintConfig,
     StateChangeConfig,
+    with_distinct_ids,
 )
 from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
 from config.shipper.kafka_security import SaslConfig, SslConfig
@@ -36,6 +37,7 @@ from config.text.checks import Finding, not_blank
 from config.text.units import Duration
 from config.yaml.load import RawConfig
 from config.yaml.schema import Kinds
+from config.yaml.tree import Node, Section
 
 __all__ = [
     "BackoffConfig",
@@ -80,6 +82,17 @@ class PathConfig:
     logs: str | None = field(default=None, metadata={"doc": "Accepted and not used: logs go to stderr."})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrecisionConfig:
+    precision: Literal["millisecond", "microsecond", "nanosecond"] = field(
+        default="millisecond", metadata={"doc": "Must be millisecond: the precision of `@timestamp`."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if self.precision != "millisecond":
+            yield "precision", "must be millisecond, as all records have it"
+
+
 # They are described in the docstring of registry/store.py.
 REGISTRY_FILES = ("lock", "log.ndjson", "log.tmp", "checkpoint.ndjson", "checkpoint.tmp", "recent.ndjson")
 
@@ -107,7 +120,7 @@ class RegistryConfig:
 
 
 def check_inputs(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
-    counts = Counter(item.id for item in inputs)
+    counts = Counter(item.id for item in inputs if not item.has_derived_id)
     for index, item in enumerate(inputs):
         if counts[item.id] > 1:
             yield f"[{index}].id", f"{item.id!r} is the id of {counts[item.id]} inputs; each input needs its own"
@@ -132,7 +145,7 @@ class ShipperConfig:
         metadata={
             "key": ("shipper.inputs", "filebeat.inputs"),
             "doc": "The inputs: what is read.",
-            "missing": "list what to read below filebeat.inputs; modules are not read",
+            "missing": "list what to read, as in '- {type: filestream, id: app, paths: [/var/log/app.log]}'",
             "check": check_inputs,
             "read_as": INPUT_KINDS,
         }
@@ -167,30 +180,52 @@ class ShipperConfig:
         },
     )
     logging: LoggingConfig = field(default_factory=LoggingConfig)
+    timestamp: PrecisionConfig = field(default_factory=PrecisionConfig)
     config_inputs: ConfigInputs = field(
         default_factory=ConfigInputs,
         metadata={"since": "0.2", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
     )
-    notes: tuple[str, ...] = field(default=(), metadata={"key": None})  # for the log: what was accepted and ignored
+    # For the log: what was accepted and ignored, and what Filebeat ignores but its author did not mean.
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
+    warnings: tuple[str, ...] = field(default=(), metadata={"key": None})
 
     folders: ClassVar = included.folders
+    explain: ClassVar = ("filebeat.autodiscover", "filebeat.config_dir", modules.LISTED, modules.IN_FILES)
+
+    @staticmethod
+    def tolerates(root: Section) -> bool:
+        """True for a configuration of Filebeat's: with `filebeat.*` names, and none of `shipper.*`."""
+        names = {entry.key.partition(".")[0] for entry in root.entries}
+        return "filebeat" in names and "shipper" not in names
 
     @classmethod
     def prepared(cls, raw: RawConfig) -> RawConfig:
-        """Return the configuration with the inputs of included files."""
+        """Return the configuration with today's names, and with the inputs of included files."""
+        raw = replace(raw, root=old_names.with_renamed_options(raw.root, raw.problems))
+        modules.check(raw)
+        others: list[Node] | None = None  # of included files
         for key in included.SECTIONS:
             section = included.node_at(raw.root, key)
             rules = None if section is None else raw.part(ConfigInputs, section)
             if rules is not None and rules.enabled and rules.path is not None:
                 rules = included.with_absolute_path(raw.env["path.config"], rules)
-                root = included.with_path(raw.root, key, rules.path or "")
-                raw = replace(raw, root=included.with_inputs(root, rules, raw.problems))
-        return raw
+                raw = replace(raw, root=included.with_path(raw.root, key, rules.path or ""))
+                others = [*(others or []), *included.inputs_in(rules, raw.problems)]
+        key, own = included.inputs_of(raw.root)
+        if own is None or (not own.items and others is None):
+            return raw  # what is missing or not a list is reported when it is read
+        default_type = "log" if raw.tolerant else None  # Filebeat's, of which an input without one is of an older time
+        todays = old_names.with_todays_options(
+            (*own.items, *(others or [])), key, raw.problems, default_type=default_type
+        )
+        return replace(raw, root=included.with_inputs(raw.root, key, replace(own, items=tuple(todays))))
 
     def check(self) -> Iterator[Finding]:
         if not any(item.enabled for item in self.inputs) and not self.config_inputs.reloads:
             where = f", here or in {self.config_inputs.path}" if self.config_inputs.path else ""
             yield "inputs", f"no input is enabled; enable at least one{where}"
+        if os.path.isfile(os.path.join(self.path.data, self.registry.path)):
+            yield "registry.path", "is a file, perhaps the registry of Filebeat 6; name a directory that may be new"
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
     def remarks(self) -> Iterator[Finding]:
@@ -198,6 +233,9 @@ class ShipperConfig:
         for where, processors in (lists | {"processors": self.processors}).items():
             if any(isinstance(item, DropEventConfig) and item.when is None for item in processors):
                 yield where, "drop_event without 'when' drops every event"
+
+    def converted(self) -> "ShipperConfig":
+        return replace(self, inputs=with_distinct_ids(self.inputs))
 
     def written(self) -> dict[str, str]:
         """Return every file that the shipper itself writes -> the option that names it."""

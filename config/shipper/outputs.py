@@ -39,6 +39,7 @@ class FileOutputConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputConfig:
     not_yet: ClassVar = filebeat.OUTPUT_NOT_YET
+    explain: ClassVar = tuple(filebeat.OUTPUT_NOT_YET)
     kafka: KafkaOutputConfig | None = field(default=None, metadata={"doc": "A Kafka topic."})
     console: ConsoleOutputConfig | None = field(
         default=None, metadata={"doc": "Standard output, one JSON record per line."}

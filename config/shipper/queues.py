@@ -15,6 +15,7 @@ class MemFlush:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemQueue:
+    ignored: ClassVar = filebeat.QUEUE_MEM_IGNORED
     events: int = field(
         default=65536,
         metadata={"doc": "The most events that are read and not yet acknowledged.", "unit": "events", "min": 1},

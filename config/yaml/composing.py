@@ -181,10 +181,10 @@ class Composer:
             value = self._node(self._next(), place, written, below)
             if key is None:
                 self._problem(place, path, "a key must be a name, or several names joined by dots")
-            elif key in entries:
-                self._problem(place, written, given_twice(entries[key].place))
             else:
-                entries[key] = Entry(key, value, place, self._rank)
+                if key in entries:
+                    self._problem(place, written, given_twice(entries[key].place), lapse=True)
+                entries[key] = Entry(key, value, place, self._rank)  # of two the last, as Filebeat's YAML has it
         return [*(entry for entry in merged if entry.key not in entries), *entries.values()]
 
     def _key(self, event: Any, path: str, depth: int) -> str | None:
@@ -212,8 +212,8 @@ class Composer:
             place = self._places[line] = Place(self._name, line)
         return place
 
-    def _problem(self, place: Place, path: str, message: str) -> None:
-        self._problems.append(Problem(place.file, place.line, path, message))
+    def _problem(self, place: Place, path: str, message: str, *, lapse: bool = False) -> None:
+        self._problems.append(Problem(place.file, place.line, path, message, lapse))
 
     def _failure(self, line: int, message: str) -> ConfigError:
         return ConfigError([Problem(self._name, line, "", message)])

@@ -25,14 +25,15 @@ def read_all(files: Sequence[Path], problems: list[Problem]) -> Section:
     return replace(first, entries=sum((other.entries for other in others), first.entries))
 
 
-def read_list(file: Path, problems: list[Problem], budget: Budget) -> ListNode:
-    """Return the items of a file that contains a list, none if it is empty. Raises ConfigError for anything else."""
+def read_list(file: Path, problems: list[Problem], budget: Budget, what: str) -> ListNode:
+    """Return the items of a file that contains a list of `what`, none if it is empty. Raises ConfigError for anything
+    else."""
     place = Place(str(file), 1)
     node = Composer(str(file), problems, budget=budget).compose(_text(file), depth=LIST_DEPTH)
     if node is None or is_null(node):
         return ListNode((), place)
     if not isinstance(node, ListNode):
-        raise _failure(place, "must contain a list of inputs, each beginning with '- type:', and nothing else")
+        raise _failure(place, f"must contain a list of {what}, and nothing else")
     return node
 
 

@@ -17,20 +17,25 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake: where it was written, the option's dotted path ("" for the file itself), and what would be right."""
+    """One mistake: where it was written, the option's dotted path ("" for the file itself), and what would be right.
+
+    A lapse is only a warning in a configuration whose dialect ignores it (`tolerates` in `schema`).
+    """
 
     file: str
     line: int
     path: str
     message: str
+    lapse: bool = False
 
     def __str__(self) -> str:
         return ": ".join(part for part in (str(Place(self.file, self.line)), self.path, self.message) if part)
 
 
 class ConfigError(Exception):
-    """All mistakes of a configuration; str() has one line per problem."""
+    """All mistakes of a configuration; str() has one line per problem, and then one per warning."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Problem], warnings: Iterable[Problem] = ()) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(map(str, self.problems)))
+        lines = [*map(str, self.problems), *(f"warning: {warning}" for warning in warnings)]
+        super().__init__("\n".join(lines))

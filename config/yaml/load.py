@@ -20,29 +20,41 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RawConfig:
-    """A tree before it is read as a model, from `file` and perhaps others: the argument and result of `prepared`."""
+    """A tree before it is read as a model, from `file` and perhaps others: the argument and result of `prepared`.
+    `tolerant`: it is written in a dialect in which lapses are no mistakes."""
 
     file: Path
     root: Section
     env: Mapping[str, str]
     problems: list[Problem]
+    tolerant: bool = False
+
+    @property
+    def mistakes(self) -> list[Problem]:
+        return [problem for problem in self.problems if not (problem.lapse and self.tolerant)]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        return [problem for problem in self.problems if problem.lapse and self.tolerant]
 
     def part(self, model: type[T], node: Node) -> T | None:
         """Return one section ahead of the others; None if it has a mistake, which is reported when the whole is
         read."""
-        report = LoadReport([])
+        report = LoadReport([], tolerant=self.tolerant)
         value = Walk(self.env, report).section(model, node, Spot("", "", node.place))
-        return None if value is FAILED or report.problems else value
+        has_mistake = any(not (problem.lapse and self.tolerant) for problem in report.problems)
+        return None if value is FAILED or has_mistake else value
 
 
-def read(
-    files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str], problems: list[Problem]
-) -> RawConfig:
+def read(files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str]) -> RawConfig:
     """Return what is written, merged and overridden, before the model sees it. Raises ConfigError for what is not
     YAML."""
-    root = document.override(document.read_all(files, problems), overrides, problems)
+    problems: list[Problem] = []
+    written = document.read_all(files, problems)
+    root = document.override(written, overrides, problems)
     folders: Callable[[Path], Mapping[str, str]] = getattr(model, "folders", lambda _: {})
-    return RawConfig(files[0], root, Variables(root, env, folders(files[0])), problems)
+    tolerates: Callable[[Section], bool] = getattr(model, "tolerates", lambda _: False)
+    return RawConfig(files[0], root, Variables(root, env, folders(files[0])), problems, tolerates(written))
 
 
 def load(
@@ -50,20 +62,24 @@ def load(
 ) -> T:
     """Return the files, merged and with each `-E key=value` applied, as a `model`; the last of equal keys wins.
 
-    The model's field `notes`, where it has one, lists what was accepted and ignored. Raises ConfigError with all
-    problems at once.
+    The model's field `notes`, where it has one, lists what was accepted and ignored, and `warnings` the lapses. Raises
+    ConfigError with all problems at once.
     """
     named = (files,) if isinstance(files, Path) else tuple(files)
-    report = LoadReport([])
-    raw = read(named, model, overrides, env, report.problems)
+    raw = read(named, model, overrides, env)
+    report = LoadReport(raw.problems, tolerant=raw.tolerant)
     prepare: Callable[[RawConfig], RawConfig] | None = getattr(model, "prepared", None)
     root = (prepare(raw) if prepare else raw).root
     value: Any = Walk(raw.env, report).section(model, root, Spot("", "", root.place))
-    if report.problems:
-        raise ConfigError(_in_order(report.problems, named))
-    if any(field.name == "notes" for field in dataclasses.fields(value)):
-        value = replace(value, notes=tuple(note.message for note in _in_order(report.notes, named)))
-    loaded: T = value
+    warnings = _in_order(raw.warnings, named)
+    if raw.mistakes:
+        raise ConfigError(_in_order(raw.mistakes, named), warnings)
+    findings = {
+        "notes": tuple(note.message for note in _in_order(report.notes, named)),
+        "warnings": tuple(map(str, warnings)),
+    }
+    names = {field.name for field in dataclasses.fields(value)}
+    loaded: T = replace(value, **{name: texts for name, texts in findings.items() if name in names})
     return loaded
 
 

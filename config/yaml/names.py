@@ -8,6 +8,8 @@ from typing import Any
 
 from config.yaml.schema import Kinds, Option, ends, leaves, options
 
+MOST_LISTED = 15  # names of options that a message may list
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -38,14 +40,17 @@ class Names:
 
     def unknown(self, name: str) -> str:
         """Return the message for an unknown name."""
-        candidates = list(dict.fromkeys(_spellings(self.options)))
+        candidates = list(dict.fromkeys(_spellings([*self.options, *self.ignored])))
         close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
-        deeper = [leaf for leaf in self._leaves() if leaf.rpartition(".")[2] == name]
+        last = name.rpartition(".")[2]
+        deeper = [leaf for leaf in (*self._leaves(), *self.ignored) if leaf.rpartition(".")[2] == last]
         meant = deeper if len(deeper) == 1 else close
         if meant:
             return f"unknown option; did you mean {meant[0]!r}?"
-        known = ", ".join(key for key, option in self.options.items() if key == option.keys[0])
-        return f"unknown option; known here: {known or 'none'}"
+        known = [key for key, option in self.options.items() if key == option.keys[0]]
+        if len(known) > MOST_LISTED:
+            return "unknown option; it may belong to another section"
+        return f"unknown option; known here: {', '.join(known) or 'none'}"
 
     def _leaves(self) -> Iterator[str]:
         for key, option in self.options.items():

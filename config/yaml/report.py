@@ -39,7 +39,10 @@ def dotted(above: str, name: str) -> str:
 
 @dataclass(slots=True)
 class LoadReport:
+    """What is found while a tree is read. `tolerant`: a lapse is no mistake, and its value is used as it is."""
+
     problems: list[Problem]
+    tolerant: bool = False
     notes: list[Problem] = field(default_factory=list)
     # By attribute path: checks name attributes, problems name what was written.
     spots: dict[str, Spot] = field(default_factory=dict)
@@ -47,6 +50,11 @@ class LoadReport:
     def fail(self, spot: Spot, message: str) -> Any:
         self.problems.append(Problem(spot.place.file, spot.place.line, spot.path, message))
         return FAILED
+
+    def lapse(self, spot: Spot, message: str) -> bool:
+        """Report what the dialect may ignore. Return True if it is a mistake here."""
+        self.problems.append(Problem(spot.place.file, spot.place.line, spot.path, message, lapse=True))
+        return not self.tolerant
 
     def note(self, spot: Spot, why: str) -> None:
         message = f"ignored: {spot.path} ({spot.place}): {why}"
@@ -73,6 +81,10 @@ class LoadReport:
         for where, message in findings_at:
             self.fail(where, message)
         return FAILED if findings_at else value
+
+    def is_reported(self, path: str) -> bool:
+        """True if there is a problem with the option of this path, or with one of its items."""
+        return any(problem.path == path or problem.path.startswith(f"{path}[") for problem in self.problems)
 
     def _nearest(self, attribute: str) -> Spot:
         """Return the spot of an attribute or, if it was not written, of the section it belongs to."""

@@ -55,6 +55,11 @@ def natural(scalar: Scalar) -> str | int | float | bool | None:
     return scalar.text
 
 
+def is_false(scalar: Scalar) -> bool:
+    """True for a `false` without quotes, and its other spellings."""
+    return scalar.kind == "bool" and not _bool(scalar.text)
+
+
 def typed(scalar: Scalar, hint: Any) -> Any:
     """Return the value for a hint: str, int, float, bool, Literal[...], Annotated[..., parser], or one of these |
     None."""

@@ -9,18 +9,22 @@ A field's metadata, all optional:
     check     value -> iterator of (path below the value, message)
     split     what separates items of a list that is written as one scalar
     missing   what the message for an absent required option adds
+    wanted    the same for an option that is required where lapses are mistakes, and has its default elsewhere
     read_as   the model that YAML is matched against, if it is not the hint's; or Kinds or NamedItems, which choose one
     null      "absent" if a section without a value (`json:`) means no section, and not one of defaults
     unused    why the value, although checked like any other, has no effect: logged as a note
     recursive the section, or list of sections, may contain sections of the same model: lists of options stop there
 
 A model may have `check(self) -> Iterator[(field, message)]` for what concerns several fields; `remarks(self)`, in the
-same form, for what is not a mistake but should be known; `converted(self)`, the value that the program gets;
-and class variables by dotted name: `not_yet` -> why (an error: a real option that is not supported), `ignored` -> why
-(a note: ignoring it does no harm), and `here`, the name of another kind's option -> its name in this kind.
+same form, for what is not a mistake but should be known; `converted(self)`, the value that the program gets; and class
+variables by dotted name: `not_yet` -> why (an error: a real option that is not supported), `ignored` -> why (a note:
+ignoring it does no harm), `here`, the name of another kind's option -> its name in this kind, and `explain`, the names
+of which a problem explains why options are missing.
 
 The model of a whole file may have `prepared(raw: load.RawConfig) -> load.RawConfig`, which its tree passes through
-before it is read, and `folders(file) -> {name: text}`, the variables that are set by default.
+before it is read, `folders(file) -> {name: text}`, the variables that are set by default, and
+`tolerates(root: Section) -> bool`: whether it is written in a dialect in which unknown names are ignored. These are
+lapses then: warnings, and not mistakes. Of an option with several names the last one is that dialect's.
 """
 
 import dataclasses

@@ -79,8 +79,14 @@ class Walk:
             return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
         matched: Matched = {}
         misspelt = self._match(Names.of(model, kinds), node, "", spot, matched)
-        values = {option.name: self._option(option, matched.get(option.name), spot) for option in options(model)}
-        if misspelt or FAILED in values.values():
+        explained = any(self._report.is_reported(dotted(spot.path, name)) for name in getattr(model, "explain", ()))
+        values = {
+            option.name: FAILED
+            if explained and option.required and option.name not in matched
+            else self._option(option, matched.get(option.name), spot)
+            for option in options(model)
+        }
+        if misspelt or explained or FAILED in values.values():
             return FAILED
         return self._checked(model(**values), spot)
 
@@ -127,8 +133,8 @@ class Walk:
         return self.section(named.models[name], child, spot.name(name, child))
 
     def _match(self, names: Names, section: Section, prefix: str, spot: Spot, matched: Matched) -> bool:
-        """Sort the written options into `matched`; unknown ones become a problem or a note. Return True if a name is
-        unknown: it may be the very one that a check would miss."""
+        """Sort the written options into `matched`; unknown ones become a problem or a note. Return True if an unknown
+        name is a mistake here: it may be the very one that a check would miss."""
         misspelt = False
         for key, node in section.children(self._report.clash(dotted(spot.path, prefix))).items():
             name = dotted(prefix, key)
@@ -138,8 +144,7 @@ class Walk:
             elif names.is_foreign(name):
                 self._foreign(names, name, node, spot.name(name, node))
             elif not names.is_beginning(name):
-                self._report.fail(spot.name(name, node), names.unknown(name))
-                misspelt = True
+                misspelt |= self._report.lapse(spot.name(name, node), names.unknown(name))
             elif isinstance(node, Section):
                 misspelt |= self._match(names, node, name, spot, matched)
             elif not is_null(node):
@@ -158,11 +163,11 @@ class Walk:
         if name in names.ignored:
             self._report.note(spot, names.ignored[name])
         elif name in names.others and name not in names.not_yet:
-            self._report.fail(spot, names.others[name])
+            self._report.lapse(spot, names.others[name])
         elif _disabled(node):
             self._report.note(spot, "not enabled")
         else:
-            self._report.fail(spot, _sentence("not supported (yet)", names.not_yet[name]))
+            self._report.fail(spot, _sentence("not supported", names.not_yet[name]))
 
     def _option(self, option: Option, matched: tuple[Node, Spot] | None, above: Spot) -> Any:
         if matched is None:
@@ -183,15 +188,16 @@ class Walk:
         return value if value is FAILED else self._bounded(option, value, spot)
 
     def _unwritten(self, option: Option, above: Spot) -> Any:
-        if not option.always or "missing" in option.about:
-            return (
-                self._absent(option, above.option(option.name, option.keys[0])) if option.required else option.default
-            )
-        return self._blanks.section(option.section, above.option(option.name, option.keys[0]), self._report)
+        spot = above.option(option.name, option.keys[-1 if self._report.tolerant else 0])
+        if option.always and "missing" not in option.about:
+            return self._blanks.section(option.section, spot, self._report)
+        return self._absent(option, spot)
 
     def _absent(self, option: Option, spot: Spot) -> Any:
         if option.required:
             return self._report.fail(spot, _sentence("missing", option.about.get("missing", "")))
+        if "wanted" in option.about and self._report.lapse(spot, f"missing; {option.about['wanted']}"):
+            return FAILED
         return option.default
 
     def _filled(self, option: Option, node: Node, spot: Spot) -> Any:
@@ -268,7 +274,7 @@ def _parts(values: Sequence[str], split: str) -> list[str]:
 
 def _disabled(node: Node) -> bool:
     enabled = node.children(lambda *_: None).get("enabled") if isinstance(node, Section) else node
-    return isinstance(enabled, Scalar) and enabled.kind == "bool" and scalars.natural(enabled) is False
+    return isinstance(enabled, Scalar) and scalars.is_false(enabled)
 
 
 def _sentence(what: str, more: str) -> str:

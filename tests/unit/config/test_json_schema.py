@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "filebeat"
 DOCS = Path(config.__file__).parents[1] / "docs"
 VALIDATOR = Draft202012Validator(schema())
 WHOLE = """\
-filebeat.inputs:
+shipper.inputs:
   - {type: filestream, id: app, paths: [/var/log/app.log], fields.env: prod}
 output.console.pretty: false
 """

@@ -42,6 +42,17 @@ def test_a_misspelt_option_is_reported_with_its_place_and_the_right_name(
     assert "paths" in error
 
 
+def test_what_filebeat_ignores_is_a_warning_that_only_strict_refuses(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(config.read_text().replace("shipper.inputs", "filebeat.inputs") + "loging.level: debug\n")
+    warning = f"warning: {config}:5: loging: unknown option; did you mean 'logging'?\n"
+    assert main(["test", "config", "-c", str(config)]) == 0
+    assert capsys.readouterr().out == f"{warning}Config OK\n"
+    assert main(["test", "config", "--strict", "-c", str(config)]) == 1
+    assert capsys.readouterr().out == f"{warning}not OK: 1 warnings, and --strict is given\n"
+
+
 @pytest.mark.parametrize(
     ("override", "expected"),
     [

@@ -1,7 +1,8 @@
 """Whole configurations as people write them for Filebeat, and the messages about each.
 
-Those in `wrong` have mistakes. The messages about a line stand in its comment: `#! words` for a mistake, `#~ words` for
-an ignored option; several are separated by bars. There are no other messages, and a file with a mistake is rejected.
+Those in `wrong` have mistakes. The messages about a line are in its comment: `#! words` for a mistake, `#? words` for a
+warning, `#~ words` for an ignored option; several are separated by bars. There are no other messages, and a file with a
+mistake is rejected.
 """
 
 import re
@@ -26,29 +27,37 @@ Messages = dict[int, list[str]]  # by line
 
 
 def expected(file: Path, mark: str) -> Messages:
-    lines = (line.partition(f"  #{mark} ")[2] for line in file.read_text().splitlines())
-    return {number: words.split(" | ") for number, words in enumerate(lines, start=1) if words}
+    lines = (re.split(r"  #(?=[!?~] )", line)[1:] for line in file.read_text().splitlines())
+    marked = (next((part[2:] for part in parts if part[0] == mark), "") for parts in lines)
+    return {number: words.split(" | ") for number, words in enumerate(marked, start=1) if words}
 
 
 def read(name: str) -> ShipperConfig:
     return load(FOLDER / f"{name}.yml", ShipperConfig, env=ENV)
 
 
-def messages_of(file: Path) -> tuple[Messages, Messages]:
-    """Mistakes and notes."""
-    mistakes, notes = defaultdict(list), defaultdict(list)
+def messages_of(file: Path) -> tuple[Messages, Messages, Messages]:
+    """Mistakes, warnings and notes."""
+    mistakes, warnings, notes = defaultdict(list), defaultdict(list), defaultdict(list)
+    reported: list[str] = []
     try:
-        for note in load(file, ShipperConfig, env=ENV).notes:
+        config = load(file, ShipperConfig, env=ENV)
+        reported = list(config.warnings)
+        for note in config.notes:
             notes[int(re.findall(r":(\d+)\)", note)[0])].append(note)
     except ConfigError as error:
         for problem in error.problems:
             mistakes[problem.line].append(problem.message)
-    return dict(mistakes), dict(notes)
+        reported = [line.removeprefix("warning: ") for line in str(error).splitlines() if line.startswith("warning: ")]
+    for warning in reported:
+        warnings[int(re.findall(r":(\d+): ", warning)[0])].append(warning)
+    return dict(mistakes), dict(warnings), dict(notes)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_its_messages_are_those_beside_its_lines(file: Path) -> None:
-    for messages, wanted in zip(messages_of(file), (expected(file, "!"), expected(file, "~")), strict=True):
+    marked = (expected(file, mark) for mark in "!?~")
+    for messages, wanted in zip(messages_of(file), marked, strict=True):
         assert messages.keys() == wanted.keys()
         for line, words in wanted.items():
             assert len(messages[line]) == len(words), (line, messages[line])

@@ -155,10 +155,14 @@ def test_an_id_is_made_of_type_and_paths(lab: Lab) -> None:
     assert ids[4] == "mine"
 
 
-def test_two_inputs_of_the_same_paths_need_ids(lab: Lab) -> None:
-    _, problem = problems(lab, "{type: log, paths: [x]}", "{type: log, paths: [x]}")
-    assert problem.startswith("shipper.yml:3: shipper.inputs[1].id: 'log-")
-    assert problem.endswith("' is the id of 2 inputs; each input needs its own")
+def test_two_inputs_of_the_same_paths_have_derived_ids_that_differ(lab: Lab) -> None:
+    first, second, third = load(lab, *["{type: log, paths: [x, y]}"] * 2, "{type: log, paths: [y, x]}")
+    assert (second.id, third.id) == (f"{first.id}-2", f"{first.id}-3")
+
+
+def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:
+    _, problem = problems(lab, "{type: log, id: a, paths: [x]}", "{type: log, id: a, paths: [x]}")
+    assert problem == "shipper.yml:3: shipper.inputs[1].id: 'a' is the id of 2 inputs; each input needs its own"
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_mistake_is_named_with_its_own_file_line_and_path(lab: Lab, write: Wri
     write("a.yml", WEB.replace("paths", "path"))
     assert reported(lab) == [
         "inputs.d/a.yml:1: [0].paths: missing",
-        "inputs.d/a.yml:3: [0].path: unknown option; did you mean 'paths'?",
+        "warning: inputs.d/a.yml:3: [0].path: unknown option; did you mean 'paths'?",
     ]
 
 
@@ -127,7 +127,9 @@ def test_a_file_that_is_no_list_is_named_beside_all_else(lab: Lab, write: Write,
     first, second = reported(lab)
     assert first.startswith("inputs.d/a.yml:")
     assert message in first
-    assert second == "inputs.d/b.yml:2: [0].id: missing; every filestream input needs its own id, as in 'id: nginx'"
+    assert second == (
+        "warning: inputs.d/b.yml:2: [0].id: missing; every filestream input needs its own id, as in 'id: nginx'"
+    )
 
 
 def test_a_file_that_cannot_be_read_is_named(lab: Lab, write: Write) -> None:

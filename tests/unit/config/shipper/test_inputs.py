@@ -19,7 +19,12 @@ PATTERN = "parsers[0].multiline.pattern"
     ("line", "where", "message"),
     [
         ("pathz: [x]", "pathz", "unknown option; did you mean 'paths'?"),
-        ("type: tcp", "type", "'tcp' is not supported; the shipper reads files and standard input"),
+        (
+            "type: tcp",
+            "type",
+            "'tcp' is not supported; the shipper reads files and standard input: "
+            "write it to a file first, or leave this input to Filebeat",
+        ),
         ("type: filestrem", "type", "'filestrem' is unknown; did you mean 'filestream'?"),
         ("type: ${NO}", "type", "variable NO is not set; write ${NO:value} to give it a default"),
         ("type: [log]", "type", "must be a single value, not a list"),
@@ -33,12 +38,12 @@ PATTERN = "parsers[0].multiline.pattern"
         (
             "take_over: true",
             "take_over",
-            "not supported (yet); 'shipper registry import filebeat' takes over positions",
+            "not supported; 'shipper registry import filebeat' takes over positions",
         ),
         (
             "prospector.scanner.resend_on_touch: true",
             "prospector.scanner.resend_on_touch",
-            "not supported (yet); a file that was touched without a change of its content is not sent again",
+            "not supported; a file that was touched without a change of its content is not sent again",
         ),
         (
             "json.keys_under_root: true",
@@ -124,7 +129,11 @@ def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, where: str, message
         ("- {id: ' ', paths: [x]}", "2: shipper.inputs[0].id: is empty"),
         ("- just text", "2: shipper.inputs[0]: must be a section of options (key: value)"),
         ("  id: a\n  paths: [x]", "1: shipper.inputs: must be a list (- item)"),
-        ("", "1: shipper.inputs: missing; list what to read below filebeat.inputs; modules are not read"),
+        (
+            "",
+            "1: shipper.inputs: missing; list what to read, as in '- {type: filestream, id: app, "
+            "paths: [/var/log/app.log]}'",
+        ),
         ("  []", "1: shipper.inputs: no input is enabled; enable at least one"),
         ("- {id: a, paths: [x], enabled: no}", "1: shipper.inputs: no input is enabled; enable at least one"),
     ],
@@ -251,7 +260,7 @@ def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
         ("close.inactive: 1m", "close.inactive: unknown option; did you mean 'on_state_change.inactive'?"),
         (
             "file_identity.fingerprint.length: 64",
-            "file_identity.fingerprint.length: not supported (yet); set prospector.scanner.fingerprint.length",
+            "file_identity.fingerprint.length: not supported; set prospector.scanner.fingerprint.length",
         ),
     ],
 )

@@ -71,7 +71,7 @@ setup.template.enabled: false
 monitoring.enabled: false
 http.enabled: true
 filebeat.modules:
-  - module: nginx
+  - {module: nginx, enabled: false}
 """
 
 
@@ -199,18 +199,20 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
         (
             "filebeat.autodiscover.providers: []",
             "filebeat.autodiscover",
-            "not supported (yet); read the files of containers with type: container",
+            "not supported; write an input of type: container with paths: [/var/log/containers/*.log] and the "
+            "processor add_kubernetes_metadata (for Docker paths: [/var/lib/docker/containers/*/*-json.log] and "
+            "add_docker_metadata); a condition of a template is one of drop_event",
         ),
         (
-            "filebeat.prospectors: []",
-            "filebeat.prospectors",
-            "not supported (yet); use filebeat.inputs, or filebeat.config.inputs for inputs in separate files",
+            "filebeat.registry_flush: 1s",
+            "filebeat.registry_flush",
+            "an old name; today it is filebeat.registry.flush",
         ),
         ("filebeat.config.inputs.pat: x", "filebeat.config.inputs.pat", "unknown option; did you mean 'path'?"),
         (
             "queue.disk.max_size: 1GB",
             "queue.disk",
-            "not supported (yet); the log files themselves are the queue: the shipper pauses and resumes reading",
+            "not supported; the log files themselves are the queue: the shipper pauses and resumes reading",
         ),
         ("queue.mem.events: 0", "queue.mem.events", "must be at least 1"),
         ("queue.mem.bytes: 0", "queue.mem.bytes", "must be at least 1"),
@@ -235,6 +237,7 @@ def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, where:
 
 def test_an_empty_file_is_reported_all_that_it_lacks(lab: Lab) -> None:
     assert lab.problems("") == [
-        "shipper.yml:1: shipper.inputs: missing; list what to read below filebeat.inputs; modules are not read",
+        "shipper.yml:1: shipper.inputs: missing; list what to read, as in '- {type: filestream, id: app, paths: "
+        "[/var/log/app.log]}'",
         "shipper.yml:1: output: no output is enabled; enable exactly one of output.kafka, output.console, output.file",
     ]

@@ -53,7 +53,7 @@ def test_a_parser_is_read(lab: Lab, written: str, parsers: tuple[ParserConfig, .
         ("ndjson: {target: '@timestamp'}", "ndjson.target", f"'@timestamp' {NO_OBJECT}"),
         ("ndjson: {target: message.x}", "ndjson.target", f"'message' {NO_OBJECT}"),
         ("ndjson: {target: a..b}", "ndjson.target", "'a..b' has an empty name between its dots"),
-        ("ndjson: {field: x}", "ndjson.field", "not supported (yet); the message is always the field that is decoded"),
+        ("ndjson: {field: x}", "ndjson.field", "not supported; the message is always the field that is decoded"),
         ("ndjson: {overwrite_keys: perhaps}", "ndjson.overwrite_keys", "'perhaps' must be true or false"),
         ("include_message:", "include_message.patterns", "missing"),
         ("include_message.patterns: []", "include_message.patterns", "must not be empty"),

@@ -48,7 +48,7 @@ def test_two_outputs_are_too_many(lab: Lab) -> None:
 
 def test_an_output_that_we_do_not_have_is_named(lab: Lab) -> None:
     assert lab.problems_with("output.redis: {hosts: [x]}\n") == [
-        "shipper.yml:5: output.redis: not supported (yet); send to Kafka (output.kafka) and forward from there with "
+        "shipper.yml:5: output.redis: not supported; send to Kafka (output.kafka) and forward from there with "
         "Logstash, Kafka Connect or the Spark sink; output.file and output.console need no broker"
     ]
 

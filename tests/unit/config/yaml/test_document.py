@@ -193,7 +193,7 @@ def test_of_several_files_the_last_has_the_rank_of_a_single_one(tmp_path: Path) 
 def test_a_file_can_hold_a_list(tmp_path: Path, text: str, count: int) -> None:
     file = tmp_path / "a.yml"
     file.write_text(text)
-    assert len(read_list(file, [], Budget()).items) == count
+    assert len(read_list(file, [], Budget(), "inputs, each beginning with '- type:'").items) == count
 
 
 @pytest.mark.parametrize("text", ["type: log\n", "log\n"])
@@ -201,4 +201,4 @@ def test_where_a_list_is_wanted_nothing_else_will_do(tmp_path: Path, text: str) 
     file = tmp_path / "a.yml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"a\.yml:1: must contain a list of inputs, each beginning with '- type:'"):
-        read_list(file, [], Budget())
+        read_list(file, [], Budget(), "inputs, each beginning with '- type:'")

@@ -1,0 +1,140 @@
+"""Names of Filebeat 5 to 7 that are still written, where today's options mean the same.
+
+They are replaced in the tree, before it is read as a model. Each is a lapse: a warning in a configuration of
+Filebeat's, and an error in one with `shipper.*` names.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from config.yaml.errors import Problem
+from config.yaml.report import dotted
+from config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list, is_null
+
+RENAMED = {
+    "filebeat.prospectors": "filebeat.inputs",
+    "filebeat.config.prospectors": "filebeat.config.inputs",
+    "filebeat.registry_file": "filebeat.registry.path",
+    "filebeat.registry_flush": "filebeat.registry.flush",
+    "filebeat.registry_file_permissions": "filebeat.registry.file_permissions",
+}
+_MORE = {"filebeat.registry_file": ", which names a directory"}
+# Of an input: one name may have become two options.
+RENAMED_OF_INPUT = {
+    "input_type": ("type",),
+    "close_older": ("close_inactive",),
+    "force_close_files": ("close_renamed", "close_removed"),
+}
+_OLD = {*RENAMED_OF_INPUT, "document_type", "containers", "combine_partials"}
+DOCKER_FILES = "/var/lib/docker/containers"
+
+
+def with_renamed_options(root: Section, problems: list[Problem]) -> Section:
+    """Return the tree with today's names for those outside the inputs."""
+    return _renamed(root, "", problems)
+
+
+def _renamed(section: Section, prefix: str, problems: list[Problem]) -> Section:
+    entries = []
+    for entry in section.entries:
+        name = prefix + entry.key
+        old = next((old for old in RENAMED if name == old or name.startswith(f"{old}.")), None)
+        if old is not None:
+            words = f"an old name; today it is {RENAMED[old]}{_MORE.get(old, '')}"
+            problems.append(Problem(entry.place.file, entry.place.line, old, words, lapse=True))
+            entry = replace(entry, key=(RENAMED[old] + name.removeprefix(old)).removeprefix(prefix))
+        elif isinstance(entry.node, Section) and any(old.startswith(f"{name}.") for old in RENAMED):
+            entry = replace(entry, node=_renamed(entry.node, f"{name}.", problems))
+        entries.append(entry)
+    return replace(section, entries=tuple(entries))
+
+
+def with_todays_options(
+    items: Iterable[Node], path: str, problems: list[Problem], *, default_type: str | None
+) -> list[Node]:
+    """Return the inputs with today's names. `default_type` is that of an input without one, where it is not the
+    model's."""
+    return [
+        _input(item, item.name or f"{path}[{index}]", problems, default_type) if isinstance(item, Section) else item
+        for index, item in enumerate(items)
+    ]
+
+
+def _input(item: Section, path: str, problems: list[Problem], default_type: str | None) -> Section:
+    written = item.children(lambda *_: None)
+    if _is_docker(written.get("type")) or _is_docker(written.get("input_type")) or _OLD & written.keys():
+        entries = list(_todays(item, path, written, problems))
+    elif "type" in written or default_type is None:
+        return item
+    else:
+        entries = list(item.entries)
+    if default_type is not None and not any(entry.key == "type" for entry in entries):
+        entries.append(Entry("type", Scalar(default_type, "str", True, item.place), item.place))
+    return replace(item, entries=tuple(entries))
+
+
+def _todays(item: Section, path: str, written: Mapping[str, Node], problems: list[Problem]) -> Iterator[Entry]:
+    """Yield the entries of an input with today's names."""
+
+    def lapse(entry: Entry, words: str) -> None:
+        problems.append(Problem(entry.place.file, entry.place.line, dotted(path, entry.key), words, lapse=True))
+
+    for entry in item.entries:
+        match entry.key.partition(".")[0]:
+            case "type" | "input_type" if _is_docker(entry.node):
+                paths = _paths_of_containers(written.get("containers"), entry)
+                listed = ", ".join(item.text for item in paths.items if isinstance(item, Scalar))
+                lapse(entry, f"an old type; today it is type: container with paths: [{listed}]")
+                yield Entry("type", Scalar("container", "str", True, entry.place), entry.place, entry.rank)
+                if "paths" not in written:
+                    yield Entry("paths", paths, entry.place, entry.rank)
+            case "containers":
+                yield from _stream(entry)
+            case "combine_partials":
+                lapse(entry, "an old option; the parts of a line are always joined")
+            case "document_type" if not is_null(entry.node):
+                lapse(entry, "an old option; today it is the processor add_fields with target: '' and fields.type")
+                yield _document_type(entry, written.get("processors"))
+            case "processors" if "document_type" in written:
+                pass  # they are behind the one that sets the type
+            case name if name in RENAMED_OF_INPUT:
+                today = RENAMED_OF_INPUT[name]
+                lapse(entry, f"an old name; today it is {' and '.join(today)}")
+                yield from (replace(entry, key=key) for key in today if key not in written)
+            case _:
+                yield entry
+
+
+def _is_docker(node: Node | None) -> bool:
+    return isinstance(node, Scalar) and node.text == "docker"
+
+
+def _paths_of_containers(containers: Node | None, entry: Entry) -> ListNode:
+    """Return the paths of the log files of `containers.ids`, below `containers.path`."""
+    below = containers.children(lambda *_: None) if isinstance(containers, Section) else {}
+    directory, ids = below.get("path"), below.get("ids")
+    root = directory.text.rstrip("/") if isinstance(directory, Scalar) else DOCKER_FILES
+    listed = as_list(ids) if ids is not None else None
+    names = [item.text for item in listed.items if isinstance(item, Scalar)] if listed else []
+    paths = tuple(Scalar(f"{root}/{name}/*.log", "str", False, entry.place) for name in names or ["*"])
+    return ListNode(paths, entry.place)
+
+
+def _stream(entry: Entry) -> Iterator[Entry]:
+    """Yield `stream` for `containers.stream`."""
+    section = Section((entry,), entry.place).children(lambda *_: None)["containers"]
+    stream = section.children(lambda *_: None).get("stream") if isinstance(section, Section) else None
+    if stream is not None:
+        yield Entry("stream", stream, entry.place, entry.rank)
+
+
+def _document_type(entry: Entry, processors: Node | None) -> Entry:
+    """Return processors of which the first sets the field `type`."""
+    place = entry.place
+    options = (Entry("target", Scalar("", "str", False, place), place), Entry("fields.type", entry.node, place))
+    first = Section((Entry("add_fields", Section(options, place), place),), place)
+    rest: tuple[Node, ...] = ()
+    if processors is not None and not is_null(processors):
+        listed = as_list(processors)
+        rest = (processors,) if listed is None else listed.items
+    return Entry("processors", ListNode((first, *rest), place), place, entry.rank)

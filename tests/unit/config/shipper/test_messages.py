@@ -1,0 +1,125 @@
+"""What a configuration of Filebeat's is answered: one message for one cause, which says the right thing and the way
+out. A warning or a note does not refuse the configuration."""
+
+import pytest
+
+from config.yaml.errors import ConfigError
+from tests.unit.config.conftest import Lab
+
+INPUT = "filebeat.inputs: [{type: filestream, id: app, paths: [/var/log/app.log]}]\n"
+OUTPUT = "output.kafka: {hosts: ['kafka:9092'], topic: logs}\n"
+WHOLE = INPUT + OUTPUT
+
+
+def messages(lab: Lab, text: str) -> list[str]:
+    """All messages, without the name of the file."""
+    try:
+        config = lab.load(text)
+    except ConfigError as error:
+        reported = str(error).splitlines()
+    else:
+        reported = [*(f"warning: {warning}" for warning in config.warnings), *config.notes]
+    return [line.replace(f"{lab.file}:", "") for line in reported]
+
+
+MISTAKES = [
+    (INPUT + "output.elasticsearch.hosts: [x]\n", "output.elasticsearch: not supported; send to Kafka (output.kafka)"),
+    (OUTPUT + "filebeat.autodiscover.providers: [{type: docker}]\n", "paths: [/var/log/containers/*.log]"),
+    (OUTPUT + "filebeat.config_dir: /etc/filebeat/conf.d\n", "name files with lists of inputs in filebeat.config."),
+    (OUTPUT + "filebeat.modules: [{module: nginx}]\n", "module nginx is enabled, and modules are not supported"),
+    (INPUT + "output.kafka: {hosts: [h], topics: [{topic: 'a b'}]}\n", "is not a valid topic name"),
+    (WHOLE + "hostname: web-1\n", "host.name in events is set by `name`"),
+    (WHOLE + "features.fqdn.enabled: true\n", "set another one by `name`"),
+    (WHOLE + "timestamp.precision: nanosecond\n", "timestamp.precision: must be millisecond, as all records have it"),
+    (WHOLE + "queue.disk.max_size: 1GB\n", "the log files themselves are the queue"),
+    (WHOLE + "processors: [{add_session_metadata: ~}]\n", "not supported; it belongs to Auditbeat"),
+    (WHOLE + "processors: [{script: {lang: javascript}}]\n", "drop_event drops events, and"),
+    (OUTPUT + "filebeat.inputs: [{type: lumberjack}]\n", "'lumberjack' is not supported; the shipper reads files"),
+    (OUTPUT + "filebeat.inputs: [{type: lgo, paths: [x]}]\n", "'lgo' is unknown; did you mean 'log'?"),
+    (OUTPUT, "shipper.inputs: missing; list what to read, as in"),
+    (OUTPUT + "filebeat.shutdown_timeout: 1s\n", "filebeat.inputs: missing; list what to read, as in"),
+]
+
+WARNINGS = [
+    (OUTPUT + "filebeat.prospectors: [{paths: [x]}]\n", "filebeat.prospectors: an old name; today it is filebeat.inp"),
+    (WHOLE + "filebeat.registry_file: r\n", "today it is filebeat.registry.path, which names a directory"),
+    (WHOLE + "filebeat.registry_flush: 1s\n", "today it is filebeat.registry.flush"),
+    (WHOLE + "filebeat.max_procs: 2\n", "filebeat.max_procs: unknown option; did you mean 'max_procs'?"),
+    (WHOLE + "max_message_bytes: 2\n", "did you mean 'output.kafka.max_message_bytes'?"),
+    (WHOLE + "loggins.level: info\n", "did you mean 'logging'?"),
+    (WHOLE + "name: a\nname: b\n", "name: given twice, first on line 3; keep one"),
+    (OUTPUT + "filebeat.inputs: [{type: filestream, paths: [x]}]\n", "id: missing; every filestream input needs its"),
+    (OUTPUT + "filebeat.inputs: [{type: filestream, id: a, paths: [x], json: {}}]\n", "'- ndjson:' below parsers"),
+    (OUTPUT + "filebeat.inputs: [{type: log, paths: [x], enable: true}]\n", "did you mean 'enabled'?"),
+    (OUTPUT + "filebeat.inputs: [{type: log, paths: [x], fileds: {a: b}}]\n", "did you mean 'fields'?"),
+    (OUTPUT + "filebeat.inputs: [{type: log, paths: [x], tags_on_failure: y}]\n", "it may belong to another section"),
+]
+
+NOTES = [
+    (WHOLE + "filebeat.spool_size: 1\n", "an old option, today queue.mem"),
+    (WHOLE + "filebeat.idle_timeout: 1s\n", "an old option, today queue.mem"),
+    (WHOLE + "filebeat.publish_async: true\n", "an old option, today queue.mem"),
+    (WHOLE + "http.enabled: true\n", "remove a livenessProbe that asks for it"),
+    (WHOLE + "migration.6_to_7.enabled: true\n", "the shipper does not use it"),
+    (WHOLE + "strict.perms: false\n", "it is a flag of the command line: --strict.perms=false"),
+    (WHOLE + "queue.mem.immediate_shutdown: true\n", "what is not acknowledged is sent again at the next start"),
+    (WHOLE + "filebeat.config.modules.path: /no/such/*.yml\n", "no module is enabled"),
+    (WHOLE + "output.elasticsearch: {enabled: false}\n", "not enabled"),
+    (WHOLE + "features.fqdn.enabled: false\n", "not enabled"),
+]
+
+
+def only(lab: Lab, text: str) -> str:
+    (message,) = messages(lab, text)
+    return message
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES)
+def test_a_mistake_is_reported_once_with_the_way_out(lab: Lab, text: str, message: str) -> None:
+    reported = only(lab, text)
+    assert message in reported
+    assert not reported.startswith(("warning: ", "ignored: "))
+
+
+@pytest.mark.parametrize(("text", "message"), WARNINGS)
+def test_what_filebeat_ignores_is_one_warning(lab: Lab, text: str, message: str) -> None:
+    reported = only(lab, text)
+    assert message in reported
+    assert reported.startswith("warning: ")
+
+
+@pytest.mark.parametrize(("text", "message"), NOTES)
+def test_what_changes_no_record_is_one_note(lab: Lab, text: str, message: str) -> None:
+    reported = only(lab, text)
+    assert message in reported
+    assert reported.startswith("ignored: ")
+
+
+@pytest.mark.parametrize("text", [text for text, _ in WARNINGS if "prospectors" not in text])
+def test_in_a_configuration_of_our_own_the_same_is_a_mistake(lab: Lab, text: str) -> None:
+    with pytest.raises(ConfigError):
+        lab.load(text.replace("filebeat.inputs", "shipper.inputs"))
+
+
+def test_a_misspelt_option_is_reported_beside_the_mistake_that_comes_of_it(lab: Lab) -> None:
+    assert messages(lab, INPUT + "output.kafka: {host: [h], topic: logs}\n") == [
+        "2: output.kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
+        "warning: 2: output.kafka.host: unknown option; did you mean 'hosts'?",
+    ]
+
+
+def test_what_is_given_twice_in_a_section_that_is_not_used_is_no_mistake(lab: Lab) -> None:
+    warning, note = messages(lab, WHOLE + "setup.template.settings: {a: 1}\nsetup.template.settings: {b: 1}\n")
+    assert warning == "warning: 4: setup.template.settings: given twice, first on line 3; keep one"
+    assert note.startswith("ignored: setup ")
+
+
+def test_a_file_where_the_registry_should_be_is_a_mistake(lab: Lab) -> None:
+    file = lab.file.parent / "registry"
+    file.touch()
+    (mistake, _) = messages(lab, f"{WHOLE}filebeat.registry_file: {file}\n")
+    assert mistake.endswith(": is a file, perhaps the registry of Filebeat 6; name a directory that may be new")
+
+
+def test_of_a_key_that_is_given_twice_the_last_counts(lab: Lab) -> None:
+    assert lab.load(WHOLE + "name: a\nname: b\n").name == "b"

@@ -34,11 +34,18 @@ class AppendFile:
     """
 
     def __init__(
-        self, path: Path, fsync: Callable[[int], None] = os.fsync, lock: Lock = flock, *, with_directory: bool = False
+        self,
+        path: Path,
+        fsync: Callable[[int], None] = os.fsync,
+        lock: Lock = flock,
+        *,
+        with_directory: bool = False,
+        mode: int = 0o600,
     ) -> None:
-        """`with_directory`: create the directory of the file too, if it is missing."""
+        """`with_directory`: create the directory of the file too, if it is missing. `mode` is that of a new file."""
         self._path = path
         self._with_directory = with_directory
+        self._mode = mode
         self._fsync = fsync
         self._lock = lock
         self._fd = -1
@@ -49,6 +56,11 @@ class AppendFile:
         self._shared = False  # another program has written after `_synced`
         self._broken = False  # a write or a sync failed: the bytes after `_synced` are unreliable
         self._open()
+
+    @property
+    def size(self) -> int:
+        """Return the size of the file, with what was appended."""
+        return self._size
 
     @property
     def unsynced(self) -> int:
@@ -128,8 +140,11 @@ class AppendFile:
         """Open the file at the path, created if it is missing, and close the one that was open until now."""
         if self._with_directory:
             _make_directory(self._path.parent)
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        is_new = not self._path.exists()
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, self._mode)
         try:
+            if is_new:
+                os.fchmod(fd, self._mode)  # whatever the umask
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise OSError(errno.EINVAL, "it is not a plain file", str(self._path))
             locked = self._try_lock(fd)

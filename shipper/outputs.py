@@ -1,7 +1,5 @@
 """Makes the output that the configuration selects."""
 
-from pathlib import Path
-
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
 from shipper.clock import Clock
 from shipper.event import Topics
@@ -10,7 +8,7 @@ from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.encode import Encoder
-from shipper.output.file import FileOutput
+from shipper.output.file import FileOutput, output_file
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
@@ -25,7 +23,7 @@ def build_output(config: ShipperConfig, publisher: Publisher, metrics: Metrics, 
     if isinstance(chosen, ConsoleOutputConfig):
         return ConsoleOutput(Encoder(UNLIMITED), publisher, pretty=chosen.pretty)
     if isinstance(chosen, FileOutputConfig):
-        return FileOutput(Path(chosen.path) / chosen.filename, Encoder(UNLIMITED), publisher, clock)
+        return FileOutput(output_file(chosen), Encoder(UNLIMITED), publisher, clock)
     return _kafka(chosen, Encoder(record_limit(chosen)), publisher, metrics, clock)
 
 

@@ -59,10 +59,6 @@ SSL_NOT_YET = dict.fromkeys(
     ("ca_trusted_fingerprint", "ca_sha256"), "name the authority's file in certificate_authorities"
 )
 CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
-FILE_NOT_YET = dict.fromkeys(
-    ("rotate_every_kb", "number_of_files", "permissions", "rotate_on_startup"),
-    "the file is only appended to; logrotate may rename it ('create', no signal needed)",
-)
 QUEUE_NOT_YET = dict.fromkeys(
     ("disk", "spool"), "the log files themselves are the queue: the shipper pauses and resumes reading"
 )

@@ -1,7 +1,6 @@
 """The shipper's configuration. Names, units and defaults are Filebeat's where it has the option."""
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,7 @@ from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
 from config.shipper.queues import MemQueue, QueueConfig
-from config.text.checks import Finding, not_blank
+from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration
 from config.yaml.load import RawConfig
 from config.yaml.schema import Kinds
@@ -111,12 +110,9 @@ class RegistryConfig:
         },
     )
     file_permissions: str = field(
-        default="0600", metadata={"doc": "The mode of the registry's files; existing files get it at the start."}
+        default="0600",
+        metadata={"doc": "The mode of the registry's files; existing files get it at the start.", "check": file_mode},
     )
-
-    def check(self) -> Iterator[Finding]:
-        if not re.fullmatch("0?[0-7]{3}", self.file_permissions):
-            yield "file_permissions", f"{self.file_permissions!r} must be an octal mode, as in 0600"
 
 
 def check_inputs(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
@@ -245,5 +241,5 @@ class ShipperConfig:
         files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
         output = self.output.chosen
         if isinstance(output, FileOutputConfig):
-            files[os.path.join(output.path, output.filename)] = "output.file"
+            files |= dict.fromkeys(output.files(), "output.file")
         return files

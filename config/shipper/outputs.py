@@ -1,5 +1,6 @@
 """Where the shipper sends: exactly one of `output.kafka`, `output.console`, `output.file`."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -7,7 +8,7 @@ from typing import Any, ClassVar
 from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
 from config.shipper.kafka import KafkaOutputConfig
-from config.text.checks import Finding, not_blank
+from config.text.checks import Finding, file_mode, not_blank
 
 ENABLED: dict[str, Any] = {"doc": "Whether this output is used."}
 _CODEC: dict[str, Any] = {"doc": "How records are written: as JSON."}
@@ -27,13 +28,44 @@ class ConsoleOutputConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOutputConfig:
-    not_yet: ClassVar = filebeat.FILE_NOT_YET
     enabled: bool = field(default=True, metadata=ENABLED)
     path: str = field(metadata={"doc": "The directory of the file.", "check": not_blank})
     filename: str = field(
         default="shipper", metadata={"doc": "The file's name. Only one agent writes to it.", "check": not_blank}
     )
+    rotate_every_kb: int | None = field(
+        default=None,
+        metadata={
+            "doc": "How large the file may become: then it is renamed to filename.1, and so are those before it, up to "
+            "number_of_files. Not rotated when absent. A single batch may make it larger.",
+            "unit": "KiB",
+            "min": 1,
+        },
+    )
+    number_of_files: int = field(
+        default=7,
+        metadata={
+            "doc": "How many rotated files are kept; the oldest is deleted for a new one.",
+            "min": 2,
+            "max": 1024,
+        },
+    )
+    permissions: str = field(default="0600", metadata={"doc": "The mode of a new file.", "check": file_mode})
+    rotate_on_startup: bool | None = field(
+        default=None,
+        metadata={"doc": "Whether a start rotates a file that exists; when absent, it does with rotate_every_kb."},
+    )
     codec: CodecConfig | None = field(default=None, metadata=UNUSED_CODEC)
+
+    @property
+    def rotates_on_start(self) -> bool:
+        return self.rotate_every_kb is not None if self.rotate_on_startup is None else self.rotate_on_startup
+
+    def files(self) -> list[str]:
+        """Return the paths that are written: the file, and the names that rotation gives it."""
+        path = os.path.join(self.path, self.filename)
+        rotates = self.rotates_on_start or self.rotate_every_kb is not None
+        return [path, *(f"{path}.{number}" for number in range(1, self.number_of_files + 1) if rotates)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

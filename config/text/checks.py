@@ -1,5 +1,6 @@
 """Checks that several options share. Each yields (path below the value, what would be right)."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,11 @@ def not_blank(text: str) -> Iterator[Finding]:
         yield "", "is empty"
     if "\0" in text:
         yield "", f"{text!r} contains a NUL character"
+
+
+def file_mode(text: str) -> Iterator[Finding]:
+    if not re.fullmatch("0?[0-7]{3}", text):
+        yield "", f"{text!r} must be an octal mode, as in 0600"
 
 
 def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:

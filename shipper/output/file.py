@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from config.shipper.outputs import FileOutputConfig
 from durable.locking import FileInUse, Lock, flock
 from logs.throttle import Throttle
 from shipper.append_file import AppendFile
@@ -13,6 +14,7 @@ from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
+from shipper.output.rotation import OutputFile, Rotation
 
 logger = logging.getLogger(__name__)
 
@@ -22,18 +24,25 @@ RETRY_INTERVAL = 1.0
 CHECK_INTERVAL = 1.0
 
 
+def output_file(config: FileOutputConfig) -> OutputFile:
+    most = None if config.rotate_every_kb is None else config.rotate_every_kb * 1024
+    rotation = Rotation(most, config.number_of_files, config.rotates_on_start)
+    return OutputFile(Path(config.path) / config.filename, int(config.permissions, 8), rotation)
+
+
 class FileOutput:
     """Batches are written as they come and synced together: in `poll`, or when there are enough bytes. Any number may
     be in flight (the queue bounds them).
 
     A write that fails (disk full, read-only) is retried every second, and logged once a minute. A record is in the file
     completely or not at all. A file that was renamed, removed or truncated is followed without a signal; what was not
-    acknowledged by then is written again.
+    acknowledged by then is written again. Its own rotation happens between two batches, when all in the file is
+    acknowledged.
     """
 
     def __init__(
         self,
-        path: Path,
+        file: OutputFile,
         encoder: Encoder,
         deliveries: Deliveries,
         clock: Clock,
@@ -41,19 +50,26 @@ class FileOutput:
         lock: Lock = flock,
     ) -> None:
         """Raises StartError if the file cannot be opened, or another agent writes to it."""
-        self._path = path
+        self._path = file.path
+        self._rotation = file.rotation
         self._encoder = encoder
         self._deliveries = deliveries
         self._clock = clock
+        self._rotate_at = 0.0
+        self._throttle = Throttle(clock.monotonic)
+        self._rotation_throttle = Throttle(clock.monotonic)
         try:
-            self._file = AppendFile(path, fsync, lock, with_directory=True)
+            self._file = AppendFile(file.path, fsync, lock, with_directory=True, mode=file.mode)
+            if self._rotation is not None and self._rotation.on_start and self._file.size:
+                self._rotate(self._rotation)
         except OSError as error:
-            raise StartError(f"output.file {error.filename or path}: {error.strerror}; {_advice(error)}") from error
+            raise StartError(
+                f"output.file {error.filename or file.path}: {error.strerror}; {_advice(error)}"
+            ) from error
         self._unsynced: list[Batch] = []
         self._written = 0  # how many of them are in the file
         self._retry_at = 0.0
         self._check_at = 0.0
-        self._throttle = Throttle(clock.monotonic)
 
     @property
     def in_flight(self) -> int:
@@ -90,10 +106,46 @@ class FileOutput:
                 self._file.recover()
             while self._written < len(self._unsynced):
                 records = self._encoder.encode(self._unsynced[self._written])
-                self._file.append("".join(f"{record}\n" for record in records).encode())
+                data = "".join(f"{record}\n" for record in records).encode()
+                if self._rotates_before(data) and not self._rotate_synced():
+                    return
+                self._file.append(data)
                 self._written += 1
         except OSError as error:
             self._refused(error)
+
+    def _rotates_before(self, data: bytes) -> bool:
+        rotation = self._rotation
+        if rotation is None or not rotation.is_due(self._file.size, len(data)):
+            return False
+        return self._clock.monotonic() >= self._rotate_at
+
+    def _rotate_synced(self) -> bool:
+        """Sync and report what is in the file, then rotate it. Return False if that has to be tried again."""
+        self._sync()
+        if self._written:  # it could not be synced, or is not the file at the path any more
+            return False
+        assert self._rotation is not None, "it decided that a rotation is due"
+        self._rotate(self._rotation)
+        return True
+
+    def _rotate(self, rotation: Rotation) -> None:
+        """Rotate the file, and open a new one. Raises OSError if that cannot be opened; where the old one cannot be
+        renamed it grows on, because events must not wait for that."""
+        try:
+            rotation.rotate(self._path)
+        except OSError as error:
+            self._rotate_at = self._clock.monotonic() + RETRY_INTERVAL
+            if self._rotation_throttle.is_due():
+                logger.error(
+                    "cannot rotate %s: %s (%s). It grows until that succeeds; let the user that runs the shipper "
+                    "rename files in its directory",
+                    self._path,
+                    error.strerror,
+                    error.filename,
+                )
+        if not self._file.holds_all():
+            self._file.recover()
 
     def _sync(self) -> None:
         """Sync and report what is in the file, even if the disk is full."""

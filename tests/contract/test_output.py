@@ -24,6 +24,7 @@ from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.kafka_settings import make_producer
+from shipper.output.rotation import OutputFile
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import MemoryKafka, MemoryOutput
 
@@ -80,7 +81,7 @@ def console(tmp_path: Path) -> Destination:
 def file(tmp_path: Path) -> Destination:
     path = tmp_path / "out"
     return Destination(
-        lambda deliveries: FileOutput(path, encoder(), deliveries, SystemClock()),
+        lambda deliveries: FileOutput(OutputFile(path), encoder(), deliveries, SystemClock()),
         lambda: path.read_bytes().splitlines(),
     )
 

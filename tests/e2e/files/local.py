@@ -29,10 +29,12 @@ class LocalAgent(Agent):
         self._inode, self._offset = self.destination.stat().st_ino, 0
         self._places: dict[tuple[str, int], dict[str, Any]] = {}
         self._all: list[str] = []
+        self.output_options: dict[str, Any] = {}
         super().__init__(directory, "", "")
 
     def _output(self) -> dict[str, Any]:
-        return {"output.file": {"path": str(self.destination.parent), "filename": self.destination.name}}
+        where = {"path": str(self.destination.parent), "filename": self.destination.name}
+        return {"output.file": where | self.output_options}
 
     @property
     def events(self) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.e2e.files.local import LocalAgent, compress, copytruncate, numbered, older, rotate
+from tests.e2e.files.local import PAD, LocalAgent, compress, copytruncate, numbered, older, rotate
 from tests.e2e.running import await_true
 
 
@@ -91,6 +91,21 @@ def test_a_destination_that_is_rotated_while_it_is_written_to_loses_nothing(
     agent.await_messages("the end")
     assert agent.stop() == 0
     assert arrived(agent.destination.parent) == {"the start", "the end", *(line for part in lines for line in part)}
+
+
+def test_a_destination_that_rotates_itself_loses_nothing_when_the_agent_is_killed(agent: LocalAgent) -> None:
+    agent.output_options = {"rotate_every_kb": 40, "number_of_files": 1000}
+    agent.configure()
+    lines = [numbered(f"part {part} {PAD}", 5000) for part in range(5)]
+    directory = agent.destination.parent
+    for part in lines:
+        wanted = len(list(directory.iterdir())) + 2
+        agent.append(*part)
+        agent.start()
+        await_true(lambda wanted=wanted: len(list(directory.iterdir())) >= wanted, "rotated")  # type: ignore[misc]
+        agent.kill()
+    assert agent.once() == 0
+    assert arrived(directory) == {line for part in lines for line in part}
 
 
 def test_a_destination_that_is_removed_is_given_back_to_the_disk_and_made_again(agent: LocalAgent) -> None:

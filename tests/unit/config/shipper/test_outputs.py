@@ -24,6 +24,33 @@ def test_a_file_output_is_read(lab: Lab) -> None:
     assert config.output.chosen == FileOutputConfig(path="/tmp/out", filename="shipper")
 
 
+def test_rotation_of_the_file_is_read(lab: Lab) -> None:
+    plain = "output.console.enabled: false\noutput.file: {path: /tmp/out"
+    rotated = lab.load_with(f"{plain}, rotate_every_kb: 100, permissions: 0640}}\n").output.chosen
+    assert isinstance(rotated, FileOutputConfig)
+    assert (rotated.rotate_every_kb, rotated.number_of_files, rotated.permissions) == (100, 7, "0640")
+    assert rotated.rotates_on_start
+    assert rotated.files()[:2] == ["/tmp/out/shipper", "/tmp/out/shipper.1"]
+    assert len(rotated.files()) == 8
+    stays = lab.load_with(f"{plain}, rotate_every_kb: 100, rotate_on_startup: false}}\n").output.chosen
+    assert isinstance(stays, FileOutputConfig)
+    assert not stays.rotates_on_start
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("rotate_every_kb: 0", "rotate_every_kb: must be at least 1"),
+        ("number_of_files: 1", "number_of_files: must be at least 2"),
+        ("number_of_files: 2000", "number_of_files: must be at most 1024"),
+        ("permissions: rw", "permissions: 'rw' must be an octal mode, as in 0600"),
+    ],
+)
+def test_a_mistake_of_rotation_is_reported(lab: Lab, options: str, problem: str) -> None:
+    text = f"output.console.enabled: false\noutput.file: {{path: /tmp, {options}}}\n"
+    assert lab.problems_with(text) == [f"shipper.yml:6: output.file.{problem}"]
+
+
 def test_a_section_alone_chooses_its_output(lab: Lab) -> None:
     text = lab.whole.replace("output.console.pretty: false", "output.console:")
     assert lab.load(text).output.chosen == ConsoleOutputConfig()

@@ -81,6 +81,14 @@ def test_the_path_is_named_where_it_is_written(lab: Lab) -> None:
     ]
 
 
+def test_a_file_that_rotation_renames_is_none_to_read(lab: Lab) -> None:
+    inputs = "shipper.inputs: [{type: log, paths: '/logs/*.[0-9]'}]\n"
+    assert lab.load(f"{inputs}output.file: {{path: /logs}}\n")
+    assert lab.problems(f"{inputs}output.file: {{path: /logs, rotate_every_kb: 10}}\n") == [
+        f"shipper.yml:1: shipper.inputs[0].paths[0]: matches /logs/shipper.1 of output.file: {WORDS}"
+    ]
+
+
 @pytest.mark.parametrize(
     ("paths", "file"),
     [

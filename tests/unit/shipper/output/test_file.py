@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shipper.output.file import RETRY_INTERVAL, FileOutput
+from shipper.output.rotation import OutputFile
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock
 
@@ -52,7 +53,7 @@ def deliveries() -> RecordedDeliveries:
 
 @pytest.fixture
 def output(tmp_path: Path, clock: ManualClock, disk: Disk, deliveries: RecordedDeliveries) -> FileOutput:
-    return FileOutput(tmp_path / "out" / "shipper", encoder(), deliveries, clock, disk.fsync)
+    return FileOutput(OutputFile(tmp_path / "out" / "shipper"), encoder(), deliveries, clock, disk.fsync)
 
 
 def written(path: Path) -> list[str]:
@@ -148,7 +149,7 @@ def test_what_a_killed_writer_left_of_a_line_is_cut_off(
 ) -> None:
     path = tmp_path / "shipper"
     path.write_bytes(b'{"message":"old"}\n' + rest)
-    output = FileOutput(path, encoder(), deliveries, clock)
+    output = FileOutput(OutputFile(path), encoder(), deliveries, clock)
     output.publish(batch(["new"]))
     output.poll(0)
     assert [json.loads(line)["message"] for line in path.read_text().splitlines()] == ["old", "new"]
@@ -160,7 +161,7 @@ def test_what_no_writer_of_records_left_is_not_cut_off(
 ) -> None:
     path = tmp_path / "shipper"
     path.write_text(theirs)
-    output = FileOutput(path, encoder(), deliveries, clock)
+    output = FileOutput(OutputFile(path), encoder(), deliveries, clock)
     output.publish(batch(["new"]))
     output.poll(0)
     first, second = path.read_text().splitlines()

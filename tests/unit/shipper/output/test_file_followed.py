@@ -13,6 +13,7 @@ import pytest
 from logs.throttle import INTERVAL
 from shipper.errors import StartError
 from shipper.output.file import CHECK_INTERVAL, RETRY_INTERVAL, FileOutput
+from shipper.output.rotation import OutputFile
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock
 
@@ -28,7 +29,7 @@ class Site:
         self.clock = clock
         self.deliveries = RecordedDeliveries()
         self.at_sync: Moment | None = None
-        self.output = FileOutput(self.path, encoder(), self.deliveries, clock, self._fsync)
+        self.output = FileOutput(OutputFile(self.path), encoder(), self.deliveries, clock, self._fsync)
 
     def _fsync(self, fd: int) -> None:
         os.fsync(fd)
@@ -186,7 +187,7 @@ def test_what_another_adds_is_not_cut_off_with_what_could_not_be_synced(site: Si
 
 def test_a_second_agent_on_the_file_is_refused_by_name(site: Site, clock: ManualClock) -> None:
     with pytest.raises(StartError) as refused:
-        FileOutput(site.path, encoder(), RecordedDeliveries(), clock)
+        FileOutput(OutputFile(site.path), encoder(), RecordedDeliveries(), clock)
     assert str(refused.value) == (
         f"output.file {site.path}: it is in use by process {os.getpid()}; stop the other agent, or give each agent a "
         "file of its own (output.file.filename)"
@@ -197,13 +198,13 @@ def test_another_name_of_the_file_is_the_same_file(site: Site, clock: ManualCloc
     link = site.path.with_name("link")
     link.symlink_to(site.path)
     with pytest.raises(StartError, match="in use by process"):
-        FileOutput(link, encoder(), RecordedDeliveries(), clock)
+        FileOutput(OutputFile(link), encoder(), RecordedDeliveries(), clock)
 
 
 def test_the_next_agent_has_the_file_when_the_first_has_ended(tmp_path: Path, clock: ManualClock) -> None:
     deliveries = RecordedDeliveries()
     for text in ("one", "two"):
-        output = FileOutput(tmp_path / "shipper", encoder(), deliveries, clock)
+        output = FileOutput(OutputFile(tmp_path / "shipper"), encoder(), deliveries, clock)
         output.publish(batch([text]))
         output.poll(0)
         output.close()
@@ -215,7 +216,7 @@ def test_a_file_that_another_agent_took_after_a_rotation_is_waited_for(
 ) -> None:
     site.deliver("one")
     site.rename()
-    other = FileOutput(site.path, encoder(), RecordedDeliveries(), clock)
+    other = FileOutput(OutputFile(site.path), encoder(), RecordedDeliveries(), clock)
     site.deliver("two")
     assert (site.deliveries.texts, site.output.in_flight) == (["one"], 1)
     assert f"cannot write to {site.path}: it is in use by process {os.getpid()}" in caplog.text
@@ -234,7 +235,7 @@ def test_without_locks_in_the_file_system_nothing_of_another_agent_is_cut_off(
         raise OSError(code, os.strerror(code))
 
     path, deliveries = tmp_path / "shipper", RecordedDeliveries()
-    outputs = [FileOutput(path, encoder(), deliveries, clock, lock=no_locks) for _ in range(2)]
+    outputs = [FileOutput(OutputFile(path), encoder(), deliveries, clock, lock=no_locks) for _ in range(2)]
     for number in range(40):
         for output in outputs:
             output.publish(batch([f"{number}"]))
@@ -251,15 +252,15 @@ def test_a_lock_that_fails_for_another_reason_is_no_leave_to_write(tmp_path: Pat
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with pytest.raises(StartError, match="Input/output error"):
-        FileOutput(tmp_path / "shipper", encoder(), RecordedDeliveries(), clock, lock=fail)
+        FileOutput(OutputFile(tmp_path / "shipper"), encoder(), RecordedDeliveries(), clock, lock=fail)
 
 
 def test_what_is_no_plain_file_is_refused_at_the_start(tmp_path: Path, clock: ManualClock) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(StartError, match=r"fifo: it is not a plain file; .*set another output\.file\.path"):
-        FileOutput(tmp_path / "fifo", encoder(), RecordedDeliveries(), clock)
+        FileOutput(OutputFile(tmp_path / "fifo"), encoder(), RecordedDeliveries(), clock)
     with pytest.raises(StartError, match="Is a directory"):
-        FileOutput(tmp_path, encoder(), RecordedDeliveries(), clock)
+        FileOutput(OutputFile(tmp_path), encoder(), RecordedDeliveries(), clock)
     (tmp_path / "file").touch()
     with pytest.raises(StartError, match="file: Not a directory"):
-        FileOutput(tmp_path / "file" / "shipper", encoder(), RecordedDeliveries(), clock)
+        FileOutput(OutputFile(tmp_path / "file" / "shipper"), encoder(), RecordedDeliveries(), clock)

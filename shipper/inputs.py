@@ -6,7 +6,7 @@ from shipper.event import Doc
 from shipper.output.kafka_settings import ENVELOPE
 from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
-from shipper.record import static_members
+from shipper.record import merged, static_members
 from shipper.source.reading.factory import Input
 
 UNLIMITED = 2**31
@@ -63,11 +63,15 @@ def comparison_key(value: object) -> object:
 
 
 def static_fields(config: InputConfig, root: ShipperConfig) -> Doc:
-    """Return the tags and fields of the configuration and of the input, whose own win. Raises StartError."""
+    """Return the tags and fields of the configuration and of the input, whose own take precedence. Raises
+    StartError."""
     nested: Doc = {}
     rooted: Doc = {}
     for section in (root, config):
-        (rooted if section.fields_under_root else nested).update(section.fields)
+        if section.fields_under_root:
+            rooted = merged(rooted, section.fields)
+        else:
+            nested = merged(nested, section.fields)
     return static_members((*root.tags, *config.tags), nested, rooted)
 
 

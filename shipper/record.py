@@ -12,7 +12,6 @@ from shipper.errors import StartError
 from shipper.event import Doc
 
 ECS_VERSION = "8.17.0"
-OWN_MEMBERS = frozenset({"@timestamp", "message", "log", "input", "host", "agent", "ecs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +30,30 @@ def file_member(file_id: str, path: str, inode: int, device: int) -> Doc:
 
 
 def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc) -> Doc:
-    """Return the members that the records of one file share; `static` are those of `static_members`."""
-    return {
+    """Return the members that the records of one file share; `static`, those of `static_members`, take precedence."""
+    own: Doc = {
         "log": {"file": file},
-        **static,
         "input": {"type": input_type, "id": input_id},
         "host": {"name": agent.host},
         "agent": {"type": "shipper", "version": agent.version, "id": agent.id, "name": agent.name},
         "ecs": {"version": ECS_VERSION},
     }
+    others = {name: value for name, value in static.items() if name not in own}
+    return merged({"log": own["log"], **others, **own}, static)
+
+
+def merged(below: Doc, above: Doc) -> Doc:
+    """Return both, objects member by member; of anything else that both have, what is in `above`."""
+    both = dict(below)
+    for name, value in above.items():
+        before = both.get(name)
+        both[name] = merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return both
 
 
 def static_members(tags: tuple[str, ...], fields: Doc, rooted: Doc) -> Doc:
     """Return the members that the configuration adds to each record. `fields` are below the member `fields`, `rooted`
     are members of the record itself. Raises StartError for those that cannot be added."""
-    if taken := sorted(OWN_MEMBERS & rooted.keys()):
-        # Two members of one name: most readers keep one of them, and the sink refuses the record.
-        raise StartError(f"fields_under_root: every record has '{taken[0]}' already; give the field another name")
     static: Doc = {"tags": list(tags)} if tags else {}
     if fields:
         static["fields"] = fields

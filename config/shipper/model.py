@@ -32,6 +32,7 @@ from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
 from config.shipper.queues import MemQueue, QueueConfig
+from config.shipper.rooted_fields import refused
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration
 from config.yaml.load import RawConfig
@@ -222,6 +223,10 @@ class ShipperConfig:
             yield "inputs", f"no input is enabled; enable at least one{where}"
         if os.path.isfile(os.path.join(self.path.data, self.registry.path)):
             yield "registry.path", "is a file, perhaps the registry of Filebeat 6; name a directory that may be new"
+        sections: list[tuple[str, Any]] = [(f"inputs[{index}].", item) for index, item in enumerate(self.inputs)]
+        for where, section in (("", self), *sections):
+            if section.fields_under_root:
+                yield from ((f"{where}fields.{name}", message) for name, message in refused(section.fields))
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
     def remarks(self) -> Iterator[Finding]:

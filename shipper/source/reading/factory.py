@@ -78,6 +78,7 @@ class Input:
         shared = members(self.agent, self.config.type, self.config.id, file, self.static)
         if self.config.publisher_pipeline.disable_host:
             del shared["host"]
+            shared |= {name: value for name, value in self.static.items() if name == "host"}
         return shared
 
     def _readers(self, file: RawFile, shared: Doc) -> Reader:

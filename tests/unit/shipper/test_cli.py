@@ -57,7 +57,7 @@ def test_what_filebeat_ignores_is_a_warning_that_only_strict_refuses(
     ("override", "expected"),
     [
         ("output.kafka.librdkafka.acks=1", "would lose or reorder lines"),
-        ("fields.host=x", "every record has 'host' already"),
+        ("fields.host=x", "would replace the object of host.name"),
     ],
 )
 def test_what_would_fail_at_the_start_fails_the_test_of_the_configuration(

@@ -78,3 +78,11 @@ def test_processors_of_all_inputs_are_those_that_were_as_long_as_nothing_is_chan
     assert (added[0], passing(added[2])) == (first[0], 0)
     changed = inputs.build(read(tmp_path, of_all=LIMIT.replace("3", "4")))
     assert passing(changed[1]) == 4
+
+
+def test_fields_of_all_inputs_and_of_an_input_are_merged_member_by_member(inputs: InputFactory, tmp_path: Path) -> None:
+    config = read(
+        tmp_path, more="- {type: log, paths: [/y], fields: {team: {name: b}}}\nfields: {team: {name: a, no: 1}}"
+    )
+    *_, added = inputs.build(config)
+    assert added.static == {"fields": {"team": {"name": "b", "no": 1}}}

@@ -1,7 +1,7 @@
 import pytest
 
 from shipper.errors import StartError
-from shipper.record import static_members
+from shipper.record import Agent, file_member, members, static_members
 
 
 def test_without_tags_and_fields_there_is_nothing_to_add() -> None:
@@ -16,10 +16,20 @@ def test_under_root_the_fields_are_members_of_their_own() -> None:
     assert static_members(("a",), {}, {"env": "prod", "n": 1}) == {"tags": ["a"], "env": "prod", "n": 1}
 
 
-@pytest.mark.parametrize("name", ["message", "@timestamp", "log", "host", "agent", "input", "ecs"])
-def test_a_field_under_root_may_not_replace_a_member_of_the_record(name: str) -> None:
-    with pytest.raises(StartError, match=f"'{name}'"):
-        static_members((), {}, {name: "x"})
+AGENT = Agent("web-1", "web-1", "an id", "1")
+FILE = file_member("f", "/a.log", 1, 2)
+
+
+def test_what_records_of_a_file_share_is_in_the_order_of_the_contract() -> None:
+    shared = members(AGENT, "log", "app", FILE, static_members(("a",), {"env": "prod"}, {"team": "x"}))
+    assert list(shared) == ["log", "tags", "fields", "team", "input", "host", "agent", "ecs"]
+
+
+def test_a_field_under_root_takes_precedence_over_a_member_of_the_record() -> None:
+    rooted = {"agent": "mine", "host": {"role": "db"}, "input": {"type": "x"}, "log": {"level": "info"}}
+    shared = members(AGENT, "log", "app", FILE, static_members((), {}, rooted))
+    assert (shared["agent"], shared["host"]) == ("mine", {"name": "web-1", "role": "db"})
+    assert (shared["input"], shared["log"]) == ({"type": "x", "id": "app"}, {"file": FILE, "level": "info"})
 
 
 def test_below_fields_any_name_will_do() -> None:

@@ -57,3 +57,13 @@ class TextFormatter(logging.Formatter):
 
     def formatException(self, ei: Any) -> str:
         return visible(super().formatException(ei), keep="\n")
+
+
+class PlainFormatter(logging.Formatter):
+    """Formats a record as its message alone."""
+
+    def __init__(self) -> None:
+        super().__init__("%(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))

@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.command(options))
     except (ConfigError, StartError, RegistryError) as error:
+        logs.log_end(str(error))
         print(visible(str(error), keep="\n"), file=sys.stderr)  # noqa: T201  # logging may not be set up yet, or have another level
         return FAILED
     except OSError as error:
@@ -47,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # The reader of the output has closed the pipe. Python flushes standard output at exit: to /dev/null.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
-        print(visible(f"{error.filename or 'shipper'}: {error.strerror or error}"), file=sys.stderr)  # noqa: T201
+        text = f"{error.filename or 'shipper'}: {error.strerror or error}"
+        logs.log_end(text)
+        print(visible(text), file=sys.stderr)  # noqa: T201
         return FAILED
 
 
@@ -106,13 +109,17 @@ def _add_common(parser: argparse.ArgumentParser, command: object) -> None:
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
     )
     parser.add_argument(
-        "-e", dest="to_stderr", action="store_true", help="log to stderr as text (it always goes to stderr)"
+        "-e", dest="to_stderr", action="store_true", help="log to stderr as text, whatever `logging` has"
     )
     parser.add_argument("-v", dest="level", action="store_const", const="info", help="log from level info on")
     parser.add_argument(
         "-d", dest="debugged", metavar="SELECTORS", help="log from level debug on, whatever the selectors are"
     )
-    parser.add_argument("--environment", metavar="NAME", help="accepted as Filebeat's: logs go to stderr anywhere")
+    parser.add_argument(
+        "--environment",
+        metavar="NAME",
+        help="accepted as Filebeat's: without logging.to_files, logs go to stderr anywhere",
+    )
     parser.add_argument(
         "--path.data", dest="data", type=Path, metavar="DIR", help="directory of the registry and of the dead letters"
     )
@@ -180,7 +187,7 @@ def _run(options: argparse.Namespace) -> int:
     # Before the configuration is read: a SIGHUP from now on requests a reload.
     with Signals(wake.set, reloads=not options.once) as signals:
         config = _load(options)
-        terminal = logs.set_up(config.logging.level, "text" if options.to_stderr else config.logging.format)
+        terminal = logs.set_up(config.logging, config.path.logs, to_stderr=options.to_stderr)
         log_findings(config)
         # Each open log file takes a descriptor, and the soft limit of a service is often only 1,024.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)

@@ -1,21 +1,77 @@
-"""Where the agent's own log goes: to stderr, as text at a terminal and as JSON elsewhere."""
+"""Where the agent's own log goes: to stderr (as text at a terminal and as JSON elsewhere), to files, to syslog."""
 
 import logging
 import sys
+from pathlib import Path
 
-from logs.formatters import JsonFormatter, TextFormatter
+from config.shipper.logs import LogFilesConfig, LoggingConfig
+from logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
+from logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
 from logs.terminal import TerminalHandler
+from shipper.errors import StartError
+
+logger = logging.getLogger(__name__)
 
 
-def set_up(level: str, form: str) -> TerminalHandler | None:
-    """Set up logging; `level` and `form` (auto, text, json) are options. Return the handler if it writes text to a
-    terminal, where progress may be shown below the log lines."""
-    at_terminal = sys.stderr.isatty()
-    as_text = form == "text" or (form == "auto" and at_terminal)
-    terminal = TerminalHandler(sys.stderr) if as_text and at_terminal else None
-    handler = terminal or logging.StreamHandler(sys.stderr)
-    handler.setFormatter(TextFormatter() if as_text else JsonFormatter())
-    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bool = False) -> TerminalHandler | None:
+    """Set up logging. `to_stderr` is `-e`: text on stderr, whatever the configuration asks for. Return the handler if
+    it writes text to a terminal, where progress may be shown below the log lines. Raises StartError."""
+    handlers = [] if to_stderr or config.to_stderr else _elsewhere(config, path_logs)
+    terminal = None
+    if not handlers:
+        at_terminal = sys.stderr.isatty()
+        as_text = to_stderr or config.format == "text" or (config.format == "auto" and at_terminal)
+        terminal = TerminalHandler(sys.stderr) if as_text and at_terminal else None
+        handlers = [terminal or logging.StreamHandler(sys.stderr)]
+        handlers[0].setFormatter(TextFormatter() if as_text else JsonFormatter())
+    logging.basicConfig(handlers=handlers, level=config.level.upper(), force=True)
     # The watcher reports the same (an overflow, for instance) in the agent's own words.
     logging.getLogger("watchdog").setLevel(logging.ERROR)
     return terminal
+
+
+def log_end(text: str) -> None:
+    """Log why the agent ends, unless that is on stderr, where the caller prints it."""
+    if any(isinstance(handler, LogFileHandler | LocalSyslogHandler) for handler in logging.getLogger().handlers):
+        logger.critical("ended: %s", text)
+
+
+def _elsewhere(config: LoggingConfig, path_logs: str | None) -> list[logging.Handler]:
+    """Return the handlers of files and syslog. Raises StartError."""
+    handlers: list[logging.Handler] = []
+    if written := config.written(path_logs):
+        handlers.append(_files(Path(written[0]), config.files or LogFilesConfig()))
+        handlers[-1].setFormatter(TextFormatter() if config.format == "text" else JsonFormatter())
+    if config.to_syslog:
+        handlers.append(_syslog())
+        # Syslog adds time, program and level itself.
+        handlers[-1].setFormatter(JsonFormatter() if config.format == "json" else PlainFormatter())
+    return handlers
+
+
+def _files(path: Path, config: LogFilesConfig) -> LogFileHandler:
+    file = LogFile(
+        path,
+        config.rotateeverybytes,
+        config.keepfiles,
+        int(config.permissions, 8),
+        config.interval,
+        config.rotateonstartup,
+    )
+    try:
+        return LogFileHandler(file)
+    except OSError as error:
+        raise StartError(
+            f"logging.files: {error.filename or path}: {error.strerror}; let the user that runs the shipper write "
+            "there, set another logging.files.path, or log to stderr (logging.to_files: false, or -e)"
+        ) from error
+
+
+def _syslog() -> LocalSyslogHandler:
+    try:
+        return LocalSyslogHandler("shipper")
+    except OSError as error:
+        raise StartError(
+            f"logging.to_syslog: {SYSLOG}: {error.strerror}; start the syslog daemon of this machine (a container has "
+            "none), or use logging.to_files or -e"
+        ) from error

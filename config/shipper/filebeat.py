@@ -7,7 +7,6 @@ _ELSEWHERE = "the shipper does not use it"
 _TUNING = "the shipper sizes batches, requests and retries itself; set raw client settings below librdkafka"
 _READS = "the shipper sizes its reads itself"
 _WOKEN = "a file event wakes the reader"
-_STDERR = "logs go to stderr, where the service manager keeps them"
 
 _MODULES = "no module is enabled"
 _SPOOL = "an old option, today queue.mem; batches form by themselves under load"
@@ -63,9 +62,14 @@ QUEUE_NOT_YET = dict.fromkeys(
     ("disk", "spool"), "the log files themselves are the queue: the shipper pauses and resumes reading"
 )
 REGISTRY_IGNORED = {"migrate_file": _ELSEWHERE, "backend": _ELSEWHERE, "cleanup_interval": _ELSEWHERE}
-LOGGING_IGNORED = dict.fromkeys(
-    ("to_files", "to_stderr", "to_syslog", "to_eventlog", "files", "event_data"), _STDERR
-) | dict.fromkeys(("selectors", "ecs", "with_fields", "environment"), _ELSEWHERE)
+LOGGING_IGNORED = {
+    "to_eventlog": "it is a log of Windows",
+    "event_data": "no event is logged",
+} | dict.fromkeys(("selectors", "ecs", "with_fields", "environment"), _ELSEWHERE)
+LOG_FILES_IGNORED = {
+    "redirect_stderr": "standard error goes where the service manager sends it",
+    "suffix": "the newest file is always 'name', and the one before it 'name.1'",
+}
 QUEUE_MEM_IGNORED = {
     "immediate_shutdown": "what is not acknowledged is sent again at the next start, however long a stop waits"
 }

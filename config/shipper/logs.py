@@ -1,10 +1,13 @@
 """`logging`: what the shipper logs about itself."""
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from config.shipper import filebeat
-from config.text.units import Duration
+from config.text.checks import Finding, file_mode, not_blank
+from config.text.units import Duration, Size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +21,43 @@ class LogMetricsConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggingConfig:
-    ignored: ClassVar = filebeat.LOGGING_IGNORED
-    level: Literal["debug", "info", "warning", "error"] = field(
+class LogFilesConfig:
+    ignored: ClassVar = filebeat.LOG_FILES_IGNORED
+    path: str | None = field(
+        default=None, metadata={"doc": "The directory of the log files; path.logs when absent, and `logs` without it."}
+    )
+    name: str = field(
+        default="shipper",
+        metadata={"check": not_blank, "doc": "The name of the file, without the .ndjson of JSON and the .log of text."},
+    )
+    rotateeverybytes: Size = field(
+        default=10 * 1024**2, metadata={"doc": "How large the file may become.", "unit": "bytes", "min": 1024}
+    )
+    keepfiles: int = field(
+        default=7,
+        metadata={"doc": "How many rotated files are kept: name.ndjson.1 is the newest.", "min": 2, "max": 1024},
+    )
+    permissions: str = field(default="0600", metadata={"doc": "The mode of a new file.", "check": file_mode})
+    interval: Duration = field(
+        default=0.0,
+        metadata={
+            "doc": "How often the file is rotated whatever its size; 0 for never. 1m, 1h, 24h, 168h, 720h and 8760h "
+            "follow minute, hour, day, week, month and year of the local clock, others are counted from 1970.",
+            "unit": "seconds",
+        },
+    )
+    rotateonstartup: bool = field(default=True, metadata={"doc": "Whether a start rotates a file that exists."})
+
+    def check(self) -> Iterator[Finding]:
+        if 0 < self.interval < 1:
+            yield "interval", "must be at least 1s, or 0 for never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLinesConfig:
+    """The options that the shipper and the sink share."""
+
+    level: Literal["debug", "info", "warning", "error", "critical"] = field(
         default="info", metadata={"doc": "The lowest level that is logged."}
     )
     format: Literal["auto", "text", "json"] = field(
@@ -29,9 +66,37 @@ class LoggingConfig:
     json: bool | None = field(
         default=None, metadata={"doc": "Filebeat's option for `format`: true is json, false is text."}
     )
-    metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig)
 
-    def converted(self) -> "LoggingConfig":
+    def converted(self) -> Self:
         if self.json is None or self.format != "auto":
             return replace(self, json=None)
         return replace(self, json=None, format="json" if self.json else "text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggingConfig(LogLinesConfig):
+    ignored: ClassVar = filebeat.LOGGING_IGNORED
+    to_stderr: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Logs to stderr, and nowhere else, as `-e` does."}
+    )
+    to_files: bool | None = field(
+        default=None,
+        metadata={"since": "0.2", "doc": "Logs to files; when absent, it does if `files` has any option."},
+    )
+    to_syslog: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Logs to the syslog of this machine, with the facility daemon."}
+    )
+    files: LogFilesConfig | None = field(
+        default=None, metadata={"since": "0.2", "doc": "The files, and how they are rotated."}
+    )
+    metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig)
+
+    def written(self, path_logs: str | None) -> list[str]:
+        """Return the path of the current log file, and those of the rotated ones; none if it is logged elsewhere."""
+        wanted = self.files is not None if self.to_files is None else self.to_files
+        if not wanted or self.to_stderr:
+            return []
+        files = self.files or LogFilesConfig()
+        name = f"{files.name}{'.log' if self.format == 'text' else '.ndjson'}"
+        path = os.path.join(files.path or path_logs or "logs", name)
+        return [path, *(f"{path}.{number}" for number in range(1, files.keepfiles + 1))]

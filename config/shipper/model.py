@@ -27,7 +27,7 @@ from config.shipper.kafka_security import SaslConfig, SslConfig
 from config.shipper.logs import LoggingConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
-from config.shipper.own_output import reads_own_output
+from config.shipper.own_output import reads_own_log, reads_own_output
 from config.shipper.parsers import ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
@@ -79,7 +79,7 @@ class PathConfig:
         default=None,
         metadata={"doc": "The directory that config.inputs.path is relative to; the configuration's own when absent."},
     )
-    logs: str | None = field(default=None, metadata={"doc": "Accepted and not used: logs go to stderr."})
+    logs: str | None = field(default=None, metadata={"doc": "The directory of the log files of `logging.to_files`."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +234,8 @@ class ShipperConfig:
         for where, processors in (lists | {"processors": self.processors}).items():
             if any(isinstance(item, DropEventConfig) and item.when is None for item in processors):
                 yield where, "drop_event without 'when' drops every event"
+        log = self.logging.written(self.path.logs)
+        yield from ((f"inputs{below}", message) for below, message in reads_own_log(self.inputs, log))
 
     def converted(self) -> "ShipperConfig":
         return replace(self, inputs=with_distinct_ids(self.inputs))

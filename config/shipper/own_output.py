@@ -5,7 +5,7 @@ Only names are compared, as the scanner's globs match them; links to such files 
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from config.shipper.inputs import InputConfig, ScannerConfig
 from config.text import globs
@@ -18,15 +18,27 @@ _WRITES = "its own output; exclude that file, or move one of them"
 
 def reads_own_output(inputs: tuple[InputConfig, ...], written: Mapping[str, str]) -> Iterator[Finding]:
     """Yield findings below `inputs`; `written` maps the paths that the shipper writes to what they are."""
+    for where, path in _matches(inputs, written):
+        yield where, f"matches {path} of {written[path]}: the shipper would read {_WRITES}"
+
+
+def reads_own_log(inputs: tuple[InputConfig, ...], files: Sequence[str]) -> Iterator[Finding]:
+    """Yield remarks below `inputs`. Its own log may be read as any other: it does not grow with each line it ships."""
+    for where, path in _matches(inputs, files):
+        yield where, f"matches {path}, the shipper's own log, which is shipped too; exclude that file if it is unwanted"
+
+
+def _matches(inputs: tuple[InputConfig, ...], written: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the place of each pattern that matches one of these paths, with the path."""
     absolute = {path: os.path.abspath(path) for path in written}
     for index, input_config in enumerate(inputs):
         if not input_config.enabled:
             continue
         for position, pattern in enumerate(input_config.paths):
             matches = _matcher(pattern, recursive=input_config.prospector.scanner.recursive_glob)
-            for path, what in written.items():
+            for path in written:
                 if matches(absolute[path]) and _takes(input_config.prospector.scanner, absolute[path]):
-                    yield f"[{index}].paths[{position}]", f"matches {path} of {what}: the shipper would read {_WRITES}"
+                    yield f"[{index}].paths[{position}]", path
                     break
 
 

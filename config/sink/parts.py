@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.shipper.logs import LoggingConfig, LogMetricsConfig
+from config.shipper import filebeat
+from config.shipper.logs import LogLinesConfig
 from config.sink.kafka import Raw
 from config.sink.tables import fixed_path
 from config.sink.times import DAY, HOUR, Span
@@ -81,9 +82,12 @@ class HttpConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinkLoggingConfig(LoggingConfig):
-    ignored: ClassVar = {**LoggingConfig.ignored, "metrics": "each batch is logged when it has landed"}
-    metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig, metadata={"key": None})
+class SinkLoggingConfig(LogLinesConfig):
+    ignored: ClassVar = {
+        **filebeat.LOGGING_IGNORED,
+        **dict.fromkeys(("to_files", "to_stderr", "to_syslog", "files"), "logs go to stderr"),
+        "metrics": "each batch is logged when it has landed",
+    }
 
 
 def texts(raw: Raw) -> dict[str, str]:

@@ -1,14 +1,26 @@
 import json
 import logging
+import os
+import resource
+import socket
+import stat
 import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from config.shipper.logs import LogFilesConfig, LoggingConfig
+from logs.files import LocalSyslogHandler, LogFile, LogFileHandler
+from logs.formatters import PlainFormatter
 from shipper import logs
+from shipper.errors import StartError
+from tests.capabilities import without_capabilities
 
 
 def test_a_json_line_has_the_names_of_the_common_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("info", "json")
+    logs.set_up(LoggingConfig(level="info", format="json"))
     logging.getLogger("shipper.x").warning("%s is full", "/var")
     line = json.loads(capsys.readouterr().err)
     assert (line["log.level"], line["log.logger"], line["message"]) == ("warning", "shipper.x", "/var is full")
@@ -16,7 +28,7 @@ def test_a_json_line_has_the_names_of_the_common_schema(capsys: pytest.CaptureFi
 
 
 def test_an_exception_is_one_member_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("info", "json")
+    logs.set_up(LoggingConfig(level="info", format="json"))
     try:
         raise ValueError("broken")
     except ValueError:
@@ -26,26 +38,26 @@ def test_an_exception_is_one_member_of_one_line(capsys: pytest.CaptureFixture[st
 
 
 def test_a_path_that_is_not_utf_8_can_be_logged(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("info", "json")
+    logs.set_up(LoggingConfig(level="info", format="json"))
     logging.getLogger("shipper").warning("%s is gone", "/var/\udcff.log")
     assert json.loads(capsys.readouterr().err)["message"] == "/var/?.log is gone"
 
 
 def test_text_has_time_level_and_message(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("info", "text")
+    logs.set_up(LoggingConfig(level="info", format="text"))
     logging.getLogger("shipper").info("started")
     assert capsys.readouterr().err.split("Z ")[1] == "INFO    started\n"
 
 
 def test_auto_is_json_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert not sys.stderr.isatty()
-    logs.set_up("info", "auto")
+    logs.set_up(LoggingConfig(level="info", format="auto"))
     logging.getLogger("shipper").info("started")
     assert json.loads(capsys.readouterr().err)["message"] == "started"
 
 
 def test_what_is_below_the_level_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("warning", "text")
+    logs.set_up(LoggingConfig(level="warning", format="text"))
     logging.getLogger("shipper").info("started")
     assert capsys.readouterr().err == ""
 
@@ -54,7 +66,7 @@ EVIL = "/logs/\x1b]0;owned\x07\n2026-11-23T00:00:00.000Z ERROR   \u202efake.log\
 
 
 def test_names_of_files_cannot_make_a_terminal_do_anything_or_forge_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("info", "text")
+    logs.set_up(LoggingConfig(level="info", format="text"))
     try:
         raise ValueError(EVIL)
     except ValueError:
@@ -66,8 +78,181 @@ def test_names_of_files_cannot_make_a_terminal_do_anything_or_forge_a_line(capsy
 
 
 def test_a_json_line_holds_such_a_name_as_it_is_and_no_control_character(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("info", "json")
+    logs.set_up(LoggingConfig(level="info", format="json"))
     logging.getLogger("shipper").info("new file %s", EVIL)
     (line,) = capsys.readouterr().err.splitlines()
     assert json.loads(line)["message"] == f"new file {EVIL}"
     assert line.isprintable()
+
+
+@pytest.fixture(autouse=True)
+def closed_handlers() -> Iterator[None]:
+    yield
+    for handler in logging.getLogger().handlers[:]:
+        if isinstance(handler, LogFileHandler | LocalSyslogHandler):
+            logging.getLogger().removeHandler(handler)
+            handler.close()
+
+
+def to_files(path: Path, form: str = "auto", **options: object) -> None:
+    files = LogFilesConfig(path=str(path), **options)  # type: ignore[arg-type]
+    logs.set_up(LoggingConfig(level="info", format=form, files=files))  # type: ignore[arg-type]
+
+
+def test_files_have_json_and_stderr_has_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    to_files(tmp_path / "deep" / "logs", name="agent")
+    logging.getLogger("shipper").info("started")
+    assert json.loads((tmp_path / "deep" / "logs" / "agent.ndjson").read_text())["message"] == "started"
+    assert capsys.readouterr().err == ""
+
+
+def test_files_may_have_text(tmp_path: Path) -> None:
+    to_files(tmp_path, "text")
+    logging.getLogger("shipper").info("started \udcff")
+    assert (tmp_path / "shipper.log").read_text().endswith("INFO    started \\udcff\n")
+
+
+def test_e_wins_over_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = LoggingConfig(to_files=True, to_syslog=True, files=LogFilesConfig(path=str(tmp_path)))
+    logs.set_up(config, to_stderr=True)
+    logging.getLogger("shipper").info("started")
+    assert capsys.readouterr().err.endswith("INFO    started\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_rotated_by_size_and_at_the_start(tmp_path: Path) -> None:
+    to_files(tmp_path, "text", rotateeverybytes=1024, keepfiles=2)
+    for number in range(5):
+        logging.getLogger("shipper").info("%s", f"{number}" * 600)
+    to_files(tmp_path, "text", rotateeverybytes=1024, keepfiles=2)
+    logging.getLogger("shipper").info("started")
+    names = {path.name: path.read_text()[-3] for path in tmp_path.iterdir()}
+    assert names == {"shipper.log": "e", "shipper.log.1": "4", "shipper.log.2": "3"}
+
+
+def test_a_start_may_continue_the_file(tmp_path: Path) -> None:
+    for _ in range(2):
+        to_files(tmp_path, "text", rotateonstartup=False)
+        logging.getLogger("shipper").info("started")
+    (file,) = tmp_path.iterdir()
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_new_files_have_the_permissions_that_were_asked_for(tmp_path: Path) -> None:
+    to_files(tmp_path, permissions="0640")
+    assert stat.S_IMODE((tmp_path / "shipper.ndjson").stat().st_mode) == 0o640
+
+
+class Wall:
+    def __init__(self, text: str) -> None:
+        self.set(text)
+
+    def set(self, text: str) -> None:
+        self.now = time.mktime(time.strptime(text, "%Y-%m-%d %H:%M:%S"))
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("interval", "same", "next_one"),
+    [
+        (60.0, "2026-11-21 09:30:59", "2026-11-21 09:31:00"),
+        (3600.0, "2026-11-21 09:59:59", "2026-11-21 10:00:00"),
+        (86400.0, "2026-11-21 23:59:59", "2026-11-22 00:00:00"),
+        (7 * 86400.0, "2026-11-22 23:59:59", "2026-11-23 00:00:00"),
+        (30 * 86400.0, "2026-11-30 23:59:59", "2026-12-01 00:00:00"),
+        (365 * 86400.0, "2026-12-31 23:59:59", "2027-01-01 00:00:00"),
+        (7.0, "2026-11-21 09:30:01", "2026-11-21 09:30:08"),
+    ],
+)
+def test_a_file_is_rotated_at_intervals_of_the_local_clock(
+    tmp_path: Path, interval: float, same: str, next_one: str
+) -> None:
+    wall = Wall("2026-11-21 09:30:01")
+    handler = LogFileHandler(LogFile(tmp_path / "log", interval=interval), wall)
+    for text in ("2026-11-21 09:30:01", same, next_one):
+        wall.set(text)
+        handler.emit(logging.makeLogRecord({"msg": text}))
+    handler.close()
+    assert (tmp_path / "log").read_text() == f"{next_one}\n"
+    assert len((tmp_path / "log.1").read_text().splitlines()) == 2
+
+
+def test_a_file_of_the_interval_before_is_rotated_although_the_start_does_not(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("old\n")
+    os.utime(tmp_path / "log", (0, 0))
+    handler = LogFileHandler(LogFile(tmp_path / "log", interval=3600.0, rotates_on_start=False))
+    handler.emit(logging.makeLogRecord({"msg": "new"}))
+    handler.close()
+    assert ((tmp_path / "log").read_text(), (tmp_path / "log.1").read_text()) == ("new\n", "old\n")
+
+
+def test_a_directory_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir(mode=0o500)
+    with (
+        without_capabilities(),
+        pytest.raises(StartError, match=r"logging\.files: .*/logs/shipper\.ndjson: Permission"),
+    ):
+        to_files(tmp_path / "logs")
+
+
+def test_a_full_disk_loses_lines_and_reports_that_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    handler = LogFileHandler(LogFile(Path("/dev/full"), rotates_on_start=False))
+    for _ in range(3):
+        handler.emit(logging.makeLogRecord({"msg": "x"}))
+    handler.close()
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "cannot write the log to /dev/full: No space left on device; the program continues" in error
+
+
+def test_a_line_that_a_full_disk_refused_does_not_come_later(tmp_path: Path) -> None:
+    handler = LogFileHandler(LogFile(tmp_path / "log"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        handler.emit(logging.makeLogRecord({"msg": "lost"}))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    handler.emit(logging.makeLogRecord({"msg": "written"}))
+    handler.close()
+    assert (tmp_path / "log").read_text() == "written\n"
+
+
+def test_a_file_that_is_removed_is_made_again(tmp_path: Path) -> None:
+    to_files(tmp_path)
+    (tmp_path / "shipper.ndjson").unlink()
+    logging.getLogger("shipper").info("started")
+    assert "started" in (tmp_path / "shipper.ndjson").read_text()
+
+
+def test_syslog_gets_the_message_with_its_level(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(str(tmp_path / "log"))
+        handler = LocalSyslogHandler("shipper", str(tmp_path / "log"))
+        handler.setFormatter(PlainFormatter())
+        handler.emit(logging.makeLogRecord({"msg": "a\nb", "levelno": logging.ERROR, "levelname": "ERROR"}))
+        handler.close()
+        # 27: the facility daemon (3) times 8, and the severity error (3).
+        assert daemon.recv(1000).rstrip(b"\0") == f"<27>shipper[{os.getpid()}]: a\\nb".encode()
+
+
+def test_a_syslog_daemon_that_ends_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(str(tmp_path / "log"))
+        handler = LocalSyslogHandler("shipper", str(tmp_path / "log"))
+    (tmp_path / "log").unlink()
+    for _ in range(3):
+        handler.emit(logging.makeLogRecord({"msg": "x"}))
+    handler.close()
+    assert capsys.readouterr().err.count("cannot write the log to syslog") == 1
+
+
+def test_why_it_ends_is_logged_where_stderr_is_not_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up(LoggingConfig())
+    logs.log_end("no room")
+    assert capsys.readouterr().err == ""
+    to_files(tmp_path, "text")
+    logs.log_end("no room")
+    assert "CRITICAL ended: no room" in (tmp_path / "shipper.log").read_text()

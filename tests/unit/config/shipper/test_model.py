@@ -131,13 +131,12 @@ def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) ->
         "ignored: output.kafka.required_acks",
         "ignored: output.elasticsearch",
         "ignored: queue.mem.flush",
-        "ignored: logging.to_files",
         "ignored: setup",
         "ignored: monitoring",
         "ignored: http",
         "ignored: filebeat.modules",
     ]
-    assert filebeat.notes[4] == f"ignored: setup ({lab.file}:52): the shipper does not use it"
+    assert filebeat.notes[3] == f"ignored: setup ({lab.file}:52): the shipper does not use it"
 
 
 def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
@@ -217,7 +216,7 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
         ("queue.mem.events: 0", "queue.mem.events", "must be at least 1"),
         ("queue.mem.bytes: 0", "queue.mem.bytes", "must be at least 1"),
         ("logging.levl: info", "logging.levl", "unknown option; did you mean 'level'?"),
-        ("logging.level: loud", "logging.level", "'loud' must be one of: debug, info, warning, error"),
+        ("logging.level: loud", "logging.level", "'loud' must be one of: debug, info, warning, error, critical"),
         ("path.data: ''", "path.data", "is empty"),
         (
             "shipper.registry.file_permissions: 0999",
@@ -241,3 +240,30 @@ def test_an_empty_file_is_reported_all_that_it_lacks(lab: Lab) -> None:
         "[/var/log/app.log]}'",
         "shipper.yml:1: output: no output is enabled; enable exactly one of output.kafka, output.console, output.file",
     ]
+
+
+def test_where_the_log_goes_is_read(lab: Lab) -> None:
+    plain = lab.load(lab.whole).logging
+    assert (plain.to_files, plain.to_syslog, plain.to_stderr, plain.written(None)) == (None, False, False, [])
+    files = lab.load_with("logging: {level: critical, files: {keepfiles: 2, permissions: 0640}}\n").logging
+    assert files.level == "critical"
+    assert files.written(None) == ["logs/shipper.ndjson", "logs/shipper.ndjson.1", "logs/shipper.ndjson.2"]
+    assert files.written("/var/log/shipper")[0] == "/var/log/shipper/shipper.ndjson"
+    text = lab.load_with("logging: {to_files: true, json: false, files.path: /x}\n").logging
+    assert text.written("/y")[0] == "/x/shipper.log"
+    assert lab.load_with("logging: {to_files: false, files.path: /x}\n").logging.written(None) == []
+    assert lab.load_with("logging: {to_stderr: true, to_files: true}\n").logging.written(None) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("files.interval: 500ms", "files.interval: must be at least 1s, or 0 for never"),
+        ("files.keepfiles: 1", "files.keepfiles: must be at least 2"),
+        ("files.permissions: rw", "files.permissions: 'rw' must be an octal mode, as in 0600"),
+        ("files.name: ' '", "files.name: is empty"),
+    ],
+)
+def test_a_mistake_of_the_log_files_is_reported(lab: Lab, options: str, problem: str) -> None:
+    (message,) = lab.problems_with(f"logging: {{{options}}}\n")
+    assert message.endswith(f"logging.{problem}")

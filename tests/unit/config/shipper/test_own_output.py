@@ -122,3 +122,14 @@ def test_an_output_that_is_off_is_not_written(lab: Lab) -> None:
 
 def test_the_registrys_files_are_called_as_it_calls_them() -> None:
     assert {LOG, CHECKPOINT, "lock"} < set(REGISTRY_FILES)
+
+
+def test_its_own_log_may_be_read_and_that_is_noted(lab: Lab) -> None:
+    inputs = "shipper.inputs: [{type: log, paths: '/var/log/**/*'}]\noutput.console:\n"
+    config = lab.load(f"{inputs}logging.files: {{path: /var/log/shipper}}\n")
+    (note,) = config.notes
+    assert note.endswith(
+        "matches /var/log/shipper/shipper.ndjson, the shipper's own log, which is shipped too; exclude that file if it "
+        "is unwanted"
+    )
+    assert lab.load(f"{inputs}logging: {{to_stderr: true, files.path: /var/log/shipper}}\n").notes == ()

@@ -4,6 +4,7 @@ No trouble with the disk may stop the program, or take its memory: a line that c
 reported on stderr at most once a minute, and the next line is tried with the file opened again.
 """
 
+import errno
 import logging
 import os
 import sys
@@ -105,10 +106,14 @@ class LocalSyslogHandler(SysLogHandler):
         self._throttle = Throttle()
         super().__init__(address, facility=SysLogHandler.LOG_DAEMON)
         self.ident = f"{name}[{os.getpid()}]: "
+        if vars(self)["socket"].fileno() < 0:  # the library takes that for no error
+            os.stat(address)
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED), address)
 
-    def createSocket(self) -> None:
-        super().createSocket()
-        vars(self)["socket"].settimeout(_SYSLOG_PATIENCE)  # which its types do not declare
+    def _connect_unixsocket(self, address: str) -> None:
+        # Called at the start and for each reconnection; types know neither it nor the attribute.
+        super()._connect_unixsocket(address)  # type: ignore[misc]
+        vars(self)["socket"].settimeout(_SYSLOG_PATIENCE)
 
     def handleError(self, record: logging.LogRecord) -> None:
         _report(f"cannot write the log to syslog ({self.address})", self._throttle)

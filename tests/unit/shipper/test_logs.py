@@ -249,6 +249,26 @@ def test_a_syslog_daemon_that_ends_is_reported_once(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().err.count("cannot write the log to syslog") == 1
 
 
+def test_a_machine_without_syslog_is_an_error_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        LocalSyslogHandler("shipper", str(tmp_path / "log"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(str(tmp_path / "log"))
+    with pytest.raises(ConnectionRefusedError):
+        LocalSyslogHandler("shipper", str(tmp_path / "log"))
+
+
+def test_a_syslog_daemon_that_hangs_delays_a_line_by_a_moment_only(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(str(tmp_path / "log"))
+        handler = LocalSyslogHandler("shipper", str(tmp_path / "log"))
+        before = time.monotonic()
+        while time.monotonic() < before + 0.2:  # until its queue is full, and some more
+            handler.emit(logging.makeLogRecord({"msg": "x" * 1000}))
+        handler.close()
+        assert time.monotonic() < before + 5
+
+
 def test_why_it_ends_is_logged_where_stderr_is_not_the_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up(LoggingConfig())
     logs.log_end("no room")

@@ -89,6 +89,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     )
     looking.add_exports(exports, _add_common)
     _add_common(test.add_parser("output", help="connect to the output, step by step"), _test_output)
+    looking.add_migrate(commands)
     registry = commands.add_parser("registry", help="show the registry, or change it while no agent runs")
     add_registry_commands(registry, _add_common, _context)
     commands.add_parser("version", help="print the version").set_defaults(command=_version)

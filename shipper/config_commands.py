@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from config.export import export
+from config.migration import migrate
 from config.shipper.model import ShipperConfig
 from shipper import app
 from shipper.clock import SystemClock
@@ -54,6 +55,20 @@ class ConfigCommands:
         self, exports: "argparse._SubParsersAction[argparse.ArgumentParser]", add_common: AddCommon
     ) -> None:
         add_common(exports.add_parser("config", help="print the configuration in effect, secrets masked"), self._export)
+
+    def add_migrate(self, commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+        migrating = commands.add_parser("migrate", help="print a filebeat.yml with today's names for old ones")
+        migrating.add_argument(
+            "file", type=Path, metavar="FILE", help="a configuration, or a file with a list of inputs"
+        )
+        migrating.set_defaults(command=self._migrate)
+
+    def _migrate(self, options: argparse.Namespace) -> int:
+        migrated = migrate(options.file)
+        sys.stdout.write(migrated.text)
+        for change in migrated.changes or (f"{options.file}: no old names",):
+            print(change, file=sys.stderr)  # noqa: T201
+        return 0
 
     def _test_config(self, options: argparse.Namespace) -> int:
         config = self._checked(options, sys.stdout)

@@ -53,6 +53,17 @@ def test_what_filebeat_ignores_is_a_warning_that_only_strict_refuses(
     assert capsys.readouterr().out == f"{warning}not OK: 1 warnings, and --strict is given\n"
 
 
+def test_migrate_prints_the_configuration_and_beside_it_the_changes(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text("filebeat.prospectors: []  # none\n")
+    assert main(["migrate", str(config)]) == 0
+    assert capsys.readouterr() == (
+        "filebeat.inputs: []  # none\n",
+        f"{config}:1: filebeat.prospectors is filebeat.inputs\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("override", "expected"),
     [

@@ -105,6 +105,11 @@ def removal(file_id: str) -> bytes:
     return _line({"removed": file_id})
 
 
+def read_entry(line: bytes) -> FileState:
+    """Return the state of a line that `entry` made. Raises TypeError or ValueError for another."""
+    return from_dict(_read_line(line), {})
+
+
 def _line(values: dict[str, Any]) -> bytes:
     try:
         # A copy: what orjson gives keeps its whole buffer, ten times the line, as long as it is referenced.

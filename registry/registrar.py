@@ -52,6 +52,7 @@ class Registrar:
     ) -> None:
         """`on_saved` is called on the registrar's thread, after tickets were resolved."""
         self.states = dict(store.states)  # as loaded: the store's own dictionary belongs to the thread
+        self.on_removed: Callable[[str], None] = lambda file_id: None  # called with the id of each removed entry
         self.failure: Exception | None = None  # why the thread has ended; nothing is saved after that
         self._store = store
         self._on_saved = on_saved
@@ -75,6 +76,13 @@ class Registrar:
     def remove(self, file_id: str) -> None:
         """Let the entry be removed, within the same time as `note`."""
         self._note({file_id: None})
+        self.on_removed(file_id)
+
+    def adopt(self, states: Sequence[FileState]) -> None:
+        """Add entries to those that were loaded, before anything uses them."""
+        self.states.update((state.id, state) for state in states)
+        if states:
+            self.note(*states)
 
     def _note(self, entries: dict[str, FileState | None]) -> None:
         with self._changed:

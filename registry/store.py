@@ -66,6 +66,7 @@ class Store:
     def __init__(self, directory: Path, files: Files, lock: Lock, loaded: Loaded, checkpoint_after: int) -> None:
         self.directory = directory
         self.states = loaded.states
+        self.is_new = not loaded.group  # nothing was ever written
         self._files = files
         self._lock = lock
         self._checkpoint_after = checkpoint_after

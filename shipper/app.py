@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.store import Store
 from shipper.clock import Clock, SystemClock
+from shipper.committed_positions import Stopped, resume
 from shipper.data_directory import DataDirectory
 from shipper.inputs import InputFactory, static_fields
 from shipper.loop import Loop
@@ -29,6 +30,8 @@ from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.kafka_settings import settings
+from shipper.output.transactional import TransactionalOutput
+from shipper.output_context import OutputContext
 from shipper.outputs import build_output
 from shipper.pipeline.dead_letter import DeadLetter
 from shipper.pipeline.pipeline import Pipeline
@@ -43,6 +46,7 @@ from shipper.reload import ConfigSource, Reloader, ReplaceInputs
 from shipper.source.base import BatchSource, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
+from shipper.source.reading.staging import Staging
 from shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
 from shipper.summary import Summary
 from shipper.wake import Wake
@@ -69,7 +73,7 @@ class App:
     reloader: Reloader
 
 
-Connect = Callable[[ShipperConfig, Publisher, Metrics, Clock], Output]
+Connect = Callable[[ShipperConfig, OutputContext], Output]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class Environment:
     """What the caller passes to a run of the agent, beside its configuration.
 
     `reading` decides when the configuration is read again, and how. `connect` makes the output; a test passes its own
-    to be the destination.
+    to be the destination. `stopping` ends a start that waits for the output.
     """
 
     data: Path
@@ -98,12 +102,13 @@ class Environment:
     reading: ConfigSource | None = None
     connect: Connect = build_output
     threads: Threads = THREADS
+    stopping: Callable[[], bool] = lambda: False
 
 
 def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
     """Make and connect all parts, and start those with a thread. `stack` closes them in reverse.
 
-    Raises StartError, RegistryError, OSError; nothing has been read by then.
+    Raises StartError, Stopped, RegistryError, OSError; nothing has been read by then.
     """
     data, wake, clock, once = environment.data, environment.wake, environment.clock, environment.once
     metrics = Metrics()
@@ -116,13 +121,17 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
     publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), metrics, clock)
-    output = environment.connect(config, publisher, metrics, clock)
+    staging = Staging()
+    output = environment.connect(config, OutputContext(publisher, metrics, clock, agent, staging))
     stack.callback(output.close)
+    if isinstance(output, TransactionalOutput):
+        resume(output, registrar, is_new=store.is_new, stopping=environment.stopping)
 
     caches = Caches(clock, data / "cache_processor")
     stack.callback(caches.close)
     processor_context = ProcessorContext(agent, data, metrics, clock, caches, wake.from_outside())
-    input_factory = InputFactory(processor_context, registrar)
+    stage = staging.of if isinstance(output, TransactionalOutput) else None
+    input_factory = InputFactory(processor_context, registrar, stage)
     inputs = input_factory.build(config)
     processing = Processing(queue)
     context = SourceContext(registrar, clock, metrics, once, processing.takes_more)
@@ -195,7 +204,12 @@ def run(
     clock, once = environment.clock, environment.once
     give_up = clock.monotonic() + once_timeout
     with ExitStack() as stack:
-        app = build(config, environment, stack)
+        try:
+            app = build(
+                config, replace(environment, stopping=lambda: stopping() or clock.monotonic() >= give_up), stack
+            )
+        except Stopped:
+            return EXIT_UNFINISHED if once else EXIT_OK
         logger.info(
             "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
         )

@@ -13,6 +13,7 @@
     │   └── FieldError          a field cannot be written where it was wanted
     ├── PositionRefused         a foreign position cannot be taken over (positions/heads)
     └── StartError              the agent cannot start, or a command cannot do its work: what, where, and what to do
+        └── Fenced              another shipper has the same transactional id (output/transactional)
 
 Errors of one file or event end where they are handled, and never stop the agent. Errors from outside are translated at
 the door: Kafka's in output/kafka_errors.py, the disk's (`durable.errors.Misplaced`, `durable.locking.FileInUse`) where
@@ -39,3 +40,7 @@ class Disproved(Truncated):
 
 class StartError(ShipperError):
     """Raised when the agent cannot start; the message is for the person who starts it."""
+
+
+class Fenced(StartError):
+    """Raised when another shipper writes under the same transactional id, so that this one must end."""

@@ -8,6 +8,7 @@ from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
 from shipper.record import merged, static_members
 from shipper.source.reading.factory import Input
+from shipper.source.reading.file_reader import MakeStage
 
 UNLIMITED = 2**31
 
@@ -16,9 +17,10 @@ class InputFactory:
     """Builds inputs, and returns the same objects for those that a new configuration does not change, so that their
     harvesters continue undisturbed."""
 
-    def __init__(self, context: ProcessorContext, registrar: Registrar) -> None:
+    def __init__(self, context: ProcessorContext, registrar: Registrar, stage: MakeStage | None = None) -> None:
         self._context = context
         self._registrar = registrar
+        self._stage = stage
         self._inputs: dict[str, tuple[object, Input]] = {}  # by id, with what it was built from
         self._common: object = None  # what all of them were built from
         # The processors for all inputs are shared: a rate limit is one for the agent, and so is a cache.
@@ -54,6 +56,7 @@ class InputFactory:
             self._registrar.note,
             chain.build(config.processors, context, shared),
             context.metrics,
+            self._stage,
         )
 
 

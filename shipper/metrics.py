@@ -17,6 +17,8 @@ class Metrics:
     bytes_read: int = 0  # raw bytes that became events or were dropped on purpose
     bytes_acked: int = 0  # raw bytes of resolved batches
     bytes_lost: int = 0  # raw bytes that could not be shipped: truncation, removed files
+    transactions_committed: int = 0  # with delivery: exactly_once
+    transactions_aborted: int = 0  # and repeated with the same records
     batches_retried: int = 0  # sent again after a failed report
     harvesters_started: int = 0  # files opened
     harvesters_closed: int = 0  # files closed

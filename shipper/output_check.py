@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
 from shipper.output.kafka_errors import ADVICE
-from shipper.output.kafka_settings import new_client, settings
+from shipper.output.kafka_settings import client_settings, new_client, settings
 from shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
@@ -63,7 +63,7 @@ def _reach(address: str) -> bool:
 def _ask(config: KafkaOutputConfig) -> bool:
     """Request the topic's metadata: TLS and authentication fail only when something is requested."""
     problems: list[KafkaError] = []
-    client = new_client(AdminClient, {**_client_settings(config), "error_cb": problems.append})
+    client = new_client(AdminClient, {**client_settings(settings(config)), "error_cb": problems.append})
     step = "TLS, " if config.ssl.enabled else ""
     step += "authenticate, " if config.username else ""
     name = TopicChooser(config.topic, config.topics).fixed
@@ -82,9 +82,3 @@ def _ask(config: KafkaOutputConfig) -> bool:
             step, f"{topic.error.str()}: {ADVICE.get(topic.error.code(), 'the broker gives no reason')}"
         )
     return _print_result(f"{step}: {len(topic.partitions)} partitions")
-
-
-def _client_settings(config: KafkaOutputConfig) -> dict[str, str | int | float | bool]:
-    """Return the settings that are not for producers only."""
-    wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl")
-    return {name: value for name, value in settings(config).items() if name.startswith(wanted)}

@@ -56,16 +56,23 @@ def input_config(*parsers: ParserConfig, paths: tuple[str, ...] = ("*.log",)) ->
 
 @dataclass
 class RecordedDeliveries:
-    """The `Deliveries` of a test: what was reported to it, in order."""
+    """The `Deliveries` and `TransactionDeliveries` of a test: what was reported to it, in order."""
 
     batches: list[Batch] = field(default_factory=list)
     rejections: dict[Batch, list[Rejection]] = field(default_factory=dict)
+    refuses_saving: bool = False
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self.batches.append(batch)
         if rejected:
             self.rejections[batch] = list(rejected)
         batch.resolve()
+
+    def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
+        return not self.refuses_saving
+
+    def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self.delivered(batch, rejected)
 
     @property
     def texts(self) -> list[str]:

@@ -25,10 +25,8 @@ from config.shipper.model import (
     StateChangeConfig,
 )
 from shipper.app import THREADS, App, Environment, build
-from shipper.clock import Clock
-from shipper.metrics import Metrics
 from shipper.output.encode import Encoder
-from shipper.pipeline.publisher import Publisher
+from shipper.output_context import OutputContext
 from shipper.source.crawler import Crawler
 from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
@@ -143,8 +141,8 @@ class Lab:
             name="lab",
         )
 
-    def _connect(self, config: ShipperConfig, publisher: Publisher, metrics: Metrics, clock: Clock) -> Destination:
-        self.output = Destination(Encoder(2**31), publisher)
+    def _connect(self, config: ShipperConfig, context: OutputContext) -> Destination:
+        self.output = Destination(Encoder(2**31), context.publisher)
         self.output.records = self.records
         self.output.refuse = lambda text: "refused permanently" if text == self.refuse else None
         return self.output

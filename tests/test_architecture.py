@@ -110,6 +110,10 @@ BROAD_EXCEPTS = {
         "_run",
     ): "the registrar's thread: its callers wait for a save, and must learn that none will come",
     (
+        "shipper/output/background.py",
+        "_run",
+    ): "the thread of a call that blocks: its error is raised where the call is awaited",
+    (
         "shipper/config_reader.py",
         "_run",
     ): "the configuration's thread: an agent that runs must not end by what a user writes, and must report it",

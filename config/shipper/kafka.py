@@ -12,6 +12,7 @@ from config.shipper.conditions import ConditionConfig
 from config.shipper.kafka_records import HeaderConfig, PartitionConfig, format_string
 from config.shipper.kafka_security import KerberosConfig, SaslConfig, SslConfig
 from config.shipper.queues import QueueConfig
+from config.shipper.transactions import TransactionConfig
 from config.text.checks import Finding, addresses
 from config.text.format_strings import parse_format
 from config.text.units import Duration, Size
@@ -183,6 +184,15 @@ class KafkaOutputConfig:
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
     backoff: BackoffConfig = field(default_factory=BackoffConfig)
+    delivery: Literal["at_least_once", "exactly_once"] = field(
+        default="at_least_once",
+        metadata={
+            "since": "0.2",
+            "doc": "at_least_once: lines may come twice after a crash; exactly_once: Kafka transactions, so that "
+            "consumers with read_committed see each line once.",
+        },
+    )
+    transaction: TransactionConfig | None = None
     kerberos: KerberosConfig | None = field(default=None)
     # Not shown: raw settings may contain secrets (ssl.key.password).
     librdkafka: dict[str, str | int | float | bool] = field(
@@ -214,6 +224,10 @@ class KafkaOutputConfig:
     def check(self) -> Iterator[Finding]:
         if not self.topic and not self.topics:
             yield "topic", "missing; name the topic that records are sent to"
+        if self.transaction is not None and self.delivery != "exactly_once":
+            yield "transaction", "needs delivery: exactly_once; set it, or remove transaction"
+        if self.transaction is not None:
+            yield from ((f"transaction.topic{below}", fault) for below, fault in topic_name(self.transaction.topic))
         if self.username and not self.password:
             yield "password", "missing; username needs it"
         if self.password and not self.username:

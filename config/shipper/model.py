@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from config.shipper import filebeat, included, modules, old_names
+from config.shipper.exactly_once import conflicts
 from config.shipper.flat_inputs import ContainerInput, LogInput, StdinInput
 from config.shipper.identity import FileIdentityConfig
 from config.shipper.included import ConfigInputs
@@ -229,9 +230,12 @@ class ShipperConfig:
                 yield from ((f"{where}fields.{name}", message) for name, message in refused(section.fields))
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
+        output = self.output.chosen
+        if isinstance(output, KafkaOutputConfig) and output.delivery == "exactly_once":
+            yield from conflicts(self.inputs, self._processor_lists())
+
     def remarks(self) -> Iterator[Finding]:
-        lists = {f"inputs[{index}].processors": item.processors for index, item in enumerate(self.inputs)}
-        for where, processors in (lists | {"processors": self.processors}).items():
+        for where, processors in self._processor_lists().items():
             if any(isinstance(item, DropEventConfig) and item.when is None for item in processors):
                 yield where, "drop_event without 'when' drops every event"
         log = self.logging.written(self.path.logs)
@@ -239,6 +243,10 @@ class ShipperConfig:
 
     def converted(self) -> "ShipperConfig":
         return replace(self, inputs=with_distinct_ids(self.inputs))
+
+    def _processor_lists(self) -> dict[str, tuple[AnyProcessor, ...]]:
+        lists = {f"inputs[{index}].processors": item.processors for index, item in enumerate(self.inputs)}
+        return lists | {"processors": self.processors}
 
     def written(self) -> dict[str, str]:
         """Return every file that the shipper itself writes -> the option that names it."""

@@ -14,6 +14,17 @@ class Deliveries(Protocol):
         will be."""
 
 
+class TransactionDeliveries(Protocol):
+    """Receives the outcome of each batch of an output with transactions, as `Deliveries`."""
+
+    def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
+        """Save events that will never be delivered, before the transaction with the others is committed. False if that
+        is not possible now: it is asked again later."""
+
+    def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        """Report that every event of the batch is committed, except the rejected ones, which were saved."""
+
+
 class Output(Protocol):
     """All methods are called from the one publishing thread, and none raises because the destination is unavailable."""
 

@@ -133,7 +133,7 @@ class KafkaOutput:
             return
         producer = self._single_producer(flight.lane) if flight.lane.alone else self._producer
         report = self._reporter(flight)
-        for topic, sent, group in _by_topic(flight.topics, indices or range(len(records)), records):
+        for topic, sent, group in by_topic(flight.topics, indices or range(len(records)), records):
             if producer.produce_batch(topic, group, callback=report) < len(group):
                 self._not_taken(flight, sent, group)
 
@@ -251,7 +251,7 @@ class KafkaOutput:
         self._fatal = False
 
 
-def _by_topic(
+def by_topic(
     topics: Topics, indices: Sequence[int], records: list[dict[str, Any]]
 ) -> Iterator[tuple[str, Sequence[int], list[dict[str, Any]]]]:
     """Yield each topic with the indices and the records of its events, which keep their order."""

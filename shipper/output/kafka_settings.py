@@ -4,12 +4,14 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import Producer as ConfluentProducer
+from confluent_kafka.admin import AdminClient
 
 from config.shipper.model import KafkaOutputConfig
 from shipper.errors import StartError
 from shipper.output.kafka import Producer
+from shipper.output.positions_topic import Clients
 
 Setting = str | int | float | bool
 
@@ -19,7 +21,11 @@ FIXED: dict[str, Setting] = {
     "acks": "all",
     # 0: never give up a record. With a limit, a longer outage would reorder a file.
     "message.timeout.ms": 0,
+    # Every report counts. With transactions, the commit does.
+    "delivery.report.only.error": False,
 }
+# Of these a raw setting would be another name of an option.
+OPTIONS = {"transactional.id": "delivery: exactly_once and transaction.id"}
 # The limit of a record is for its value; key, headers and the batch around it take these bytes more.
 ENVELOPE = 512
 
@@ -51,18 +57,48 @@ def settings(config: KafkaOutputConfig) -> dict[str, Setting]:
                 f"output.kafka.librdkafka.{name}: {value} would lose or reorder lines; "
                 f"it is always {FIXED[name]}: remove it"
             )
+        if name in OPTIONS:
+            raise StartError(f"output.kafka.librdkafka.{name}: set output.kafka.{OPTIONS[name]} instead")
     return configured | config.librdkafka | FIXED
+
+
+def transactional(configured: dict[str, Setting], transactional_id: str) -> dict[str, Setting]:
+    """Return the settings of a producer with transactions."""
+    return configured | {"transactional.id": transactional_id, "delivery.report.only.error": True}
+
+
+def client_settings(configured: dict[str, Setting]) -> dict[str, Setting]:
+    """Return the settings that are not for producers only."""
+    wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl")
+    return {name: value for name, value in configured.items() if name.startswith(wanted)}
 
 
 def make_producer(config: KafkaOutputConfig) -> Callable[[Callable[[KafkaError], None]], Producer]:
     """Return a function that makes producers. Raises StartError for settings that librdkafka refuses."""
-    configured = settings(config)
+    return producers(settings(config))
 
-    def make(on_error: Callable[[KafkaError], None]) -> Producer:
-        client: Producer = new_client(ConfluentProducer, {**configured, "error_cb": on_error})
-        return client
+
+def producers(configured: dict[str, Setting]) -> Callable[[Callable[[KafkaError], None]], Any]:
+    def make(on_error: Callable[[KafkaError], None]) -> Any:
+        return new_client(ConfluentProducer, {**configured, "error_cb": on_error})
 
     return make
+
+
+def clients(configured: dict[str, Setting]) -> Clients:
+    """Return what makes clients that read the positions."""
+    shared: dict[str, Any] = {**client_settings(configured), "error_cb": lambda error: None}
+    reading = {"group.id": "not-used", "enable.auto.commit": False, "enable.partition.eof": True}
+
+    def consumer(isolation: str) -> Consumer:
+        made: Consumer = new_client(Consumer, {**shared, **reading, "isolation.level": isolation})
+        return made
+
+    def admin() -> AdminClient:
+        made: AdminClient = new_client(AdminClient, shared)
+        return made
+
+    return Clients(admin, consumer)
 
 
 def new_client(kind: Callable[..., Any], configured: dict[str, Any]) -> Any:

@@ -5,33 +5,46 @@ longest run of resolved batches that starts at the front, so it never passes a b
 is resolved out of order passes its end to its predecessor, which keeps it until it is resolved itself; so the ledger
 has one node for each open batch and nothing for resolved ones.
 
+An output that commits several batches at once has to know first where the positions will be. So a batch may be *staged*
+between its resolution and the commit: it counts as open, and nothing moves, but `position_with` answers.
+
 Pure and without locks: one thread tracks and resolves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 
-class _Node:
+class Node:
+    """An open batch of a ledger, up to the byte `end`."""
+
     __slots__ = ("end", "next", "open", "previous")
 
-    def __init__(self, end: int, previous: _Node | None) -> None:
+    def __init__(self, end: int, previous: Node | None) -> None:
         self.end = end
         self.open = True
         self.previous = previous
-        self.next: _Node | None = None
+        self.next: Node | None = None
+
+
+# Takes a batch that was resolved, to settle it later; returns False if it is to be settled at once.
+Stage = Callable[["Ledger", Node], bool]
 
 
 class Ledger:
     """`position` is a byte offset in the file; `on_advance(position)` is called each time it moves forward."""
 
-    def __init__(self, position: int, on_advance: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, position: int, on_advance: Callable[[int], None] | None = None, stage: Stage | None = None
+    ) -> None:
         self.position = position
         self.tracked = position
         self.open_batches = 0
         self._on_advance = on_advance
-        self._last: _Node | None = None
+        self._stage = stage
+        self._first: Node | None = None
+        self._last: Node | None = None
 
     def track(self, end: int) -> Callable[[], None]:
         """Track that the bytes up to `end` are in flight. Return the closure that resolves them.
@@ -40,9 +53,11 @@ class Ledger:
         """
         if end < self.tracked:
             raise ValueError(f"batch ends at byte {end}, before byte {self.tracked} that was tracked already")
-        node = _Node(end, self._last)
+        node = Node(end, self._last)
         if self._last is not None:
             self._last.next = node
+        else:
+            self._first = node
         self._last = node
         self.tracked = end
         self.open_batches += 1
@@ -50,21 +65,32 @@ class Ledger:
         def resolve() -> None:
             if node.open:
                 node.open = False
-                self._settle(node)
+                if self._stage is None or not self._stage(self, node):
+                    self.settle(node)
 
         return resolve
 
-    def _settle(self, node: _Node) -> None:
+    def position_with(self, nodes: Collection[Node]) -> int:
+        """Return where the position will be once these batches are settled."""
+        position, node = self.position, self._first
+        while node is not None and node in nodes:
+            position, node = node.end, node.next
+        return position
+
+    def settle(self, node: Node) -> None:
+        """Settle a batch that was staged, once."""
         self.open_batches -= 1
         previous, following = node.previous, node.next
         if following is not None:
             following.previous = previous
         else:
             self._last = previous
-        if previous is not None:
+        if previous is None:
+            self._first = following
+        else:
             previous.next = following
             previous.end = node.end
-        elif node.end > self.position:
+        if previous is None and node.end > self.position:
             self.position = node.end
             if self._on_advance is not None:
                 self._on_advance(self.position)

@@ -17,7 +17,7 @@ RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a di
 
 
 class Publisher:
-    """Driven by `step`, on the reading thread. It is the `Deliveries` of the output."""
+    """Driven by `step`, on the reading thread. It is the `Deliveries` of the output, or its `TransactionDeliveries`."""
 
     def __init__(self, queue: MemoryQueue, dead_letter: DeadLetter, metrics: Metrics, clock: Clock) -> None:
         self._queue = queue
@@ -48,26 +48,35 @@ class Publisher:
         else:
             self._resolve(batch)
 
+    def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
+        return self._clock.monotonic() >= self._retry_at and self._save(batch, rejected)
+
+    def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self._metrics.events_acked += batch.events - len(rejected)
+        self._metrics.bytes_acked += batch.size
+        self._resolve(batch)
+
     def _save_unsaved(self) -> None:
-        while self._unsaved:
-            batch, rejected = self._unsaved[0]
-            try:
-                self._dead_letter.write(batch, rejected)
-            except OSError as error:
-                self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
-                logger.error(
-                    "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with "
-                    "them; free some space or make the path writable; trying again every %d s",
-                    self._dead_letter.path,
-                    error.strerror,
-                    len(rejected),
-                    batch.source.path,
-                    RETRY_INTERVAL,
-                )
-                return
-            self._unsaved.popleft()
-            self._count(batch, rejected)
-            self._resolve(batch)
+        while self._unsaved and self._save(*self._unsaved[0]):
+            self._resolve(self._unsaved.popleft()[0])
+
+    def _save(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
+        try:
+            self._dead_letter.write(batch, rejected)
+        except OSError as error:
+            self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
+            logger.error(
+                "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with "
+                "them; free some space or make the path writable; trying again every %d s",
+                self._dead_letter.path,
+                error.strerror,
+                len(rejected),
+                batch.source.path,
+                RETRY_INTERVAL,
+            )
+            return False
+        self._count(batch, rejected)
+        return True
 
     def _count(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self._metrics.events_dead_lettered += len(rejected)

@@ -41,13 +41,13 @@ class MemoryQueue:
 
     def put(self, batch: Batch) -> None:
         self.events += batch.events
-        self.bytes += _cost(batch)
+        self.bytes += cost(batch)
         self._waiting.append(batch)
 
     def reserve(self, batch: Batch) -> Reservation:
         """Reserve room for a batch that is not ready to be put. It is released before the batch, whose size may differ
         by then, is put."""
-        reservation = Reservation(batch.events, _cost(batch))
+        reservation = Reservation(batch.events, cost(batch))
         self.events += reservation.events
         self.bytes += reservation.bytes
         return reservation
@@ -66,11 +66,12 @@ class MemoryQueue:
     def remove(self, batch: Batch) -> None:
         """Stop counting a batch that is resolved."""
         self.events -= batch.events
-        self.bytes -= _cost(batch)
+        self.bytes -= cost(batch)
 
     def __repr__(self) -> str:
         return f"<MemoryQueue events={self.events}/{self.max_events} bytes={self.bytes}/{self.max_bytes}>"
 
 
-def _cost(batch: Batch) -> int:
+def cost(batch: Batch) -> int:
+    """Return about how many bytes of memory a batch takes."""
     return batch.size + batch.grown + batch.events * EVENT_OVERHEAD

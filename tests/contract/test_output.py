@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from config.shipper.model import KafkaOutputConfig
 from shipper.clock import SystemClock
@@ -23,9 +23,13 @@ from shipper.output.file import FileOutput
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
-from shipper.output.kafka_settings import make_producer
+from shipper.output.kafka_settings import clients, make_producer, producers, settings, transactional
+from shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from shipper.output.rotation import OutputFile
+from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
+from shipper.output.transactional_id import MakeProducer, TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
+from tests.fake_transactions import MemoryPositions, PlannedPositions, TransactionalKafka
 from tests.fakes import MemoryKafka, MemoryOutput
 
 PARTITIONS = 3
@@ -98,6 +102,40 @@ def fake_kafka(tmp_path: Path) -> Destination:
     return Destination(lambda deliveries: kafka_output(kafka.connect, "logs", deliveries), lambda: kafka.landed)
 
 
+def transactional_output(
+    make: MakeProducer, store: PositionStore, topic: str, deliveries: RecordedDeliveries
+) -> Output:
+    clock = SystemClock()
+    kafka = KafkaContext(
+        lambda batch: Topics(topic), ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock
+    )
+    limits = Limits(0.05, 2000, 10**6, lambda batch: batch.size)
+    owner = Owner(uuid.uuid4().hex, "web-1", 1, "now")
+    context = TransactionContext(kafka, PlannedPositions(), limits)
+    output = TransactionalOutput(TransactionalId(make, store, owner), RecordMaker(encoder()), deliveries, context)
+    assert output.start(lambda: False) == {}
+    return output
+
+
+def fake_transactions(tmp_path: Path) -> Destination:
+    kafka = TransactionalKafka()
+    store = MemoryPositions(kafka)
+    return Destination(
+        lambda deliveries: transactional_output(kafka.connect, store, "logs", deliveries), lambda: kafka.landed
+    )
+
+
+def real_transactions(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
+    topic = f"contract-{uuid.uuid4().hex}"
+    create_topic(topic, PARTITIONS)
+    configured = settings(KafkaOutputConfig(hosts=(bootstrap,), topic=topic))
+    store = PositionsTopic(f"{topic}-positions", topic, clients(configured))
+    make = producers(transactional(configured, topic))
+    return Destination(
+        lambda deliveries: transactional_output(make, store, topic, deliveries), lambda: read_topic(bootstrap, topic)
+    )
+
+
 def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
     topic = f"contract-{uuid.uuid4().hex}"
     create_topic(topic, PARTITIONS)
@@ -109,7 +147,14 @@ def real_kafka(bootstrap: str, create_topic: Callable[[str, int], None]) -> Dest
 
 def read_topic(bootstrap: str, topic: str) -> list[bytes]:
     """Return all values, partition by partition: a file's records are in one partition."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+    )
     values: list[bytes] = []
     for partition in range(PARTITIONS):
         start, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=10)
@@ -117,7 +162,9 @@ def read_topic(bootstrap: str, topic: str) -> list[bytes]:
         while start < end:
             message = consumer.poll(10)
             assert message is not None
-            assert message.error() is None
+            if (error := message.error()) is not None:
+                assert error.code() == KafkaError._PARTITION_EOF
+                break  # a commit's marker is the last
             value, offset = message.value(), message.offset()
             assert value is not None
             assert offset is not None
@@ -128,14 +175,21 @@ def read_topic(bootstrap: str, topic: str) -> list[bytes]:
     return values
 
 
-FAKE = {"memory": memory, "console": console, "file": file, "fake kafka": fake_kafka}
+FAKE = {
+    "memory": memory,
+    "console": console,
+    "file": file,
+    "fake kafka": fake_kafka,
+    "fake transactions": fake_transactions,
+}
+REAL = {"kafka": real_kafka, "transactions": real_transactions}
 
 
-@pytest.fixture(params=[*FAKE, pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=[*FAKE, *[pytest.param(name, marks=pytest.mark.kafka) for name in REAL]])
 def destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Destination]:
-    if request.param == "kafka":
+    if request.param in REAL:
         broker = request.getfixturevalue("kafka_broker")
-        made = real_kafka(broker.bootstrap, broker.create_topic)
+        made = REAL[request.param](broker.bootstrap, broker.create_topic)
     else:
         made = FAKE[request.param](tmp_path)
     yield made

@@ -19,7 +19,7 @@ from shipper.record import Agent, file_member, members
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content
 from shipper.source.identity.opened_file import OpenedFile
-from shipper.source.reading.file_reader import ReadPolicy, ReadSetup
+from shipper.source.reading.file_reader import MakeStage, ReadPolicy, ReadSetup
 from shipper.source.reading.harvester import Harvester
 
 
@@ -27,7 +27,7 @@ from shipper.source.reading.harvester import Harvester
 class Input:
     """`static`: the members that the configuration gives to each record; `max_bytes`: the longest message that is kept
     whole; `note` takes each new state of a file to the registrar; `process` is the chain of processors; `metrics`
-    counts what the readers drop on purpose."""
+    counts what the readers drop on purpose; `stage`: for an output that commits transactions."""
 
     config: InputConfig
     agent: Agent
@@ -37,6 +37,7 @@ class Input:
     note: Callable[[FileState], None]
     process: Process | None = None
     metrics: Metrics = field(default_factory=Metrics)
+    stage: MakeStage | None = None
     spec: InputSpec = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +71,8 @@ class Input:
             process=self.process,
         )
         readers = partial(self._readers, shared=shared)
-        return Harvester(content, state, ReadSetup(source, readers, policy, self.clock, self.note), was=was)
+        setup = ReadSetup(source, readers, policy, self.clock, self.note, self.stage)
+        return Harvester(content, state, setup, was=was)
 
     def _members(self, state: FileState) -> Doc:
         """Return the members that all records of a file have."""

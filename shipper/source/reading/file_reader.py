@@ -10,6 +10,7 @@ from registry.state import FileState
 from shipper.clock import Clock
 from shipper.errors import Disproved, Truncated
 from shipper.event import Source
+from shipper.pipeline.acks import Stage
 from shipper.reader.base import RawFile, Reader
 from shipper.source.identity.content import Content, PlainFile, fingerprint_now, is_as_read, tail_at, trail_from
 from shipper.source.identity.proving import Proving, must_be_proven
@@ -17,6 +18,7 @@ from shipper.source.reading.continued_file import Continuation, ContinuedFile, S
 
 logger = logging.getLogger(__name__)
 
+MakeStage = Callable[[Callable[[int], FileState]], Stage]  # from what returns the file's state at a position
 Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messages
 
 
@@ -36,13 +38,15 @@ class ReadPolicy:
 @dataclass(frozen=True, slots=True)
 class ReadSetup:
     """How a file is read, apart from its content and its entry. `source` is attached to its batches; `chain` turns its
-    bytes into messages; `note` takes new states of the file to the registrar."""
+    bytes into messages; `note` takes new states of the file to the registrar; `stage` makes the
+    stage of its ledger, where the output commits transactions."""
 
     source: Source
     chain: Chain
     policy: ReadPolicy
     clock: Clock
     note: Callable[[FileState], None]
+    stage: MakeStage | None = None
 
 
 class FileReader:
@@ -184,9 +188,15 @@ class FileReader:
             self._ends.append((end, tail_at(self._content, self.own, end), self._trail.proof_at(end)))
 
     def evidence_up_to(self, position: int) -> tuple[str, str] | None:
-        """Return, for the last end up to `position`, the hash of the bytes before it and the proof of all before it;
-        each once."""
+        """Return, for the last end up to `position`, the hash of the bytes before it and the proof of all before it."""
         last = None
-        while self._ends and self._ends[0][0] <= position:
-            last = self._ends.popleft()
+        for end in self._ends:
+            if end[0] > position:
+                break
+            last = end
         return None if last is None else last[1:]
+
+    def forget_evidence(self, position: int) -> None:
+        """Forget the evidence up to `position`: the state has it."""
+        while self._ends and self._ends[0][0] <= position:
+            self._ends.popleft()

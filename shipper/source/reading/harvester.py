@@ -80,7 +80,8 @@ class Harvester:
         self.at_end = False
         self.path_state = PathState.CURRENT
         self._split: Continuation | None = None  # of the last message, until that is acknowledged
-        self.ledger = Ledger(state.position, self._advanced)
+        stage = None if setup.stage is None else setup.stage(self.state_at)
+        self.ledger = Ledger(state.position, self._advanced, stage)
         self._clock = setup.clock
         self._note = setup.note
         self._file_reader = FileReader(content, state, setup, was)
@@ -321,14 +322,12 @@ class Harvester:
         self._file_reader.resume_alone(continuation.end)
         return Batch(self.source, messages, self._clock.time(), resolve)
 
-    def _advanced(self, position: int) -> None:
+    def state_at(self, position: int) -> FileState:
+        """Return the state that the file will have when all before `position` is acknowledged."""
         state = self.state
         tail, proof = self._file_reader.evidence_up_to(position) or (state.tail_hash, state.proof)
-        cuts, continues_in = state.cuts, state.continues_in
-        if self._split is not None and position >= self._split.end:
-            cuts = tuple(cut for cut in cuts if cut != self._split.cut)
-            continues_in = self._split = None
-        self.state = replace(
+        split = self._split if self._split is not None and position >= self._split.end else None
+        return replace(
             state,
             position=position,
             tail_hash=tail,
@@ -336,9 +335,15 @@ class Harvester:
             size_seen=max(self.size, position),
             modified=self.status().st_mtime_ns if self.is_open else state.modified,
             updated=self._clock.time(),
-            cuts=cuts and tuple(cut for cut in cuts if cut > position),
-            continues_in=continues_in,
+            cuts=tuple(cut for cut in state.cuts if cut > position and (split is None or cut != split.cut)),
+            continues_in=state.continues_in if split is None else None,
         )
+
+    def _advanced(self, position: int) -> None:
+        self.state = self.state_at(position)
+        self._file_reader.forget_evidence(position)
+        if self._split is not None and position >= self._split.end:
+            self._split = None
         self._note(self.state)
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from confluent_kafka import KafkaError
 
 from config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
 from shipper.errors import StartError
-from shipper.output.kafka_settings import make_producer, settings
+from shipper.output.kafka_settings import make_producer, settings, transactional
 
 
 def config(**changes: Any) -> KafkaOutputConfig:
@@ -28,7 +28,13 @@ def test_a_raw_setting_wins_over_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("acks", 1), ("enable.idempotence", False), ("message.timeout.ms", 300000)]
+    ("name", "value"),
+    [
+        ("acks", 1),
+        ("enable.idempotence", False),
+        ("message.timeout.ms", 300000),
+        ("delivery.report.only.error", True),
+    ],
 )
 def test_a_raw_setting_that_would_lose_lines_is_refused_by_name(name: str, value: object) -> None:
     with pytest.raises(StartError, match=rf"output\.kafka\.librdkafka\.{name}: .* remove it"):
@@ -52,6 +58,16 @@ def test_a_raw_setting_that_says_the_same_is_accepted(name: str, value: object) 
 )
 def test_the_protocol_follows_from_user_and_tls(changes: dict[str, object], protocol: str) -> None:
     assert settings(config(**changes))["security.protocol"] == protocol
+
+
+def test_a_raw_setting_that_is_an_option_names_it() -> None:
+    with pytest.raises(StartError, match=r"librdkafka\.transactional\.id: set output\.kafka\.delivery: exactly_once"):
+        settings(config(librdkafka={"transactional.id": "mine"}))
+
+
+def test_a_producer_with_transactions_reports_failures_only() -> None:
+    made = transactional(settings(config()), "mine")
+    assert (made["transactional.id"], made["delivery.report.only.error"], made["acks"]) == ("mine", True, "all")
 
 
 def test_credentials_are_passed_on() -> None:

@@ -1,0 +1,75 @@
+"""At the start with `delivery: exactly_once`: the positions that were committed with the records, which may be further
+than those of the registry, because a kill may come between the commit and the registry's write."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from registry import form
+from registry.registrar import Registrar
+from registry.state import FileState
+from shipper.errors import StartError
+from shipper.output.transactional import TransactionalOutput
+
+logger = logging.getLogger(__name__)
+
+
+class Stopped(Exception):
+    """Raised when the agent is to stop before it has started."""
+
+
+def resume(output: TransactionalOutput, registrar: Registrar, *, is_new: bool, stopping: Callable[[], bool]) -> None:
+    """Wait for Kafka, and give the registry the positions that were committed. `is_new`: the registry was created just
+    now, so the topic alone knows the files. Raises Stopped, StartError."""
+    entries = output.start(stopping)
+    if entries is None:
+        raise Stopped
+    newer = list(_newer(_states(entries), registrar.states, is_new=is_new))
+    registrar.adopt(newer)
+    registrar.on_removed = output.forget
+    if newer:
+        logger.info(
+            "%d files resume at the positions that were committed in Kafka; the registry %s",
+            len(newer),
+            "is new" if is_new else "was behind",
+        )
+    elif registrar.states and not entries:
+        logger.info("no positions were committed in Kafka under this transactional id yet: the registry's count")
+
+
+def _states(entries: Mapping[str, bytes]) -> list[FileState]:
+    try:
+        return [form.read_entry(entry) for entry in entries.values()]
+    except (TypeError, ValueError) as error:
+        raise StartError(
+            f"output.kafka.transaction.topic: it has a position that this release cannot read ({error}): was a later "
+            "release in use? Run that one, or name another topic, and what the registry does not know is sent again"
+        ) from error
+
+
+def _newer(committed: list[FileState], known: Mapping[str, FileState], *, is_new: bool) -> list[FileState]:
+    """Return the states that the registry is to take. An entry that it does not have was removed on purpose, unless the
+    registry is new: a file's entry is on disk before its first line is sent."""
+    newer = []
+    for state in committed:
+        entry = known.get(state.id)
+        if entry is None:
+            newer += [state] if is_new else []
+        elif entry.position < state.position:
+            newer.append(_advanced(entry, state))
+    return newer
+
+
+def _advanced(entry: FileState, state: FileState) -> FileState:
+    """Return the registry's entry with what was committed. Where the file is and what happened to it may have been
+    noted after that."""
+    return replace(
+        entry,
+        position=state.position,
+        tail_hash=state.tail_hash,
+        proof=state.proof,
+        fingerprint=max(entry.fingerprint, state.fingerprint),
+        size_seen=max(entry.size_seen, state.size_seen),
+        cuts=tuple(sorted({cut for cut in (*entry.cuts, *state.cuts) if cut > state.position})),
+        continues_in=state.continues_in,
+    )

@@ -1,0 +1,29 @@
+"""A call that blocks, on a thread of its own, so that the reading thread never waits for it."""
+
+import threading
+from collections.abc import Callable
+
+
+class Background:
+    def __init__(self, call: Callable[[], None], name: str) -> None:
+        self._call = call
+        self._done = threading.Event()
+        self._error: Exception | None = None
+        # A daemon: Kafka's calls may block for a minute, and the process must be able to end before that.
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def wait(self, timeout: float) -> bool:
+        """True if the call has ended, which is awaited for so many seconds."""
+        return self._done.wait(timeout)
+
+    def check(self) -> None:
+        """Raise the error of a call that has ended, if it raised one."""
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            self._call()
+        except Exception as error:  # noqa: BLE001  # raised where the call is awaited
+            self._error = error
+        self._done.set()

@@ -1,0 +1,173 @@
+"""The compacted topic of the positions: what was committed with the records, and who did it.
+
+Its keys begin with the transactional id, so that shippers may share the topic:
+
+    <id>             who commits under the id, and the number of the last transaction
+    <id> <file id>   the registry's entry of a file, as it is with that transaction
+
+Both are written in the transaction itself. So a shipper that starts finds exactly the positions of what readers with
+read_committed see, and one that was fenced finds the name of the other.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
+from zlib import crc32
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from shipper.errors import StartError
+
+TIMEOUT = 10.0
+# Read at each start from the first byte on: small segments are compacted soon.
+TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000"}
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that commits under a transactional id. `started` is a time as text; `transaction` is the number of
+    its last one."""
+
+    instance: str
+    host: str
+    pid: int
+    started: str
+    transaction: int = 0
+
+    def numbered(self, transaction: int) -> "Owner":
+        return replace(self, transaction=transaction)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on host {self.host}, started {self.started}"
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What the topic has of a transactional id; `entries` by file id."""
+
+    owner: Owner | None = None
+    entries: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class PositionStore(Protocol):
+    """Where the positions of transactions are. Both methods block, and may raise KafkaException; the first one also
+    StartError."""
+
+    @property
+    def topic(self) -> str: ...
+
+    def prepare(self) -> None:
+        """Create the topic if it does not exist, and check it."""
+
+    def read(self) -> Committed:
+        """Return what was committed last."""
+
+    def records(self, owner: Owner, entries: Mapping[str, bytes | None]) -> list[dict[str, Any]]:
+        """Return the records of a transaction; the entry of a file that is forgotten is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Makes the clients by which the topic is created and read; a consumer gets its isolation level."""
+
+    admin: Callable[[], AdminClient]
+    consumer: Callable[[str], Consumer]
+
+
+class PositionsTopic:
+    def __init__(self, topic: str, transactional_id: str, clients: Clients) -> None:
+        self.topic = topic
+        self._id = transactional_id
+        self._clients = clients
+        self._partitions: list[int] = []
+
+    def prepare(self) -> None:
+        admin = self._clients.admin()
+        known = admin.list_topics(self.topic, timeout=TIMEOUT).topics[self.topic]
+        if known.error is not None and known.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            self._create(admin)
+            known = admin.list_topics(self.topic, timeout=TIMEOUT).topics[self.topic]
+        if known.error is not None:
+            raise KafkaException(known.error)
+        self._check(admin)
+        self._partitions = sorted(known.partitions)
+
+    def _create(self, admin: AdminClient) -> None:
+        """Without auto-creation: that would give a topic whose old records are deleted."""
+        new = NewTopic(self.topic, num_partitions=1, config=TOPIC_CONFIG)
+        try:
+            admin.create_topics([new])[self.topic].result(TIMEOUT)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+
+    def _check(self, admin: AdminClient) -> None:
+        resource = ConfigResource(ResourceType.TOPIC, self.topic)
+        try:
+            policy = admin.describe_configs([resource])[resource].result(TIMEOUT)["cleanup.policy"].value
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                return  # it may be used, but not be looked at
+            raise
+        if policy != "compact":
+            raise StartError(
+                f"output.kafka.transaction.topic: the topic {self.topic} has cleanup.policy={policy}, so Kafka would "
+                "delete positions after a while, and lines would be sent again: set it to compact (kafka-configs "
+                f"--alter --topic {self.topic} --add-config cleanup.policy=compact), or name another topic"
+            )
+
+    def read(self) -> Committed:
+        ends = self._ends()
+        owner, entries = b"", dict[str, bytes]()
+        consumer = self._clients.consumer("read_committed")
+        try:
+            consumer.assign([TopicPartition(self.topic, number, OFFSET_BEGINNING) for number in ends])
+            missing = {number for number, end in ends.items() if end > 0}
+            while missing:
+                message = consumer.poll(TIMEOUT)
+                if message is None:  # another shipper's transaction is open, and nothing behind it can be read yet
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{self.topic} is not read to its end"))
+                error, number = message.error(), message.partition()
+                if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    missing -= {number} if (message.offset() or 0) >= ends[number or 0] else set()
+                elif error is not None:
+                    raise KafkaException(error)
+                else:
+                    key, value = (message.key() or b"").decode(), message.value()
+                    if key == self._id:
+                        owner = value or b""
+                    elif key.startswith(f"{self._id} "):
+                        _change(entries, key.removeprefix(f"{self._id} "), value)
+        finally:
+            consumer.close()
+        return Committed(Owner(**json.loads(owner)) if owner else None, entries)
+
+    def _ends(self) -> dict[int, int]:
+        """Return where each partition ends, open transactions of others included: what was committed meanwhile lies
+        behind their first record."""
+        consumer = self._clients.consumer("read_uncommitted")
+        try:
+            return {
+                number: consumer.get_watermark_offsets(TopicPartition(self.topic, number), timeout=TIMEOUT)[1]
+                for number in self._partitions
+            }
+        finally:
+            consumer.close()
+
+    def records(self, owner: Owner, entries: Mapping[str, bytes | None]) -> list[dict[str, Any]]:
+        partition = self._partitions[crc32(self._id.encode()) % len(self._partitions)]
+        values: dict[str, bytes | None] = {self._id: json.dumps(asdict(owner)).encode()}
+        values |= {f"{self._id} {file_id}": entry for file_id, entry in entries.items()}
+        return [{"key": key, "value": value, "partition": partition} for key, value in values.items()]
+
+
+def _change(entries: dict[str, bytes], file_id: str, entry: bytes | None) -> None:
+    if entry is None:
+        entries.pop(file_id, None)
+    else:
+        entries[file_id] = entry

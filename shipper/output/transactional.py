@@ -1,0 +1,340 @@
+"""Kafka with transactions: a consumer with read_committed sees each record once, whatever is killed, and when.
+
+Batches are sent as they come. After `interval`, or when half the queue is in the transaction, it ends: what was
+rejected is saved, the positions that the files will have are written into the same transaction (`positions_topic`), and
+it is committed. Only then the batches are resolved. What comes meanwhile waits for the next transaction.
+
+- *A transaction that fails* is aborted, and the same batches are sent again in a new one. Once the positions were made
+  (`Positions.prepare`) no batch is added to them, nor removed.
+- *A refused request* is no verdict on its records: the batches that it concerned are sent in smaller and smaller parts,
+  each alone in its request, and a record that is refused alone is rejected.
+- *A producer that failed permanently* is replaced. Where it is not known whether its last transaction was committed,
+  the number in the positions' topic shows it, after `init_transactions` has ended that transaction.
+- *A second shipper with the same transactional id* fences this one, which ends: `Fenced` names the other
+  (`transactional_id`).
+
+The calls that wait for the broker run in the background. The reports of records are taken in before: in a second thread
+each of them would wait for the interpreter lock. Successful ones are not passed to Python at all
+(`delivery.report.only.error`), because the commit is the proof.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from shipper.event import Batch
+from shipper.metrics import Metrics
+from shipper.output.background import Background
+from shipper.output.base import TransactionDeliveries
+from shipper.output.kafka import KafkaContext, by_topic
+from shipper.output.kafka_errors import LIMITS, POISON, PURGED
+from shipper.output.kafka_records import RecordMaker
+from shipper.output.sending import Sending
+from shipper.output.transactional_id import TransactionalId, TransactionalProducer
+
+logger = logging.getLogger(__name__)
+
+
+STOP_CHECK = 0.2  # seconds
+
+
+class Positions(Protocol):
+    """Makes the positions of a transaction, and moves them when it is committed."""
+
+    def prepare(self, batches: Iterable[Batch]) -> Mapping[str, bytes]:
+        """Return the entry of each file, by its id, as it will be once these batches are committed."""
+
+    def commit(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a transaction ends: after `interval` seconds, or when its batches cost `bytes`, or have so many `events`."""
+
+    interval: float
+    events: int
+    bytes: int
+    cost: Callable[[Batch], int]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionContext:
+    kafka: KafkaContext
+    positions: Positions
+    limits: Limits
+
+
+class TransactionalOutput:
+    """`start` is called before anything else."""
+
+    def __init__(
+        self,
+        transactional_id: TransactionalId,
+        records: RecordMaker,
+        deliveries: TransactionDeliveries,
+        context: TransactionContext,
+    ) -> None:
+        self._id = transactional_id
+        self._records = records
+        self._deliveries = deliveries
+        self._kafka = context.kafka
+        self._metrics: Metrics = context.kafka.metrics
+        self._positions = context.positions
+        self._limits = context.limits
+        self.in_flight = 0
+        self._waiting: deque[Sending] = deque()  # for the next transaction
+        self._current: list[Sending] = []  # of this transaction, or of the one that is repeated
+        self._unsent: deque[tuple[Sending, int]] = deque()
+        self._is_alone = False  # what was sent last must be the only one in its request
+        self._forgotten: dict[str, None] = {}  # entries to remove from the topic
+        self._removed: list[str] = []  # those of them that this transaction removes
+        self._events = self._bytes = 0
+        self._is_open = False
+        self._failed = False
+        self._ends_at = 0.0
+        self._prepared: Mapping[str, bytes] | None = None
+        self._is_written = False  # the positions are in this transaction
+        self._background: Background | None = None
+        self._then: Callable[[], None] = self._committed
+        self._attempts = 0
+        self._retry_at = 0.0
+
+    def start(self, stopping: Callable[[], bool]) -> Mapping[str, bytes] | None:
+        """Take over the transactional id, and return the entries that were committed under it, by file id. Waits for
+        Kafka; None if `stopping` meanwhile. Raises StartError."""
+        while not stopping():
+            taking = self._run(lambda: self._id.take(self._on_error), self._committed, self._delay)
+            while not taking.wait(STOP_CHECK):
+                if stopping():
+                    return None
+            self._background = None
+            try:
+                taking.check()
+            except KafkaException as error:
+                self._attempts += 1
+                self._report(error.args[0])
+                continue
+            self._attempts = 0
+            self._kafka.errors.recovered()
+            committed = self._id.committed
+            if committed.owner is not None:
+                logger.info("the transactional id was last used by %s", committed.owner)
+            return committed.entries
+        return None
+
+    @property
+    def _client(self) -> TransactionalProducer:
+        return self._id.producer
+
+    def forget(self, file_id: str) -> None:
+        """Remove the entry of a file from the topic, with the next transaction."""
+        self._forgotten[file_id] = None
+
+    def publish(self, batch: Batch) -> bool:
+        self.in_flight += 1
+        self._waiting.append(Sending(batch, self._kafka.topics(batch)))
+        self._continue()
+        return True
+
+    def poll(self, timeout: float) -> None:
+        if self._background is not None:
+            if not self._background.wait(timeout):
+                return
+            self._take_result(self._background)
+        else:
+            self._client.poll(timeout if self.in_flight else 0)
+        self._continue()
+
+    def close(self) -> None:
+        """A transaction that is left open would hold up the topic's readers until it times out."""
+        if self._background is not None or not self._id.has_producer:
+            return
+        self._client.purge()
+        if self._is_open:
+            Background(self._client.abort_transaction, "transaction").wait(1.0)
+
+    def _continue(self) -> None:
+        """Do what can be done without waiting."""
+        if self._background is not None or (not self._is_open and self._kafka.clock.monotonic() < self._retry_at):
+            return
+        if self._failed:
+            self._run(self._client.abort_transaction, self._aborted)
+        elif (self._waiting or self._current) and self._begin():
+            self._send_waiting()
+            if not self._failed and self._is_due:
+                self._end()
+
+    def _run(self, call: Callable[[], None], then: Callable[[], None], delay: float = 0.0) -> Background:
+        def wait_and_call() -> None:
+            self._kafka.clock.sleep(delay)
+            call()
+
+        self._then = then
+        self._background = Background(wait_and_call if delay else call, "transaction")
+        return self._background
+
+    def _take_result(self, background: Background) -> None:
+        self._background = None
+        try:
+            background.check()
+        except KafkaException as exception:
+            self._call_failed(exception.args[0])
+        else:
+            self._then()
+
+    def _call_failed(self, error: KafkaError) -> None:
+        self._report(error)
+        delay = self._delay
+        self._attempts += 1
+        if self._then == self._replaced or not (error.retriable() or error.txn_requires_abort()):
+            self._run(lambda: self._id.replace_producer(self._on_error), self._replaced, delay)
+        elif error.txn_requires_abort():
+            self._failed = True
+        elif self._then == self._aborted:
+            self._run(self._client.abort_transaction, self._aborted, delay)
+        else:
+            self._run(self._client.commit_transaction, self._committed, delay)
+
+    @property
+    def _delay(self) -> float:
+        """The seconds to wait before the next attempt; none before the first."""
+        return self._kafka.backoff.delay(self._attempts) if self._attempts else 0.0
+
+    def _begin(self) -> bool:
+        """True if a transaction is open, now or before."""
+        if not self._is_open:
+            try:
+                self._client.begin_transaction()
+            except KafkaException as exception:
+                self._call_failed(exception.args[0])
+                return False
+            self._is_open = True
+            self._is_written = self._is_alone = False
+            self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
+            self._unsent.extend((sending, part) for sending in self._current for part in range(len(sending.parts)))
+        return True
+
+    def _send_waiting(self) -> None:
+        while self._waiting and self._prepared is None and not self._is_full:
+            sending = self._waiting.popleft()
+            self._current.append(sending)
+            self._events += sending.batch.events
+            self._bytes += self._limits.cost(sending.batch)
+            self._unsent.extend((sending, part) for part in range(len(sending.parts)))
+        while self._unsent and not self._failed:
+            sending, part = self._unsent[0]
+            if (sending.alone or self._is_alone) and len(self._client):
+                return  # one at a time: a refusal of two parts in one request would not show which is meant
+            self._unsent.popleft()
+            self._is_alone = sending.alone
+            self._send(sending, part)
+
+    def _send(self, sending: Sending, part: int) -> None:
+        batch, indices = sending.batch, sending.parts[part]
+        records = self._records.records(batch if len(indices) == batch.events else batch.part(indices))
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                sending.fail(part, error)
+                self._record_failed(error, message.topic() or "")
+
+        for topic, sent, group in by_topic(sending.topics, indices, records):
+            if self._client.produce_batch(topic, group, callback=report) < len(group):
+                for index, record in zip(sent, group, strict=True):
+                    if (error := record.get("_error")) is not None:
+                        sending.refuse(index, error)
+                        self._record_failed(error, topic)
+
+    def _record_failed(self, error: KafkaError, topic: str) -> None:
+        self._failed = True
+        if error.code() in LIMITS:
+            self._kafka.errors.request_too_large(error.code(), topic)
+        if error.code() not in POISON | PURGED:
+            self._report(error, topic)
+
+    @property
+    def _is_full(self) -> bool:
+        return self._events >= self._limits.events or self._bytes >= self._limits.bytes
+
+    @property
+    def _is_due(self) -> bool:
+        return self._is_full or self._prepared is not None or self._kafka.clock.monotonic() >= self._ends_at
+
+    def _end(self) -> None:
+        """Write the positions, and commit as soon as all reports are in."""
+        if self._unsent:
+            return
+        if not self._is_written:
+            for sending in self._current:
+                if not sending.save_rejected(self._deliveries):
+                    return
+            if self._prepared is None:
+                self._prepared = self._positions.prepare(sending.batch for sending in self._current)
+            self._removed = list(self._forgotten)
+            self._produce_positions(dict.fromkeys(self._removed) | dict(self._prepared))
+            self._is_written = True
+            self._client.poll(0)
+        if not len(self._client) and not self._failed:
+            self._run(self._client.commit_transaction, self._committed)
+
+    def _produce_positions(self, entries: Mapping[str, bytes | None]) -> None:
+        records = self._id.records(entries)
+
+        def report(error: KafkaError | None, message: Message | None = None) -> None:
+            if error is not None:
+                self._failed = True
+                self._report(error, self._id.topic)
+
+        self._client.produce_batch(self._id.topic, records, callback=report)
+        for record in records:
+            report(record.get("_error"))
+
+    def _committed(self) -> None:
+        current, self._current, self._prepared = self._current, [], None
+        self._events = self._bytes = 0
+        self._is_open = False
+        self._attempts = 0
+        for file_id in self._removed:
+            self._forgotten.pop(file_id, None)
+        self._metrics.transactions_committed += 1
+        self._kafka.errors.recovered()
+        self._positions.commit()
+        for sending in current:
+            self.in_flight -= 1
+            self._deliveries.committed(sending.batch, sending.rejected)
+
+    def _aborted(self) -> None:
+        """Have the same batches sent again; at once, unless something other than a record was refused."""
+        self._metrics.transactions_aborted += 1
+        self._metrics.batches_retried += len(self._current)
+        codes = {code for sending in self._current for code in sending.codes}
+        if codes - PURGED and codes <= POISON | PURGED:
+            self._attempts, self._retry_at = 0, 0.0
+        else:
+            self._attempts += 1
+            self._retry_at = self._kafka.clock.monotonic() + self._delay
+        self._again()
+
+    def _again(self) -> None:
+        for sending in self._current:
+            sending.learn()
+        self._is_open = self._failed = False
+        self._unsent.clear()
+
+    def _replaced(self) -> None:
+        logger.warning("the Kafka producer failed permanently and was replaced; what is not committed is sent again")
+        if self._is_written and self._id.is_committed:
+            self._committed()
+        else:
+            self._again()
+
+    def _report(self, error: KafkaError, topic: str = "") -> None:
+        self._kafka.errors.report(error.code(), error.str(), topic)
+
+    def _on_error(self, error: KafkaError) -> None:
+        if not error.fatal():  # else the next call of the producer fails
+            self._report(error)

@@ -1,0 +1,100 @@
+"""The transactional id: one producer at a time has it, of one process."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaError
+
+from shipper.errors import Fenced
+from shipper.output.kafka import Producer
+from shipper.output.positions_topic import Committed, Owner, PositionStore
+
+TIMEOUT = 5.0  # seconds of one attempt to get it
+
+
+class TransactionalProducer(Producer, Protocol):
+    """The part of confluent_kafka.Producer that is used. Those that return nothing block, and raise KafkaException."""
+
+    def init_transactions(self, timeout: float) -> None: ...
+
+    def begin_transaction(self) -> None: ...
+
+    def commit_transaction(self) -> None: ...
+
+    def abort_transaction(self) -> None: ...
+
+    def __len__(self) -> int: ...
+
+
+MakeProducer = Callable[[Callable[[KafkaError], None]], TransactionalProducer]
+
+
+class TransactionalId:
+    """Makes the producers of an id. Its methods block, and raise KafkaException."""
+
+    def __init__(self, make_producer: MakeProducer, store: PositionStore, owner: Owner) -> None:
+        self.topic = store.topic
+        self._make_producer = make_producer
+        self._store = store
+        self._owner = owner
+        self._producer: TransactionalProducer | None = None
+        self.committed = Committed()  # as read from the topic
+        self._number = 0  # of the last transaction whose commit was tried
+
+    @property
+    def producer(self) -> TransactionalProducer:
+        assert self._producer is not None, "started"
+        return self._producer
+
+    @property
+    def has_producer(self) -> bool:
+        return self._producer is not None
+
+    def take(self, on_error: Callable[[KafkaError], None]) -> None:
+        """Take the id over from whoever had it; `committed` is what was committed under it. Raises StartError."""
+        self._store.prepare()
+        self._renew(on_error)
+        self.committed = self._store.read()
+        producer = self.producer
+        producer.begin_transaction()
+        producer.produce_batch(self.topic, self.records({}), callback=_ignore)
+        producer.commit_transaction()
+
+    def replace_producer(self, on_error: Callable[[KafkaError], None]) -> None:
+        """Replace a producer that failed permanently. Raises Fenced where another process has taken the id over."""
+        self._check_owner()  # before the other one would be fenced in turn
+        self._renew(on_error)
+        self._check_owner()
+
+    def _renew(self, on_error: Callable[[KafkaError], None]) -> None:
+        """Whatever was begun under the id, by another process or by a producer of this one, has ended after that."""
+        if self._producer is not None:
+            self._producer.purge()
+        self._producer = None
+        producer = self._make_producer(on_error)
+        producer.init_transactions(TIMEOUT)
+        self._producer = producer
+
+    def _check_owner(self) -> None:
+        self.committed = self._store.read()
+        owner = self.committed.owner
+        if owner is not None and owner.instance != self._owner.instance:
+            raise Fenced(
+                f"output.kafka: another shipper writes under the same transactional id: {owner}. This one ends, and "
+                "nothing is lost or sent twice: stop one of them, or give each its own output.kafka.transaction.id (a "
+                "copied path.data has the id of the original)"
+            )
+
+    def records(self, entries: Mapping[str, bytes | None]) -> list[dict[str, Any]]:
+        """Return the records of the positions of one more transaction."""
+        self._number += 1
+        return self._store.records(self._owner.numbered(self._number), entries)
+
+    @property
+    def is_committed(self) -> bool:
+        """True if the last transaction was committed, which a replaced producer did not learn."""
+        return self.committed.owner == self._owner.numbered(self._number)
+
+
+def _ignore(error: KafkaError | None, message: object) -> None:
+    """The commit fails as well."""

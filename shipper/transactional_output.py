@@ -1,0 +1,38 @@
+"""Makes the output of `delivery: exactly_once`."""
+
+import os
+import socket
+import uuid
+
+from config.shipper.model import KafkaOutputConfig, ShipperConfig
+from config.shipper.transactions import TransactionConfig
+from shipper.output.kafka import KafkaContext
+from shipper.output.kafka_records import RecordMaker
+from shipper.output.kafka_settings import clients, producers, settings, transactional
+from shipper.output.positions_topic import Owner, PositionsTopic
+from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
+from shipper.output.transactional_id import TransactionalId
+from shipper.output_context import OutputContext
+from shipper.pipeline.queue import cost
+from shipper.record import timestamp
+
+
+def transactional_output(
+    config: ShipperConfig, records: RecordMaker, kafka: KafkaContext, context: OutputContext
+) -> TransactionalOutput:
+    """Return the output, which is not started yet. Raises StartError for settings that librdkafka refuses."""
+    chosen, mem = config.output.chosen, config.queue.mem
+    assert isinstance(chosen, KafkaOutputConfig), "only Kafka has transactions"
+    transaction = chosen.transaction or TransactionConfig()
+    name = transactional_id(transaction, context.agent.id)
+    owner = Owner(uuid.uuid4().hex, socket.gethostname(), os.getpid(), timestamp(kafka.clock.time()))
+    configured = settings(chosen)
+    store = PositionsTopic(transaction.topic, name, clients(configured))
+    # Half the queue: the other half is filled while a transaction is committed.
+    limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2, cost)
+    identity = TransactionalId(producers(transactional(configured, name)), store, owner)
+    return TransactionalOutput(identity, records, context.publisher, TransactionContext(kafka, context.staging, limits))
+
+
+def transactional_id(transaction: TransactionConfig, agent_id: str) -> str:
+    return transaction.id or f"shipper-{agent_id}"

@@ -1,0 +1,150 @@
+"""The whole agent with transactions: whatever is killed, and when, each line is committed once."""
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from config.shipper.model import DeleteConfig, ShipperConfig
+from shipper.event import Topics
+from shipper.output.encode import Encoder
+from shipper.output.kafka import Backoff, KafkaContext
+from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import RecordMaker
+from shipper.output.positions_topic import Owner
+from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
+from shipper.output.transactional_id import TransactionalId
+from shipper.output_context import OutputContext
+from shipper.pipeline.queue import cost
+from tests.builders import multiline
+from tests.fake_transactions import MemoryPositions, TransactionalKafka, failure
+from tests.lab import CLOSE_INACTIVE, Lab
+from tests.model.seeds import seeds
+
+
+def failures(dice: random.Random) -> list[KafkaException]:
+    """Return how the next commit fails, and perhaps the one after it."""
+    kinds = [
+        failure(KafkaError._TIMED_OUT, retriable=True),
+        failure(KafkaError.COORDINATOR_NOT_AVAILABLE, abort=True),
+        failure(KafkaError._FATAL, fatal=True),
+    ]
+    return dice.choices(kinds, k=dice.randrange(1, 3))
+
+
+class ExactlyOnceLab(Lab):
+    """A Lab whose agent commits transactions; `records` are what was committed."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.kafka = TransactionalKafka()
+
+    def _connect(self, config: ShipperConfig, context: OutputContext) -> TransactionalOutput:  # type: ignore[override]
+        self._lives += 1
+        errors = ErrorReporter("here", "logs", self.clock)
+        kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(0.001, 0.01), context.metrics, context.clock)
+        owner = Owner(f"life {self._lives}", "lab", 1, "now")
+        identity = TransactionalId(self.kafka.connect, MemoryPositions(self.kafka), owner)
+        limits = Limits(0.1, 1000, 10**6, cost)
+        transactions = TransactionContext(kafka, context.staging, limits)
+        return TransactionalOutput(identity, RecordMaker(Encoder(2**31)), context.publisher, transactions)
+
+    def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
+        super().step(seconds, wait)
+        self.records[:] = self.kafka.landed
+
+    def leave_behind(self) -> Path:
+        """Return a copy of the data directory, as a kill at this instant would leave it."""
+        self._lives += 1
+        return Path(shutil.copytree(self.data, self.data.parent / f"data-{self._lives}"))
+
+    def kill_back_to(self, data: Path) -> None:
+        """Kill the agent, whose data directory has nothing that was not in the copy."""
+        self._end()
+        self.data = data
+
+    def expect_once(self, name: str, *lines: str) -> None:
+        self.expect_lines(name, *lines)
+        assert len(self.lines(self.inode(name))) == sum(arrived.inode == self.inode(name) for arrived in self.arrived)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[ExactlyOnceLab]:
+    lab = ExactlyOnceLab(tmp_path)
+    yield lab
+    lab.close()
+
+
+def test_what_was_committed_before_the_registry_was_written_is_not_sent_again(lab: ExactlyOnceLab) -> None:
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.until(lambda: not lab.running.loop.drained)
+    behind = lab.leave_behind()
+    lab.expect_lines("a.log", "one", "two")
+    lab.kill_back_to(behind)
+    lab.append("a.log", "three\n")
+    lab.start()
+    lab.expect_once("a.log", "one", "two", "three")
+
+
+def test_without_a_registry_the_committed_positions_count(lab: ExactlyOnceLab) -> None:
+    lab.ship("a.log", "one", "two")
+    lab.stop()
+    shutil.rmtree(lab.data / "registry")
+    lab.append("a.log", "three\n")
+    lab.start()
+    lab.expect_once("a.log", "one", "two", "three")
+
+
+def test_a_message_that_was_ended_by_time_is_not_sent_again_after_a_kill(lab: ExactlyOnceLab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "one\n  more\n")
+    lab.start()
+    lab.until(lambda: not lab.running.loop.drained, seconds=1)
+    behind = lab.leave_behind()
+    lab.expect_lines("a.log", "one\n  more")
+    lab.kill_back_to(behind)
+    lab.append("a.log", "  and more\nend\nx\n")
+    lab.start()
+    lab.expect_once("a.log", "one\n  more", "  and more", "end", "x")
+
+
+def test_a_file_is_deleted_only_after_the_commit(lab: ExactlyOnceLab) -> None:
+    lab.input = {"delete": DeleteConfig(enabled=True, grace_period=0.0)}
+    lab.kafka.refuses = lambda request: KafkaError.NOT_ENOUGH_REPLICAS
+    lab.append("a.log", "one\n")
+    lab.start()
+    for _ in range(100):
+        lab.step(seconds=CLOSE_INACTIVE, wait=0.002)
+    assert (lab.logs / "a.log").exists()
+    lab.kafka.refuses = lambda request: None
+    lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=1)
+    assert lab.messages == ["one"]
+
+
+@pytest.mark.parametrize("seed", seeds(30))
+def test_each_line_is_committed_once_whenever_the_agent_is_killed(lab: ExactlyOnceLab, seed: int) -> None:
+    dice = random.Random(seed)
+    written: dict[str, list[str]] = {"a.log": [], "b.log": []}
+    lab.start()
+    for number in range(40):
+        name = dice.choice(list(written))
+        match dice.randrange(6):
+            case 0:
+                lab.kill()
+                lab.start()
+            case 1:
+                lab.kafka.fail("commit_transaction", *failures(dice))
+                lab.kafka.lost_answers = dice.random() < 0.5
+            case 2 | 3:
+                lines = [f"{number} {index}" for index in range(dice.randrange(1, 50))]
+                lab.append(name, "".join(f"{line}\n" for line in lines))
+                written[name] += lines
+            case _:
+                for _ in range(dice.randrange(1, 20)):
+                    lab.step(dice.choice([0.001, 0.05, 1.0]), wait=0.001)
+    for name in [name for name in written if written[name]]:
+        lab.expect_once(name, *written[name])

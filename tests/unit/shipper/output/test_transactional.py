@@ -1,0 +1,250 @@
+"""Transactions: what is committed together, and what happens to a transaction that fails."""
+
+import re
+from dataclasses import dataclass, field
+
+import orjson
+import pytest
+from confluent_kafka import KafkaError
+
+from shipper.errors import Fenced
+from shipper.event import Batch, Topics
+from shipper.metrics import Metrics
+from shipper.output.kafka import Backoff, KafkaContext
+from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import RecordMaker
+from shipper.output.positions_topic import Owner
+from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
+from shipper.output.transactional_id import TransactionalId
+from tests.builders import RecordedDeliveries, batch, encoder
+from tests.fake_transactions import (
+    FakeTransactionalProducer,
+    MemoryPositions,
+    PlannedPositions,
+    TransactionalKafka,
+    Written,
+    failure,
+)
+from tests.fakes import ManualClock
+
+INTERVAL = 0.1
+OWNER = Owner("ours", "web-1", 7, "2026-11-23T10:00:00.000Z")
+OTHER = Owner("theirs", "web-2", 8, "2026-11-23T11:00:00.000Z")
+
+
+def forever() -> bool:
+    return False
+
+
+@dataclass
+class Desk:
+    """An output of transactions, and the cluster that it writes to."""
+
+    clock: ManualClock
+    kafka: TransactionalKafka = field(default_factory=TransactionalKafka)
+    deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
+    metrics: Metrics = field(default_factory=Metrics)
+    positions: PlannedPositions = field(default_factory=PlannedPositions)
+
+    def __post_init__(self) -> None:
+        self.output = self.make(OWNER)
+        self.output.start(forever)
+
+    def make(self, owner: Owner) -> TransactionalOutput:
+        errors = ErrorReporter("here", "logs", self.clock)
+        kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1.0, 60.0), self.metrics, self.clock)
+        limits = Limits(INTERVAL, 100, 10_000, lambda batch: batch.size)
+        store = MemoryPositions(self.kafka)
+        return TransactionalOutput(
+            TransactionalId(self.kafka.connect, store, owner),
+            RecordMaker(encoder()),
+            self.deliveries,
+            TransactionContext(kafka, self.positions, limits),
+        )
+
+    @property
+    def producer(self) -> FakeTransactionalProducer:
+        return self.kafka.producers[-1]
+
+    @property
+    def landed(self) -> list[str]:
+        return [orjson.loads(value)["message"] for value in self.kafka.landed]
+
+    def publish(self, *texts: str, file_id: str = "f1", start: int = 0) -> Batch:
+        sent = batch(texts, file_id, start)
+        self.output.publish(sent)
+        return sent
+
+    def poll(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.output.poll(1.0)  # real seconds: the calls that block run in a thread
+
+    def drain(self) -> None:
+        """Let time pass until nothing is in flight."""
+        for _ in range(500):
+            if not self.output.in_flight:
+                return
+            self.clock.advance(INTERVAL)
+            self.poll()
+        raise AssertionError("does not drain")
+
+
+@pytest.fixture
+def desk(clock: ManualClock) -> Desk:
+    return Desk(clock)
+
+
+def test_what_comes_within_an_interval_is_one_transaction_with_its_positions(desk: Desk) -> None:
+    desk.publish("a", "b")
+    last = desk.publish("c", start=4)
+    desk.poll(3)
+    assert (desk.landed, desk.deliveries.texts) == ([], [])
+    desk.clock.advance(INTERVAL)
+    desk.poll(3)
+    assert (desk.landed, desk.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
+    assert desk.kafka.positions["web-1 f1"] == b"%d" % last.messages.end
+    assert (desk.metrics.transactions_committed, desk.positions.commits) == (1, 1)
+
+
+def test_a_transaction_ends_early_when_it_is_full(desk: Desk) -> None:
+    desk.publish(*map(str, range(100)))
+    desk.publish("later", start=1000)
+    desk.poll(3)
+    assert len(desk.kafka.transactions) == 2  # the first had the owner only
+    assert len(desk.kafka.transactions[1]) == 100
+    desk.drain()
+    assert desk.landed[-1] == "later"
+
+
+def test_what_comes_while_a_transaction_ends_waits_for_the_next(desk: Desk) -> None:
+    desk.publish("a")
+    desk.clock.advance(INTERVAL)
+    desk.producer.paused = True
+    desk.poll()
+    desk.publish("b", start=2)
+    desk.producer.paused = False
+    desk.drain()
+    assert [[orjson.loads(w.value)["message"] for w in group] for group in desk.kafka.transactions[1:]] == [
+        ["a"],
+        ["b"],
+    ]
+
+
+def test_a_failed_transaction_is_aborted_and_the_same_batches_are_sent_again(desk: Desk) -> None:
+    desk.kafka.fail("commit_transaction", failure(KafkaError.COORDINATOR_NOT_AVAILABLE, abort=True))
+    desk.publish("a")
+    desk.publish("b", file_id="f2")
+    desk.drain()
+    assert desk.landed == ["a", "b"]
+    assert (desk.kafka.aborted, desk.metrics.transactions_aborted, len(desk.positions.prepared)) == (1, 1, 1)
+
+
+def test_a_commit_without_answer_is_repeated(desk: Desk) -> None:
+    desk.kafka.fail("commit_transaction", failure(KafkaError._TIMED_OUT, retriable=True))
+    desk.publish("a")
+    desk.drain()
+    assert (desk.landed, desk.kafka.aborted) == (["a"], 0)
+
+
+@pytest.mark.parametrize("was_committed", [True, False])
+def test_a_commit_whose_answer_was_lost_for_good_is_decided_by_the_positions_topic(
+    desk: Desk, was_committed: bool
+) -> None:
+    desk.kafka.lost_answers = was_committed
+    desk.kafka.fail("commit_transaction", failure(KafkaError._FATAL, fatal=True))
+    desk.publish("a")
+    desk.drain()
+    assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
+    assert len(desk.kafka.producers) == 2
+
+
+def test_a_producer_that_failed_before_the_commit_is_replaced(desk: Desk) -> None:
+    desk.kafka.fail("begin_transaction", failure(KafkaError._FATAL, fatal=True))
+    desk.kafka.fail("init_transactions", failure(KafkaError._TIMED_OUT, retriable=True))
+    desk.publish("a")
+    desk.drain()
+    assert desk.landed == ["a"]
+
+
+def test_a_second_shipper_fences_the_first_which_names_it(desk: Desk) -> None:
+    desk.publish("a")
+    second = desk.make(OTHER)
+    assert second.start(forever) == {}
+    desk.clock.advance(INTERVAL)
+    with pytest.raises(Fenced, match=re.escape(str(OTHER))):
+        desk.poll(10)
+    assert desk.landed == []
+
+
+def test_a_start_returns_what_was_committed_under_the_id(desk: Desk) -> None:
+    desk.publish("a")
+    desk.drain()
+    assert desk.make(OTHER).start(forever) == {"f1": b"2"}
+
+
+def test_a_start_waits_until_kafka_answers(desk: Desk) -> None:
+    desk.kafka.fail("init_transactions", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 3)
+    assert desk.make(OTHER).start(forever) == {}
+
+
+def test_a_start_that_waits_ends_when_the_agent_is_to_stop(desk: Desk) -> None:
+    desk.kafka.fail("init_transactions", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 3)
+    answers = iter([False, True])
+    assert desk.make(OTHER).start(lambda: next(answers)) is None
+
+
+@pytest.mark.parametrize("code", [KafkaError.INVALID_RECORD, KafkaError.MSG_SIZE_TOO_LARGE])
+def test_only_the_record_that_is_refused_alone_is_rejected(desk: Desk, code: int) -> None:
+    def refuses(request: list[Written]) -> int | None:
+        return code if any('"bad"' in record.value for record in request) else None
+
+    desk.kafka.refuses = refuses
+    texts = ["1", "2", "bad", "4", "5"]
+    sent = desk.publish(*texts)
+    desk.publish("good", file_id="f2")
+    desk.drain()
+    assert sorted(desk.landed) == ["1", "2", "4", "5", "good"]
+    assert [rejection.index for rejection in desk.deliveries.rejections[sent]] == [2]
+    assert desk.metrics.transactions_committed == 1
+
+
+def test_rejected_events_are_saved_before_the_others_are_committed(desk: Desk) -> None:
+    desk.kafka.refuses = lambda request: (
+        KafkaError.INVALID_RECORD if any('"bad"' in record.value for record in request) else None
+    )
+    desk.deliveries.refuses_saving = True
+    desk.publish("good", "bad")
+    for _ in range(50):
+        desk.clock.advance(1.0)
+        desk.poll()
+    assert desk.landed == []
+    desk.deliveries.refuses_saving = False
+    desk.drain()
+    assert desk.landed == ["good"]
+
+
+def test_what_is_no_verdict_on_a_record_is_repeated_after_a_while(desk: Desk) -> None:
+    desk.kafka.refuses = lambda request: KafkaError.NOT_ENOUGH_REPLICAS
+    desk.publish("a")
+    desk.poll(5)
+    aborted = desk.kafka.aborted
+    desk.poll(5)
+    assert desk.kafka.aborted == aborted == 1
+    desk.kafka.refuses = lambda request: None
+    desk.drain()
+    assert desk.landed == ["a"]
+
+
+def test_a_forgotten_file_leaves_the_topic_with_the_next_transaction(desk: Desk) -> None:
+    desk.publish("a")
+    desk.drain()
+    desk.output.forget("f1")
+    desk.publish("b", file_id="f2")
+    desk.drain()
+    assert set(desk.kafka.positions) == {"web-1", "web-1 f2"}
+
+
+def test_close_aborts_an_open_transaction(desk: Desk) -> None:
+    desk.publish("a")
+    desk.output.close()
+    assert (desk.landed, desk.kafka.aborted) == ([], 1)

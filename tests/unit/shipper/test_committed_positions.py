@@ -1,0 +1,81 @@
+"""What the registry takes from the positions that were committed in Kafka."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from registry import form
+from registry.state import FileState
+from shipper.committed_positions import Stopped, resume
+from shipper.errors import StartError
+
+ENTRY = FileState("f1", "/var/log/app.log", 1, 2, position=10, size_seen=10, proof="of 10", cuts=(15, 25))
+FURTHER = replace(ENTRY, position=20, size_seen=20, proof="of 20", cuts=(25,), path="/old/path")
+
+
+@dataclass
+class Registry:
+    """The registrar, as far as it matters."""
+
+    states: dict[str, FileState] = field(default_factory=dict)
+    adopted: list[FileState] = field(default_factory=list)
+    on_removed: Callable[[str], None] = print
+
+    def adopt(self, states: list[FileState]) -> None:
+        self.adopted = states
+
+
+@dataclass
+class Committed:
+    """An output with these entries in its topic; None if the agent was stopped before it had them."""
+
+    entries: Mapping[str, bytes] | None
+
+    def start(self, stopping: Callable[[], bool]) -> Mapping[str, bytes] | None:
+        return self.entries
+
+    def forget(self, file_id: str) -> None:
+        pass
+
+
+def adopted(*committed: FileState, known: tuple[FileState, ...] = (), is_new: bool = False) -> list[FileState]:
+    registry = Registry({state.id: state for state in known})
+    output = Committed({state.id: form.entry(state) for state in committed})
+    resume(cast("Any", output), cast("Any", registry), is_new=is_new, stopping=lambda: False)
+    assert registry.on_removed == output.forget
+    return registry.adopted
+
+
+def test_a_position_that_is_further_than_the_registrys_is_taken_with_its_proof() -> None:
+    (state,) = adopted(FURTHER, known=(ENTRY,))
+    assert state == replace(ENTRY, position=20, size_seen=20, proof="of 20", cuts=(25,))
+
+
+@pytest.mark.parametrize("position", [20, 30])
+def test_a_position_that_is_not_further_changes_nothing(position: int) -> None:
+    assert adopted(FURTHER, known=(replace(ENTRY, position=position),)) == []
+
+
+def test_a_new_registry_takes_all_that_was_committed() -> None:
+    assert adopted(FURTHER, is_new=True) == [FURTHER]
+
+
+def test_what_was_removed_from_the_registry_does_not_come_back() -> None:
+    assert adopted(FURTHER, known=(replace(ENTRY, id="f2"),)) == []
+
+
+def test_a_topic_without_positions_leaves_those_of_the_registry() -> None:
+    assert adopted(known=(ENTRY,)) == []
+
+
+def test_an_entry_of_a_later_release_is_refused() -> None:
+    output = Committed({"f1": b'{"id":"f1","path":"/a","device":1,"inode":2,"invented":1}'})
+    with pytest.raises(StartError, match="later release"):
+        resume(cast("Any", output), cast("Any", Registry()), is_new=True, stopping=lambda: False)
+
+
+def test_an_agent_that_is_stopped_before_kafka_answers_does_not_start() -> None:
+    with pytest.raises(Stopped):
+        resume(cast("Any", Committed(None)), cast("Any", Registry()), is_new=True, stopping=lambda: True)

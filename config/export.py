@@ -41,8 +41,21 @@ def export(
     values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(raw.root, Spot("", "", raw.root.place))
     if raw.mistakes:
         raise ConfigError(raw.mistakes)
-    text: str = yaml.safe_dump(masked(values), sort_keys=False, allow_unicode=True, default_flow_style=False)
+    text: str = yaml.safe_dump(
+        _without(raw.secrets, masked(values)), sort_keys=False, allow_unicode=True, default_flow_style=False
+    )
     return text
+
+
+def _without(secrets: frozenset[str], value: Any) -> Any:
+    """Return the value with MASK for each of the secrets, whatever option has it."""
+    if isinstance(value, dict):
+        return {key: _without(secrets, item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without(secrets, item) for item in value]
+    for secret in sorted(secrets, key=len, reverse=True) if isinstance(value, str) else ():
+        value = value.replace(secret, MASK) if secret else value
+    return value
 
 
 def _maps(model: Any, above: str = "") -> Iterator[str]:

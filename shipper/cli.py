@@ -92,6 +92,8 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     looking.add_migrate(commands)
     registry = commands.add_parser("registry", help="show the registry, or change it while no agent runs")
     add_registry_commands(registry, _add_common, _context)
+    secrets = commands.add_parser("keystore", help="keep secrets for ${NAME} in the configuration")
+    looking.add_keystore(secrets, _add_common)
     commands.add_parser("version", help="print the version").set_defaults(command=_version)
     commands.add_parser("help", help="print the help of a command")  # `normalized` has made it --help
     return parser, commands.choices

@@ -15,6 +15,7 @@ from shipper import app
 from shipper.clock import SystemClock
 from shipper.errors import StartError
 from shipper.explain import explain
+from shipper.keystore_commands import add_keystore_commands
 from shipper.metrics import Metrics
 from shipper.preview import Preview, chosen
 from shipper.processor.base import ProcessorContext
@@ -69,6 +70,9 @@ class ConfigCommands:
         for change in migrated.changes or (f"{options.file}: no old names",):
             print(change, file=sys.stderr)  # noqa: T201
         return 0
+
+    def add_keystore(self, parser: argparse.ArgumentParser, add_common: AddCommon) -> None:
+        add_keystore_commands(parser, add_common, self._written)
 
     def _test_config(self, options: argparse.Namespace) -> int:
         config = self._checked(options, sys.stdout)

@@ -16,7 +16,6 @@ ROOT_NOT_YET = {
     "add_docker_metadata); a condition of a template is one of drop_event",
     "filebeat.config_dir": "its files repeat filebeat.prospectors; name files with lists of inputs in "
     "filebeat.config.inputs.path",
-    "keystore": "pass secrets in environment variables (${VAR})",
     "hostname": "host.name in events is set by `name`",
     "features.fqdn": "host.name is the system's host name; set another one by `name`",
 }

@@ -25,6 +25,8 @@ from config.shipper.inputs import (
 )
 from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
 from config.shipper.kafka_security import SaslConfig, SslConfig
+from config.shipper.keystore import FILE as KEYSTORE
+from config.shipper.keystore import KeystoreConfig, secrets_of
 from config.shipper.logs import LoggingConfig
 from config.shipper.multiline import MultilineConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig, OutputConfig
@@ -184,10 +186,12 @@ class ShipperConfig:
         metadata={"since": "0.2", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
     )
     # For the log: what was accepted and ignored, and what Filebeat ignores but its author did not mean.
+    keystore: KeystoreConfig = field(default_factory=KeystoreConfig)
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})
     warnings: tuple[str, ...] = field(default=(), metadata={"key": None})
 
     folders: ClassVar = included.folders
+    secrets: ClassVar = secrets_of
     explain: ClassVar = ("filebeat.autodiscover", "filebeat.config_dir", modules.LISTED, modules.IN_FILES)
 
     @staticmethod
@@ -251,9 +255,11 @@ class ShipperConfig:
     def written(self) -> dict[str, str]:
         """Return every file that the shipper itself writes -> the option that names it."""
         registry = os.path.join(self.path.data, self.registry.path)
-        kept = ("dead_letter.ndjson", "agent_id", "first_start")
+        kept = ("dead_letter.ndjson", "agent_id", "first_start", KEYSTORE)
         files = {os.path.join(self.path.data, name): "path.data" for name in kept}
         files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
+        if self.keystore.path is not None:
+            files[self.keystore.path] = "keystore.path"
         output = self.output.chosen
         if isinstance(output, FileOutputConfig):
             files |= dict.fromkeys(output.files(), "output.file")

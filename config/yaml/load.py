@@ -21,13 +21,15 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class RawConfig:
     """A tree before it is read as a model, from `file` and perhaps others: the argument and result of `prepared`.
-    `tolerant`: it is written in a dialect in which lapses are no mistakes."""
+    `tolerant`: it is written in a dialect in which lapses are no mistakes. `secrets` are values that must not be
+    shown."""
 
     file: Path
     root: Section
     env: Mapping[str, str]
     problems: list[Problem]
     tolerant: bool = False
+    secrets: frozenset[str] = frozenset()
 
     @property
     def mistakes(self) -> list[Problem]:
@@ -52,9 +54,24 @@ def read(files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mappi
     problems: list[Problem] = []
     written = document.read_all(files, problems)
     root = document.override(written, overrides, problems)
-    folders: Callable[[Path], Mapping[str, str]] = getattr(model, "folders", lambda _: {})
     tolerates: Callable[[Section], bool] = getattr(model, "tolerates", lambda _: False)
-    return RawConfig(files[0], root, Variables(root, env, folders(files[0])), problems, tolerates(written))
+    secrets: Callable[[Mapping[str, str]], Mapping[str, str]] = getattr(model, "secrets", lambda _: {})
+    kept = secrets(_variables(files, model, root, env))
+    variables = _variables(files, model, root, {**env, **kept} if kept else env)
+    return RawConfig(files[0], root, variables, problems, tolerates(written), frozenset(kept.values()))
+
+
+def variables_of(files: Sequence[Path], model: Any, overrides: Sequence[str], env: Mapping[str, str]) -> Variables:
+    """Return the variables without secrets: also where the configuration has mistakes. Raises ConfigError for what is
+    not YAML."""
+    problems: list[Problem] = []
+    root = document.override(document.read_all(files, problems), overrides, problems)
+    return _variables(files, model, root, env)
+
+
+def _variables(files: Sequence[Path], model: Any, root: Section, env: Mapping[str, str]) -> Variables:
+    folders: Callable[[Path], Mapping[str, str]] = getattr(model, "folders", lambda _: {})
+    return Variables(root, env, folders(files[0]))
 
 
 def load(

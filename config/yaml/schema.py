@@ -22,9 +22,10 @@ ignoring it does no harm), `here`, the name of another kind's option -> its name
 of which a problem explains why options are missing.
 
 The model of a whole file may have `prepared(raw: load.RawConfig) -> load.RawConfig`, which its tree passes through
-before it is read, `folders(file) -> {name: text}`, the variables that are set by default, and
-`tolerates(root: Section) -> bool`: whether it is written in a dialect in which unknown names are ignored. These are
-lapses then: warnings, and not mistakes. Of an option with several names the last one is that dialect's.
+before it is read, `folders(file) -> {name: text}`, the variables that are set by default, `secrets(variables) ->
+{name: text}`, those that take precedence over the environment, and `tolerates(root: Section) -> bool`: whether it is
+written in a dialect in which unknown names are ignored. These are lapses then: warnings, and not mistakes. Of an option
+with several names the last one is that dialect's.
 """
 
 import dataclasses

@@ -1,0 +1,84 @@
+"""`keystore`: secrets by name in a file of their own, for `${NAME}` in the configuration.
+
+The file has the values as they are, in base64 against a glance: who can read the file has the secrets, as with
+Filebeat's, whose key is in its program. They are in no configuration, command line or environment, and mode 0600 keeps
+other users out.
+"""
+
+import base64
+import binascii
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from config.text.checks import Finding
+from config.yaml.errors import ConfigError, Problem
+from config.yaml.files import read_bytes
+
+FILE = "shipper.keystore"  # in path.data
+VERSION = 1
+_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeystoreConfig:
+    since: ClassVar = "0.2"
+    path: str | None = field(
+        default=None,
+        metadata={"doc": f"The file of `shipper keystore`; `{FILE}` in path.data when absent."},
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if self.path is not None and not self.path.strip():
+            yield "path", "is empty"
+
+
+def location(variables: Mapping[str, str]) -> Path:
+    """Return the path of the keystore, by the options `keystore.path` and `path.data`. Raises ValueError if these have
+    variables without a value."""
+    written = variables.get("keystore.path")
+    return Path(written) if written else Path(variables.get("path.data") or "data") / FILE
+
+
+def secrets_of(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the secrets by name; none if there is no keystore. Raises ConfigError."""
+    try:
+        path = location(variables)
+    except ValueError:
+        return {}  # reported where the option is read
+    return read_keystore(path) if path.exists() else {}
+
+
+def read_keystore(path: Path) -> dict[str, str]:
+    """Raises ConfigError if the file cannot be read, is damaged, or can be read by others."""
+    content = read_bytes(path)
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise _problem(path, f"the keystore is open to other users (mode {mode:04o}); chmod 600 {path}")
+    try:
+        document = json.loads(content)
+        if document["version"] != VERSION:
+            raise _problem(path, f"the keystore is of version {document['version']!r}, which this release cannot read")
+        return {str(name): base64.b64decode(text, validate=True).decode() for name, text in document["secrets"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+        advice = "restore it, or make a new one: shipper keystore create --force"
+        raise _problem(path, f"the keystore is damaged ({type(error).__name__}); {advice}") from error
+
+
+def written_keystore(values: Mapping[str, str]) -> bytes:
+    coded = {name: base64.b64encode(value.encode()).decode() for name, value in sorted(values.items())}
+    return json.dumps({"version": VERSION, "secrets": coded}, indent=1).encode() + b"\n"
+
+
+def is_name(text: str) -> bool:
+    """True if a secret may have this name."""
+    return _KEY.fullmatch(text) is not None
+
+
+def _problem(path: Path, message: str) -> ConfigError:
+    return ConfigError([Problem(str(path), 0, "", message)])

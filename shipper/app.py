@@ -8,7 +8,7 @@ import logging
 import resource
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, Shipper
 from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
+from registry.state import FileState
 from registry.store import Store
 from shipper.clock import Clock, SystemClock
 from shipper.committed_positions import Stopped, resume
@@ -46,6 +47,8 @@ from shipper.reload import ConfigSource, Reloader, ReplaceInputs
 from shipper.source.base import BatchSource, SourceContext
 from shipper.source.crawler import Crawler, CrawlerOptions
 from shipper.source.discovery.watch import Inotify, Watcher
+from shipper.source.layers import Crawlers
+from shipper.source.reading.factory import Input
 from shipper.source.reading.staging import Staging
 from shipper.source.stdin import StdinSource, StreamWatcher, open_stdin
 from shipper.summary import Summary
@@ -133,18 +136,23 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     stage = staging.of if isinstance(output, TransactionalOutput) else None
     input_factory = InputFactory(processor_context, registrar, stage)
     inputs = input_factory.build(config)
-    processing = Processing(queue)
-    context = SourceContext(registrar, clock, metrics, once, processing.takes_more)
+    pipeline = Pipeline(Processing(queue), queue, publisher, output)
+    context = SourceContext(registrar, clock, metrics, once, pipeline.takes_more)
     source: BatchSource
     replace_inputs: ReplaceInputs | None = None
     if inputs and inputs[0].config.type == "stdin":  # and then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
         source = StdinSource(open_stdin(inputs[0]), stream, context, pending_bytes=config.queue.mem.pending_bytes)
     else:
-        limits = CrawlerOptions(first_start, _most_open(once=once), config.queue.mem.pending_bytes)
-        crawler = Crawler(inputs, _watcher(wake, stack, environment.threads), context, limits)
-        source, replace_inputs = crawler, crawler.replace_inputs
-    loop = Loop(source, Pipeline(processing, queue, publisher, output), registrar, metrics, clock, wake)
+
+        def crawl(layer: list[Input], states: Sequence[FileState], layers: int) -> Crawler:
+            most_open = max(_most_open(once=once) // layers, 1)
+            limits = CrawlerOptions(first_start, most_open, config.queue.mem.pending_bytes // layers)
+            return Crawler(layer, _watcher(wake, stack, environment.threads), context, limits, states)
+
+        crawlers = Crawlers(inputs, registrar, crawl)
+        source, replace_inputs = crawlers, crawlers.replace_inputs
+    loop = Loop(source, pipeline, registrar, metrics, clock, wake)
     reading = environment.reading or ConfigSource(read=lambda: config, is_requested=lambda: False)
     reloader = Reloader(config, reading, input_factory, replace_inputs, clock)
     summary = Summary(metrics, source, clock, _summary_interval(config))

@@ -15,6 +15,9 @@ from typing import Any, Protocol
 MULTILINE = "multiline"
 TRUNCATED = "truncated"
 
+# The memory that an event takes beside its bytes: the constant fields of its record, and the client's book-keeping.
+EVENT_OVERHEAD = 600
+
 # Members of one event's record beside those in columns: what parsers and processors added, by top-level name. They
 # shadow the constants of the file; a member that is DELETED is left out. They belong to the event alone, so they may be
 # changed in place. Three names are special. `message`: in `texts` while it is a text that is not empty, else here.
@@ -174,6 +177,11 @@ class Batch:
         """Return how many raw bytes the batch covers."""
         return self.messages.end - self.messages.start
 
+    @property
+    def cost(self) -> int:
+        """Return about how many bytes of memory the batch takes."""
+        return self.size + self.grown + self.events * EVENT_OVERHEAD
+
 
 class Part(Protocol):
     """A batch, or some events of one, that processors have not finished because a result is missing. The parts of a
@@ -246,6 +254,10 @@ class Topics:
     shared: str | None
     of_each: Sequence[str | None] = ()
     refused: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset([self.shared] if self.shared is not None else filter(None, self.of_each))
 
     def of(self, index: int) -> str:
         """Return the topic of an event; empty if it has none."""

@@ -85,7 +85,7 @@ class Loop:
         longest = min(longest, max(pipeline.next_step - self._clock.monotonic(), 0))
         if reading:
             longest = min(longest, self._source.next_wake(reading=can_read))
-        if pipeline.in_flight and not can_read:
+        if pipeline.in_flight and (not can_read or pipeline.awaits_reports):
             pipeline.output.poll(min(longest, REPORTS_INTERVAL))
         elif longest > 0:
             self._wake.wait(min(longest, REPORTS_INTERVAL) if pipeline.in_flight else longest)

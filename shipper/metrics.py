@@ -1,11 +1,11 @@
-"""The counters of the agent; the summary line consists of them."""
+"""The metrics of the agent; the summary line consists of them."""
 
 from dataclasses import dataclass, fields
 
 
 @dataclass(slots=True)
 class Metrics:
-    """Counters since the start; written by the reading thread only."""
+    """Counters since the start, except those of what is so now; written by the reading thread only."""
 
     events_read: int = 0  # messages that came out of the reader chains
     events_acked: int = 0  # delivered and acknowledged by the output
@@ -20,6 +20,7 @@ class Metrics:
     transactions_committed: int = 0  # with delivery: exactly_once
     transactions_aborted: int = 0  # and repeated with the same records
     batches_retried: int = 0  # sent again after a failed report
+    topics_waiting: int = 0  # now: topics that have refused records and taken none since; their files wait
     harvesters_started: int = 0  # files opened
     harvesters_closed: int = 0  # files closed
     files_truncated: int = 0  # files that were truncated or rewritten while they were read

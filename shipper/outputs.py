@@ -1,6 +1,6 @@
 """Makes the output that the configuration selects."""
 
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, MemQueue, ShipperConfig
 from shipper.event import Topics
 from shipper.inputs import UNLIMITED, record_limit
 from shipper.output.base import Output
@@ -11,6 +11,7 @@ from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.kafka_settings import make_producer
+from shipper.output.topic_shares import TopicShares
 from shipper.output_context import OutputContext
 from shipper.processor.keys import Keys
 from shipper.processor.topics import TopicChooser
@@ -23,7 +24,7 @@ def build_output(config: ShipperConfig, context: OutputContext) -> Output:
         return ConsoleOutput(Encoder(UNLIMITED), context.publisher, pretty=chosen.pretty)
     if isinstance(chosen, FileOutputConfig):
         return FileOutput(output_file(chosen), Encoder(UNLIMITED), context.publisher, context.clock)
-    records, kafka = _records(chosen), _kafka_context(chosen, context)
+    records, kafka = _records(chosen), _kafka_context(chosen, context, config.queue.mem)
     if chosen.delivery == "exactly_once":
         return transactional_output(config, records, kafka, context)
     return KafkaOutput(make_producer(chosen), records, context.publisher, kafka)
@@ -33,10 +34,11 @@ def _records(config: KafkaOutputConfig) -> RecordMaker:
     return RecordMaker(Encoder(record_limit(config)), None if config.key is None else Keys(config.key))
 
 
-def _kafka_context(config: KafkaOutputConfig, context: OutputContext) -> KafkaContext:
+def _kafka_context(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue) -> KafkaContext:
     chooser = TopicChooser(config.topic, config.topics)
     fixed = Topics(chooser.fixed)
     errors = ErrorReporter(",".join(config.hosts), fixed.shared or "", context.clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
     topics = chooser if fixed.shared is None else lambda batch: fixed
-    return KafkaContext(topics, errors, backoff, context.metrics, context.clock)
+    shares = TopicShares(mem.events, mem.bytes, context.clock) if fixed.shared is None else None
+    return KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares)

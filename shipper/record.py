@@ -31,15 +31,28 @@ def file_member(file_id: str, path: str, inode: int, device: int) -> Doc:
 
 def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc) -> Doc:
     """Return the members that the records of one file share; `static`, those of `static_members`, take precedence."""
+    return members_of_file(members_of_input(agent, input_type, input_id, static), file)
+
+
+def members_of_file(of_input: Doc, file: Doc) -> Doc:
+    """Return the members that the records of one file share: those of its input, and `log.file`."""
+    log = {"file": file}
+    shared = {"log": log, **of_input}
+    if "log" in of_input:
+        shared["log"] = merged(log, of_input["log"])
+    return shared
+
+
+def members_of_input(agent: Agent, input_type: str, input_id: str, static: Doc) -> Doc:
+    """Return the members that the records of all files of an input share; `static` take precedence."""
     own: Doc = {
-        "log": {"file": file},
         "input": {"type": input_type, "id": input_id},
         "host": {"name": agent.host},
         "agent": {"type": "shipper", "version": agent.version, "id": agent.id, "name": agent.name},
         "ecs": {"version": ECS_VERSION},
     }
     others = {name: value for name, value in static.items() if name not in own}
-    return merged({"log": own["log"], **others, **own}, static)
+    return merged({**others, **own}, static)
 
 
 def merged(below: Doc, above: Doc) -> Doc:

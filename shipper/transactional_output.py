@@ -13,7 +13,6 @@ from shipper.output.positions_topic import Owner, PositionsTopic
 from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
 from shipper.output.transactional_id import TransactionalId
 from shipper.output_context import OutputContext
-from shipper.pipeline.queue import cost
 from shipper.record import timestamp
 
 
@@ -29,7 +28,7 @@ def transactional_output(
     configured = settings(chosen)
     store = PositionsTopic(transaction.topic, name, clients(configured))
     # Half the queue: the other half is filled while a transaction is committed.
-    limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2, cost)
+    limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
     identity = TransactionalId(producers(transactional(configured, name)), store, owner)
     return TransactionalOutput(identity, records, context.publisher, TransactionContext(kafka, context.staging, limits))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message
 
-from shipper.event import Batch, Rejection
+from shipper.event import Batch, Rejection, Source
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
 from shipper.output.kafka import Report
@@ -67,6 +67,13 @@ class MemoryOutput:
             return False
         self._on_the_way.append(batch)
         return True
+
+    def takes_more(self, source: Source) -> bool:
+        return True
+
+    @property
+    def awaits_reports(self) -> bool:
+        return False
 
     def poll(self, timeout: float) -> None:
         self.last_timeout = timeout

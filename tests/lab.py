@@ -28,6 +28,7 @@ from shipper.app import THREADS, App, Environment, build
 from shipper.output.encode import Encoder
 from shipper.output_context import OutputContext
 from shipper.source.crawler import Crawler
+from shipper.source.layers import Crawlers
 from shipper.wake import Wake
 from tests.arrivals import Arrived, Destination
 from tests.fakes import ManualClock
@@ -159,8 +160,10 @@ class Lab:
 
     @property
     def crawler(self) -> Crawler:
-        assert isinstance(self.running.source, Crawler), "the Lab reads files"
-        return self.running.source
+        """That of the only layer: the inputs of the Lab have no file in common."""
+        assert isinstance(self.running.source, Crawlers), "the Lab reads files"
+        (crawler,) = self.running.source.crawlers
+        return crawler
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
         """`seconds` pass for the agent; it really waits for other threads for at most `wait`."""

@@ -114,7 +114,8 @@ class Room:
         self.inputs = ActiveInputs(self._inputs)
         (self.spec,) = self.inputs.specs.values()
         self.scheduler = Scheduler(self.watcher, clock)
-        self.entries = RegistryEntries(self.registrar, clock, self.metrics, self.inputs.specs)
+        states, specs = self.registrar.states.values(), self.inputs.specs
+        self.entries = RegistryEntries(states, self.registrar, clock, self.metrics, specs)
         self.cleaning = Cleaning(self.entries, self.registrar, clock, self.inputs.specs)
         self.shut: list[Harvester] = []
         self.open_files = OpenFiles(

@@ -13,6 +13,7 @@ from config.shipper.parsers import PARSERS, ContainerConfig, ParserConfig
 from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.text.checks import Finding, not_blank, without_blanks
 from config.text.encodings import Encoding, LineTerminator, check_terminator
+from config.text.glob_overlap import PathSets, overlap, path_sets
 from config.text.patterns import Pattern
 from config.text.units import Duration, DurationOrNever, Size, readable_duration
 
@@ -256,6 +257,16 @@ class InputConfig(EveryInput):
                 "needs close.reader.on_eof: true, or close.on_state_change.inactive above 0: only closed files are "
                 "deleted",
             )
+
+    @property
+    def path_sets(self) -> PathSets:
+        return path_sets(self.paths, recursive=self.prospector.scanner.recursive_glob)
+
+    def may_share_files(self, other: "InputConfig") -> bool:
+        """True if both match a file by their paths, and no other option may keep one of them from it."""
+        scanners = self.prospector.scanner, other.prospector.scanner
+        is_filtered = any(scanner.exclude_files or scanner.include_files for scanner in scanners)
+        return not is_filtered and overlap(self.path_sets, other.path_sets)
 
     def converted(self) -> "InputConfig":
         read = self.prospector.scanner.fingerprint

@@ -126,6 +126,15 @@ def check_inputs(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
             yield f"[{index}].id", f"{item.id!r} is the id of {counts[item.id]} inputs; each input needs its own"
     enabled = [index for index, item in enumerate(inputs) if item.enabled]
     for index in enabled:
+        if inputs[index].delete.enabled:
+            both = [other for other in enabled if other != index and inputs[index].may_share_files(inputs[other])]
+            if both:
+                yield (
+                    f"[{index}].delete.enabled",
+                    f"input {inputs[both[0]].id!r} may read the same files, which would be deleted before it has read "
+                    "them: give them paths that have no file in common",
+                )
+    for index in enabled:
         if inputs[index].type == "stdin" and len(enabled) > 1:
             yield f"[{index}].type", "stdin must be the only enabled input"
 

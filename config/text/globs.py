@@ -32,6 +32,15 @@ class Wildcard:
     regex: re.Pattern[str] = field(compare=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A part of a segment: stars, or the expression of one character, with that character where only one matches."""
+
+    stars: bool = False
+    regex: str = ""
+    literal: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class AnyDepth:
     """`**`: the directory itself and all directories below it. The segment after it is a Wildcard."""
@@ -110,18 +119,11 @@ def _segments(names: list[str], recursive: bool) -> list[Segment]:
 
 def wild(text: str) -> Wildcard:
     pieces = [""]  # what is between the stars
-    position = 0
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None:
-            raise ValueError(
-                f"{text!r} is not a valid glob: a set must be complete, as in [a-z], and a \\ needs a character"
-            )
-        if token["stars"]:
+    for token in tokens(text):
+        if token.stars:
             pieces.append("")
         else:
-            pieces[-1] += _regex(token)
-        position = token.end()
+            pieces[-1] += token.regex
     first, *middle = pieces
     last = middle.pop() if middle else None
     # Atomic: without it, a name that does not match takes time exponential in the number of stars.
@@ -129,10 +131,28 @@ def wild(text: str) -> Wildcard:
     return Wildcard(text, re.compile(regex, re.DOTALL))
 
 
-def _regex(token: re.Match[str]) -> str:
+def tokens(text: str) -> list[Token]:
+    """Return what a segment consists of. Raises ValueError."""
+    parts: list[Token] = []
+    position = 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise ValueError(
+                f"{text!r} is not a valid glob: a set must be complete, as in [a-z], and a \\ needs a character"
+            )
+        parts.append(_token(token))
+        position = token.end()
+    return parts
+
+
+def _token(token: re.Match[str]) -> Token:
+    if token["stars"]:
+        return Token(stars=True)
     if token["set"]:
-        return _set(token["set"], bool(token["negated"]))
-    return "." if token["one"] else re.escape(token["escaped"] or token["plain"])
+        return Token(regex=_set(token["set"], bool(token["negated"])))
+    literal = token["escaped"] or token["plain"]
+    return Token(regex=".") if literal is None else Token(regex=re.escape(literal), literal=literal)
 
 
 def _set(text: str, negated: bool) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from shipper.event import Batch, Rejection
+from shipper.event import Batch, Rejection, Source
 
 
 class Deliveries(Protocol):
@@ -31,6 +31,13 @@ class Output(Protocol):
     def publish(self, batch: Batch) -> bool:
         """Take over a batch. Each batch of a file is delivered after the batches of that file taken before it. Return
         False if there is no room now: the caller offers the batch again later. Never blocks on the destination."""
+
+    def takes_more(self, source: Source) -> bool:
+        """True if more of this file may be read: not too much of the queue waits for the place that it is sent to."""
+
+    @property
+    def awaits_reports(self) -> bool:
+        """True if files are not read until more of what is in flight is delivered, which is expected soon."""
 
     def poll(self, timeout: float) -> None:
         """Continue delivery, for at most `timeout` seconds; returns early when something was delivered."""

@@ -18,7 +18,7 @@ import orjson
 
 from shipper.clock import Clock, SystemClock
 from shipper.errors import StartError
-from shipper.event import Batch
+from shipper.event import Batch, Source
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
 
@@ -64,6 +64,13 @@ class ConsoleOutput:
         if len(self._pending) == 1:
             self._write_pending(0)
         return True
+
+    def takes_more(self, source: Source) -> bool:
+        return True
+
+    @property
+    def awaits_reports(self) -> bool:
+        return False
 
     def poll(self, timeout: float) -> None:
         """Waits up to `PIPE_WAIT` while the reader of a pipe does not read, even if `timeout` is less."""

@@ -11,7 +11,7 @@ from logs.throttle import Throttle
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
 from shipper.errors import StartError
-from shipper.event import Batch
+from shipper.event import Batch, Source
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
 from shipper.output.rotation import OutputFile, Rotation
@@ -82,6 +82,13 @@ class FileOutput:
             if self._file.unsynced >= SYNC_BYTES:
                 self._sync()
         return True
+
+    def takes_more(self, source: Source) -> bool:
+        return True
+
+    @property
+    def awaits_reports(self) -> bool:
+        return False
 
     def poll(self, timeout: float) -> None:
         now = self._clock.monotonic()

@@ -13,12 +13,13 @@ from confluent_kafka import KafkaError, Message
 
 from shipper.clock import Clock
 from shipper.errors import StartError
-from shipper.event import Batch, Topics
+from shipper.event import Batch, Source, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
 from shipper.output.kafka_errors import LIMITS, POISON, PURGED, ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.lane import Flight, Lane
+from shipper.output.topic_shares import TopicShares
 
 logger = logging.getLogger(__name__)
 
@@ -51,13 +52,15 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class KafkaContext:
-    """What an output needs beside its client: the topics of events, and what handles failures."""
+    """What an output needs beside its client: the topics of events, and what handles failures. `shares`: None where all
+    events have one topic."""
 
     topics: Callable[[Batch], Topics]
     errors: ErrorReporter
     backoff: Backoff
     metrics: Metrics
     clock: Clock
+    shares: TopicShares | None = None
 
 
 class KafkaOutput:
@@ -74,6 +77,7 @@ class KafkaOutput:
         self._records = records
         self._deliveries = deliveries
         self._topics = context.topics
+        self._shares = context.shares
         self._errors = context.errors
         self._backoff = context.backoff
         self._metrics = context.metrics
@@ -92,12 +96,22 @@ class KafkaOutput:
         lane = self._lanes.get(batch.source.file_id)
         if lane is None:
             lane = self._lanes[batch.source.file_id] = Lane()
+        flight = Flight(batch, lane, self._topics(batch))
+        if self._shares is not None:
+            self._shares.add(batch, flight.topics)
         self.in_flight += 1
         if lane.paused:
-            lane.waiting.append(batch)
+            lane.waiting.append(flight)
         else:
-            self._start(lane, batch)
+            self._start(flight)
         return True
+
+    def takes_more(self, source: Source) -> bool:
+        return self._shares is None or self._shares.takes_more(source)
+
+    @property
+    def awaits_reports(self) -> bool:
+        return self._shares is not None and self._shares.awaits_reports
 
     def poll(self, timeout: float) -> None:
         self._producer.poll(timeout)
@@ -118,9 +132,8 @@ class KafkaOutput:
             producer.purge()
         return not sum(producer.flush(timeout) for producer in producers)
 
-    def _start(self, lane: Lane, batch: Batch) -> None:
-        flight = Flight(batch, lane, self._topics(batch))
-        lane.flights.append(flight)
+    def _start(self, flight: Flight) -> None:
+        flight.lane.flights.append(flight)
         self._send(flight, flight.sendable)
 
     def _send(self, flight: Flight, indices: list[int] | None) -> None:
@@ -174,6 +187,7 @@ class KafkaOutput:
             self._errors.request_too_large(error.code(), message.topic() or "")
         if error.code() not in POISON | PURGED:
             self._errors.report(error.code(), error.str(), message.topic() or "")
+            self._metrics.topics_waiting = self._errors.topics_waiting
 
     def _pause(self, flight: Flight) -> None:
         self._paused_lanes[flight.batch.source.file_id] = flight.lane
@@ -185,8 +199,11 @@ class KafkaOutput:
             lane.flights.remove(flight)
             lane.attempts = 0
             self.in_flight -= 1
+            if self._shares is not None:
+                self._shares.remove(flight.batch, flight.topics)
             if flight.sendable != []:
-                self._errors.recovered()
+                self._errors.recovered(flight.topics)
+                self._metrics.topics_waiting = self._errors.topics_waiting
             self._deliveries.delivered(flight.batch, flight.rejected)
             if lane.idle and not lane.paused:
                 del self._lanes[flight.batch.source.file_id]
@@ -229,7 +246,7 @@ class KafkaOutput:
             self._metrics.batches_retried += 1
             self._send(flight, indices)
         while lane.waiting and not lane.paused:
-            self._start(lane, lane.waiting.popleft())
+            self._start(lane.waiting.popleft())
 
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal() or error.code() == KafkaError._FATAL:

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError
 
 from logs.throttle import Throttle
 from shipper.clock import Clock
+from shipper.event import Topics
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class ErrorReporter:
         self._clock = clock
         self._throttles: dict[tuple[int, str], Throttle] = {}  # by code and topic
         self._present: set[int] = set()
-        self._reported = False
+        self._reported: set[str] = set()  # topics; empty for errors that concern none
 
     def report(self, code: int, text: str, topic: str = "") -> None:
         """`topic`: of the record that failed, if the error concerns one."""
@@ -79,7 +80,7 @@ class ErrorReporter:
             return  # the library reports it also if brokers answer and refuse: the reason was logged already
         self._present.add(code)
         if self._is_due(code, topic):
-            self._reported = True
+            self._reported.add(topic)
             advice = ADVICE.get(code, "Kafka refuses for now")
             logger.warning(
                 "Kafka (%s): %s. Events are kept and sent when it works again; nothing is lost. (%s)",
@@ -97,12 +98,19 @@ class ErrorReporter:
                 LIMITS[code],
             )
 
-    def recovered(self) -> None:
-        """Called when something was delivered."""
+    def recovered(self, topics: Topics | None = None) -> None:
+        """Called when events of these topics were delivered; None: of all that were reported."""
         self._present.clear()
         if self._reported:
-            self._reported = False
-            logger.info("Kafka (%s): events are delivered again", self._where(""))
+            delivered = self._reported if topics is None else self._reported & {"", *topics.names}
+            for topic in sorted(delivered):
+                self._reported.remove(topic)
+                logger.info("Kafka (%s): events are delivered again", self._where(topic))
+
+    @property
+    def topics_waiting(self) -> int:
+        """Return how many topics have refused records, and taken none since."""
+        return len(self._reported - {""})
 
     def _where(self, topic: str) -> str:
         name = topic or self._topic

@@ -57,7 +57,7 @@ class Flight:
 
 
 class Lane:
-    """`flights` are in flight or failed, oldest first; `waiting` are the batches that came while the lane was paused.
+    """`flights` are in flight or failed, oldest first; `waiting` are those that came while the lane was paused.
 
     `in_parts`: the current round is a part of a flight that was refused, of at most `part` events; `alone`: of one.
     """
@@ -66,7 +66,7 @@ class Lane:
 
     def __init__(self) -> None:
         self.flights: deque[Flight] = deque()
-        self.waiting: deque[Batch] = deque()
+        self.waiting: deque[Flight] = deque()
         self.paused = False
         self.alone = False
         self.in_parts = False

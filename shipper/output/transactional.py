@@ -26,7 +26,7 @@ from typing import Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from shipper.event import Batch
+from shipper.event import Batch, Source
 from shipper.metrics import Metrics
 from shipper.output.background import Background
 from shipper.output.base import TransactionDeliveries
@@ -58,7 +58,6 @@ class Limits:
     interval: float
     events: int
     bytes: int
-    cost: Callable[[Batch], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +138,13 @@ class TransactionalOutput:
         self._waiting.append(Sending(batch, self._kafka.topics(batch)))
         self._continue()
         return True
+
+    def takes_more(self, source: Source) -> bool:
+        return True  # a transaction ends with all of its records or with none: what holds up one topic holds up all
+
+    @property
+    def awaits_reports(self) -> bool:
+        return False
 
     def poll(self, timeout: float) -> None:
         if self._background is not None:
@@ -223,7 +229,7 @@ class TransactionalOutput:
             sending = self._waiting.popleft()
             self._current.append(sending)
             self._events += sending.batch.events
-            self._bytes += self._limits.cost(sending.batch)
+            self._bytes += sending.batch.cost
             self._unsent.extend((sending, part) for part in range(len(sending.parts)))
         while self._unsent and not self._failed:
             sending, part = self._unsent[0]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shipper.event import Batch
+from shipper.event import Batch, Source
 from shipper.output.base import Output
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
@@ -31,6 +31,15 @@ class Pipeline:
     @property
     def has_room(self) -> bool:
         return self.queue.has_room
+
+    def takes_more(self, source: Source) -> bool:
+        """True if more of this file may be read: neither its processors nor its topic hold too much of the queue."""
+        return self.processing.takes_more(source) and self.output.takes_more(source)
+
+    @property
+    def awaits_reports(self) -> bool:
+        """True if files are not read until more of what is in flight is delivered, which is expected soon."""
+        return self.output.awaits_reports
 
     @property
     def in_flight(self) -> bool:

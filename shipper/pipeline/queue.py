@@ -10,9 +10,6 @@ from typing import NamedTuple
 
 from shipper.event import Batch
 
-# The memory that an event takes beside its bytes: the constant fields of its record, and the client's book-keeping.
-EVENT_OVERHEAD = 600
-
 
 class Reservation(NamedTuple):
     """The room of a batch that is not in the queue yet."""
@@ -41,13 +38,13 @@ class MemoryQueue:
 
     def put(self, batch: Batch) -> None:
         self.events += batch.events
-        self.bytes += cost(batch)
+        self.bytes += batch.cost
         self._waiting.append(batch)
 
     def reserve(self, batch: Batch) -> Reservation:
         """Reserve room for a batch that is not ready to be put. It is released before the batch, whose size may differ
         by then, is put."""
-        reservation = Reservation(batch.events, cost(batch))
+        reservation = Reservation(batch.events, batch.cost)
         self.events += reservation.events
         self.bytes += reservation.bytes
         return reservation
@@ -66,12 +63,7 @@ class MemoryQueue:
     def remove(self, batch: Batch) -> None:
         """Stop counting a batch that is resolved."""
         self.events -= batch.events
-        self.bytes -= cost(batch)
+        self.bytes -= batch.cost
 
     def __repr__(self) -> str:
         return f"<MemoryQueue events={self.events}/{self.max_events} bytes={self.bytes}/{self.max_bytes}>"
-
-
-def cost(batch: Batch) -> int:
-    """Return about how many bytes of memory a batch takes."""
-    return batch.size + batch.grown + batch.events * EVENT_OVERHEAD

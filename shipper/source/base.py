@@ -1,6 +1,7 @@
 """Where batches come from, as the loop sees it: the files of the inputs, or standard input."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from shipper.metrics import Metrics
 @dataclass(frozen=True, slots=True)
 class SourceContext:
     """The collaborators of every source. `once`: each file ends at the size that it had when it was opened.
-    `takes_more` returns False for a file of which too much waits in the processors."""
+    `takes_more` returns False for a file of which too much waits in the pipeline."""
 
     registrar: Registrar
     clock: Clock
@@ -37,6 +38,19 @@ class SourceStatus:
     bytes_behind: int
     is_size_known: bool
     problems: Mapping[str, str]
+
+    @classmethod
+    def together(cls, several: "Sequence[SourceStatus]") -> "SourceStatus":
+        return cls(
+            files_open=sum(status.files_open for status in several),
+            reading=sum(status.reading for status in several),
+            unsettled=sum(status.unsettled for status in several),
+            waiting=sum(status.waiting for status in several),
+            bytes_waiting=sum(status.bytes_waiting for status in several),
+            bytes_behind=sum(status.bytes_behind for status in several),
+            is_size_known=all(status.is_size_known for status in several),
+            problems=ChainMap(*(dict(status.problems) for status in several)),
+        )
 
 
 class BatchSource(Protocol):

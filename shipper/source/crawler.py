@@ -1,10 +1,10 @@
 """Finds the files of the inputs, opens, reads and closes them: `plan` and `Closer` decide, this carries it out."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from registry.state import TRUNCATED
+from registry.state import TRUNCATED, FileState
 from shipper.errors import Disproved, Truncated
 from shipper.event import Batch
 from shipper.reader.gzip_file import CompressionError
@@ -47,8 +47,14 @@ class Crawler:
     """Used by the reading thread only."""
 
     def __init__(
-        self, inputs: list[Input], watcher: Watcher, context: SourceContext, options: CrawlerOptions | None = None
+        self,
+        inputs: list[Input],
+        watcher: Watcher,
+        context: SourceContext,
+        options: CrawlerOptions | None = None,
+        states: Iterable[FileState] | None = None,
     ) -> None:
+        """`states`: the registry entries of the inputs; None for all that were loaded."""
         options = options or CrawlerOptions()
         once, registrar, clock, metrics = context.once, context.registrar, context.clock, context.metrics
         self._inputs = ActiveInputs(inputs)
@@ -60,8 +66,9 @@ class Crawler:
         self._metrics = metrics
         self._once = once
         self.problems = Problems()
+        entries = registrar.states.values() if states is None else states
         self._survey = Survey(specs.values(), watcher, clock, self.problems, once=once)
-        self._entries = RegistryEntries(registrar, clock, metrics, specs)
+        self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
         self.open_files = OpenFiles(self._entries, scheduler, watcher, metrics, self._survey.file, self._close_file)
         pending = PendingBytes(options.pending_bytes, metrics, clock)
         hooks = ReadHooks(self.read_failed, self.reached_end)
@@ -223,6 +230,7 @@ class Crawler:
     def reached_end(self, harvester: Harvester) -> None:
         """Note that the file was read to its current end."""
         self.problems.of_read(harvester.state.path, None)
+        self.open_files.reached_end(harvester)
 
     def _close_file(self, harvester: Harvester) -> None:
         self._reading.wake(self._reading.rotation_links.closed(harvester))

@@ -109,7 +109,7 @@ def transactional_output(
     kafka = KafkaContext(
         lambda batch: Topics(topic), ErrorReporter("here", topic, clock), Backoff(0.01, 0.1), Metrics(), clock
     )
-    limits = Limits(0.05, 2000, 10**6, lambda batch: batch.size)
+    limits = Limits(0.05, 2000, 10**7)
     owner = Owner(uuid.uuid4().hex, "web-1", 1, "now")
     context = TransactionContext(kafka, PlannedPositions(), limits)
     output = TransactionalOutput(TransactionalId(make, store, owner), RecordMaker(encoder()), deliveries, context)

@@ -7,6 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from demo.broker import Broker
 from tests.e2e.running import Agent, Topic
@@ -92,3 +100,86 @@ def test_a_topic_that_does_not_exist_holds_up_only_the_files_whose_events_it_is_
     kafka_broker.create_topic(missing, 2)
     assert messages(kafka_broker, missing, 1) == ["held up"]
     assert agent.stop() == 0
+
+
+def rules(topic: str, other: str) -> dict[str, Any]:
+    """Return options that send what is in `bad.log` to another topic."""
+    return {"topic": topic, "topics": [{"topic": other, "when.contains": {"log.file.path": "bad.log"}}]}
+
+
+def test_a_topic_that_is_missing_does_not_fill_the_queue_whatever_waits_for_it(
+    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+) -> None:
+    good, missing = f"{topic_name}-good", f"{topic_name}-missing"
+    kafka_broker.create_topic(good, 2)
+    agent.settings = {"queue.mem.bytes": "8MiB"}
+    pad = "x" * 1000
+    agent.send_to(**rules(good, missing))
+    agent.append(*(f"waiting {number} {pad}" for number in range(20_000)), path=agent.logs / "bad.log")
+    agent.start()
+    agent.await_log(f"Kafka (topic {missing} at {kafka_broker.bootstrap}): the topic does not exist; create it")
+    agent.append(*(f"line {number} {pad}" for number in range(10_000)))
+    assert messages(kafka_broker, good, 10_000) == [f"line {number} {pad}" for number in range(10_000)]
+    kafka_broker.create_topic(missing, 2)
+    assert messages(kafka_broker, missing, 20_000) == [f"waiting {number} {pad}" for number in range(20_000)]
+    assert agent.stop() == 0
+
+
+def test_a_topic_that_is_deleted_holds_up_its_own_files_until_it_is_there_again(
+    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+) -> None:
+    good, deleted = f"{topic_name}-good", f"{topic_name}-deleted"
+    kafka_broker.create_topic(good, 2)
+    kafka_broker.create_topic(deleted, 2)
+    agent.send_to(**rules(good, deleted))
+    agent.append("before", path=agent.logs / "bad.log")
+    agent.start()
+    assert messages(kafka_broker, deleted, 1) == ["before"]
+    admin = kafka_broker.admin()  # kept until the answer is there
+    admin.delete_topics([deleted])[deleted].result(30)
+    agent.append("after", path=agent.logs / "bad.log")
+    agent.await_log(f"Kafka (topic {deleted} at {kafka_broker.bootstrap}): the topic does not exist; create it")
+    agent.append("one", "two")
+    assert messages(kafka_broker, good, 2) == ["one", "two"]
+    kafka_broker.create_topic(deleted, 2)
+    assert messages(kafka_broker, deleted, 1) == ["after"]
+    assert agent.stop() == 0
+
+
+@pytest.fixture
+def guarded_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A broker that knows rights; what no rule is about is allowed."""
+    properties = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with Broker(tmp_path / "guarded", heap="256m", properties=properties) as broker:
+        yield broker
+
+
+def test_a_topic_without_the_right_to_write_holds_up_its_own_files_until_it_is_given(
+    guarded_broker: Broker, topic_name: str, tmp_path: Path
+) -> None:
+    good, forbidden = f"{topic_name}-good", f"{topic_name}-forbidden"
+    guarded_broker.create_topic(good, 2)
+    guarded_broker.create_topic(forbidden, 2)
+    writing = (ResourceType.TOPIC, forbidden, ResourcePatternType.LITERAL, "User:*", "*", AclOperation.WRITE)
+    rule = AclBinding(*writing, AclPermissionType.DENY)
+    admin = guarded_broker.admin()
+    admin.create_acls([rule])[rule].result(30)
+    agent = TopicsAgent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
+    try:
+        agent.send_to(**rules(good, forbidden))
+        agent.append("held up", path=agent.logs / "bad.log")
+        agent.start()
+        agent.await_log(
+            f"Kafka (topic {forbidden} at {guarded_broker.bootstrap}): the broker forbids writing to the topic; give"
+        )
+        agent.append("one", "two")
+        assert messages(guarded_broker, good, 2) == ["one", "two"]
+        given = AclBindingFilter(*writing, AclPermissionType.DENY)
+        admin.delete_acls([given])[given].result(30)
+        assert messages(guarded_broker, forbidden, 1) == ["held up"]
+        assert agent.stop() == 0
+    finally:
+        agent.end()

@@ -18,7 +18,6 @@ from shipper.output.positions_topic import Owner
 from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
 from shipper.output.transactional_id import TransactionalId
 from shipper.output_context import OutputContext
-from shipper.pipeline.queue import cost
 from tests.builders import multiline
 from tests.fake_transactions import MemoryPositions, TransactionalKafka, failure
 from tests.lab import CLOSE_INACTIVE, Lab
@@ -48,7 +47,7 @@ class ExactlyOnceLab(Lab):
         kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(0.001, 0.01), context.metrics, context.clock)
         owner = Owner(f"life {self._lives}", "lab", 1, "now")
         identity = TransactionalId(self.kafka.connect, MemoryPositions(self.kafka), owner)
-        limits = Limits(0.1, 1000, 10**6, cost)
+        limits = Limits(0.1, 1000, 10**6)
         transactions = TransactionContext(kafka, context.staging, limits)
         return TransactionalOutput(identity, RecordMaker(Encoder(2**31)), context.publisher, transactions)
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from shipper.event import Batch
-from shipper.pipeline.queue import EVENT_OVERHEAD, MemoryQueue
+from shipper.event import EVENT_OVERHEAD, Batch
+from shipper.pipeline.queue import MemoryQueue
 from tests.builders import batch
 from tests.model.seeds import seeds
 

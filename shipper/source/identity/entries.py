@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from registry.registrar import Registrar
@@ -46,8 +46,15 @@ class EntryMatch:
 class RegistryEntries:
     """The entries of files that are not open now. Used by the reading thread only."""
 
-    def __init__(self, registrar: Registrar, clock: Clock, metrics: Metrics, inputs: Mapping[str, InputSpec]) -> None:
-        """`inputs` by id, for their options about cleaning."""
+    def __init__(
+        self,
+        states: Iterable[FileState],
+        registrar: Registrar,
+        clock: Clock,
+        metrics: Metrics,
+        inputs: Mapping[str, InputSpec],
+    ) -> None:
+        """`states`: of the registry, as it was loaded; `inputs` by id, for their options about cleaning."""
         self._registrar = registrar
         self._clock = clock
         self._inputs = inputs
@@ -56,7 +63,7 @@ class RegistryEntries:
         self.unclaimed = UnclaimedEntries()
         self._closed: set[str] = set()  # ids of files that this agent read itself
         self.possibly_lost = PossiblyLost(registrar, metrics, self.unclaimed)
-        for state in sorted(registrar.states.values(), key=lambda state: state.ended is None):
+        for state in sorted(states, key=lambda state: state.ended is None):
             if state.ended is None or _may_be_named_again(state):
                 self.closed_entries[name_of_entry(state)] = state
             else:

@@ -5,8 +5,6 @@ the last block, without reading what lies before. xxh3 costs 8 us for 256 KiB. I
 makes two files with one hash, and need not: the writer of a log decides anyway what is in it.
 """
 
-from collections import deque
-
 from xxhash import xxh3_128
 
 from shipper.reader.log_file import READ_SIZE
@@ -61,7 +59,7 @@ class Trail:
     def __init__(self, prefix: Prefix | None) -> None:
         """`prefix`: the prefix before the first byte that is read; None where it is unknown: no proofs then."""
         self._prefix = prefix
-        self._chunks: deque[memoryview] = deque()
+        self._chunks: list[memoryview] = []  # few; a deque for each of many files would take much memory
         self._kept = 0
 
     def add(self, data: bytes) -> None:
@@ -89,9 +87,9 @@ class Trail:
     def _feed(self, prefix: Prefix, size: int) -> None:
         self._kept -= size
         while size:
-            chunk = self._chunks.popleft()
+            chunk = self._chunks.pop(0)
             if len(chunk) > size:
-                self._chunks.appendleft(chunk[size:])
+                self._chunks.insert(0, memoryview(bytes(chunk[size:])))  # a view would keep all of a read in memory
                 chunk = chunk[:size]
             prefix.feed(chunk)
             size -= len(chunk)

@@ -52,6 +52,7 @@ class OpenFiles:
         self.closed: dict[FileKey, ClosedFile] = {}
         self.draining: dict[str, Harvester] = {}  # by file id: closed, and batches of it are in flight
         self.of_input: Counter[str] = Counter()
+        self._padded: dict[Harvester, None] = {}  # running ones that end with NULs
         self._entries = entries
         self._scheduler = scheduler
         self._watcher = watcher
@@ -142,10 +143,19 @@ class OpenFiles:
     def wake_unwatched(self, *, all_of_them: bool) -> None:
         """Wake the files that have new data of which no event came or will come: it was lost, or the file has no watch,
         or the write is stored in memory (padding.py). `all_of_them`: watched files too."""
+        for harvester in self._padded:
+            self._scheduler.wake(harvester)
         for harvester in self.running.values():
             unwatched = all_of_them or not self._watcher.is_watched(harvester.key)
-            if harvester.padding or (unwatched and _may_have_new_data(harvester)):
+            if unwatched and _may_have_new_data(harvester):
                 self._scheduler.wake(harvester)
+
+    def reached_end(self, harvester: Harvester) -> None:
+        """Note that the file was read to its current end."""
+        if harvester.padding:
+            self._padded[harvester] = None
+        else:
+            self._padded.pop(harvester, None)
 
     def step(self) -> bool:
         """True if the last batch of a closed file was acknowledged: another file may have waited for that."""
@@ -194,6 +204,7 @@ class OpenFiles:
     def _close_file(self, harvester: Harvester) -> None:
         self._scheduler.forget(harvester)
         del self.running[harvester.key]
+        self._padded.pop(harvester, None)
         self.of_input[harvester.source.input_id] -= 1
         harvester.close()
         self._metrics.harvesters_closed += 1

@@ -35,7 +35,7 @@ class ReadHooks:
 
 class BatchReader:
     """Used by the reading thread only. `running` are the open files; `takes_more` returns False for a file of which too
-    much waits in the processors."""
+    much waits in the pipeline."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class BatchReader:
         self._running = running
         self._takes_more = takes_more
         self._hooks = hooks
-        self._paused: dict[Harvester, None] = {}  # much of them waits in the processors
+        self._paused: dict[Harvester, None] = {}  # much of them waits in the pipeline
 
     def read(self, budget: int) -> Iterator[Batch]:
         """Yield batches until no file has anything to read, or one read more than `budget` bytes was made, or a few

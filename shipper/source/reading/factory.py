@@ -15,7 +15,7 @@ from shipper.event import Constants, Doc, Process, Source
 from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import RawFile, Reader
-from shipper.record import Agent, file_member, members
+from shipper.record import Agent, file_member, members_of_file, members_of_input
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content
 from shipper.source.identity.opened_file import OpenedFile
@@ -39,9 +39,15 @@ class Input:
     metrics: Metrics = field(default_factory=Metrics)
     stage: MakeStage | None = None
     spec: InputSpec = field(init=False)
+    _shared: Doc = field(init=False)  # by all of its files: a dictionary for each of many files would take much memory
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", InputSpec(self.config))
+        shared = members_of_input(self.agent, self.config.type, self.config.id, self.static)
+        if self.config.publisher_pipeline.disable_host:
+            del shared["host"]
+            shared |= {name: value for name, value in self.static.items() if name == "host"}
+        object.__setattr__(self, "_shared", shared)
 
     @property
     def id(self) -> str:
@@ -77,11 +83,7 @@ class Input:
     def _members(self, state: FileState) -> Doc:
         """Return the members that all records of a file have."""
         file = file_member(state.id, state.path, state.inode, state.device)
-        shared = members(self.agent, self.config.type, self.config.id, file, self.static)
-        if self.config.publisher_pipeline.disable_host:
-            del shared["host"]
-            shared |= {name: value for name, value in self.static.items() if name == "host"}
-        return shared
+        return members_of_file(self._shared, file)
 
     def _readers(self, file: RawFile, shared: Doc) -> Reader:
         return chain.build(self.config, file, self.max_bytes, self.clock, shared, self.metrics)

@@ -2,9 +2,10 @@
 
 import logging
 import os
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from registry.state import FileState
 from shipper.clock import Clock
@@ -79,7 +80,7 @@ class FileReader:
         self._was = was
         self._is_confirmed = False
         self.is_cut_short = False
-        self._ends: deque[tuple[int, str, str]] = deque()  # of batches, with what is known of the bytes before
+        self._ends: list[tuple[int, str, str]] = []  # of batches, with what is known of the bytes before
         self._last_end = state.position
         self.own: RawFile
         self.file: RawFile
@@ -189,14 +190,12 @@ class FileReader:
 
     def evidence_up_to(self, position: int) -> tuple[str, str] | None:
         """Return, for the last end up to `position`, the hash of the bytes before it and the proof of all before it."""
-        last = None
-        for end in self._ends:
-            if end[0] > position:
-                break
-            last = end
-        return None if last is None else last[1:]
+        passed = self._ends_up_to(position)
+        return self._ends[passed - 1][1:] if passed else None
 
     def forget_evidence(self, position: int) -> None:
         """Forget the evidence up to `position`: the state has it."""
-        while self._ends and self._ends[0][0] <= position:
-            self._ends.popleft()
+        del self._ends[: self._ends_up_to(position)]
+
+    def _ends_up_to(self, position: int) -> int:
+        return bisect_right(self._ends, position, key=itemgetter(0))

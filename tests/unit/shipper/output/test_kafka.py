@@ -10,7 +10,8 @@ from shipper.metrics import Metrics
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
-from tests.builders import RecordedDeliveries, batch, encoder
+from shipper.output.topic_shares import TopicShares
+from tests.builders import RecordedDeliveries, batch, encoder, source
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
 
 DOWN = KafkaError._TRANSPORT
@@ -37,10 +38,11 @@ class Desk:
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
     metrics: Metrics = field(default_factory=Metrics)
     topics: Callable[[Batch], Topics] = lambda batch: Topics("logs")
+    shares: TopicShares | None = None
 
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
-        context = KafkaContext(self.topics, errors, Backoff(1, 60), self.metrics, self.clock)
+        context = KafkaContext(self.topics, errors, Backoff(1, 60), self.metrics, self.clock, self.shares)
         self.output = KafkaOutput(self.kafka.connect, RecordMaker(encoder()), self.deliveries, context)
 
     @property
@@ -295,3 +297,25 @@ def test_close_gives_up_what_is_in_flight(desk: Desk) -> None:
     desk.publish("a")
     desk.output.close()
     assert (desk.landed, desk.deliveries.batches) == ([], [])
+
+
+def test_a_file_whose_topic_takes_nothing_is_not_read_further_and_others_are(clock: ManualClock) -> None:
+    desk = Desk(clock, topics=lambda batch: Topics(batch.source.file_id), shares=TopicShares(640, 2**40, clock))
+    desk.kafka.verdict = lambda request: [DOWN if sent.topic == "bad" else None for sent in request]
+    desk.publish(*"abcdefghij", file_id="bad")
+    desk.publish("k", file_id="good")
+    desk.poll(2)
+    desk.publish("l", file_id="bad", start=20)  # waits in its lane, and counts all the same
+    assert [desk.output.takes_more(source(file_id)) for file_id in ("bad", "good")] == [False, True]
+    desk.kafka.verdict = accept
+    desk.clock.advance(61)
+    desk.poll(4)
+    assert desk.output.takes_more(source("bad"))
+    assert desk.output.in_flight == 0
+
+
+def test_one_topic_for_all_may_fill_the_queue(clock: ManualClock) -> None:
+    desk = Desk(clock)
+    desk.publish(*["x"] * 10_000)
+    assert desk.output.takes_more(source("f1"))
+    assert not desk.output.awaits_reports

@@ -1,10 +1,12 @@
 import pytest
 from confluent_kafka import KafkaError
 
+from shipper.event import Topics
 from shipper.output.kafka_errors import ADVICE, POISON, PURGED, ErrorReporter
 from tests.fakes import ManualClock
 
 DOWN = KafkaError._ALL_BROKERS_DOWN
+LOGS = Topics("logs")
 
 
 @pytest.fixture
@@ -31,12 +33,26 @@ def test_another_kind_of_error_is_logged_immediately(errors: ErrorReporter, capl
 
 def test_the_recovery_is_logged_once(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    errors.recovered()
+    errors.recovered(LOGS)
     assert not caplog.records
     errors.report(DOWN, "down")
-    errors.recovered()
-    errors.recovered()
+    errors.recovered(LOGS)
+    errors.recovered(LOGS)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+
+
+def test_a_topic_is_held_up_until_something_is_delivered_to_it(
+    errors: ErrorReporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    errors.report(KafkaError.TOPIC_AUTHORIZATION_FAILED, "denied", "secret")
+    errors.recovered(LOGS)
+    assert errors.topics_waiting == 1
+    errors.recovered(Topics(None, ["logs", None, "secret"], {1: "no topic"}))
+    assert errors.topics_waiting == 0
+    assert [record.getMessage() for record in caplog.records if record.levelname == "INFO"] == [
+        "Kafka (topic secret at a:9092): events are delivered again"
+    ]
 
 
 def test_an_error_that_comes_and_goes_is_logged_once_a_minute(
@@ -45,7 +61,7 @@ def test_an_error_that_comes_and_goes_is_logged_once_a_minute(
     caplog.set_level("INFO")
     for _ in range(61):
         errors.report(DOWN, "down")
-        errors.recovered()
+        errors.recovered(LOGS)
         clock.advance(1)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "WARNING", "INFO"]
 
@@ -54,7 +70,7 @@ def test_errors_that_came_back_does_not_hide_behind_one_that_is_over(
     errors: ErrorReporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors.report(KafkaError._AUTHENTICATION, "wrong password")
-    errors.recovered()
+    errors.recovered(LOGS)
     errors.report(DOWN, "down")
     assert len(caplog.records) == 2
 

@@ -53,7 +53,7 @@ class Desk:
     def make(self, owner: Owner) -> TransactionalOutput:
         errors = ErrorReporter("here", "logs", self.clock)
         kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1.0, 60.0), self.metrics, self.clock)
-        limits = Limits(INTERVAL, 100, 10_000, lambda batch: batch.size)
+        limits = Limits(INTERVAL, 100, 100_000)
         store = MemoryPositions(self.kafka)
         return TransactionalOutput(
             TransactionalId(self.kafka.connect, store, owner),

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from shipper.event import Batch, Growth, Part, Process
+from shipper.event import EVENT_OVERHEAD, Batch, Growth, Part, Process
 from shipper.pipeline.pieces import PIECE_BYTES
 from shipper.pipeline.processing import Processing
-from shipper.pipeline.queue import EVENT_OVERHEAD, MemoryQueue
+from shipper.pipeline.queue import MemoryQueue
 from tests.builders import batch, source
 
 

@@ -1,4 +1,5 @@
-from shipper.pipeline.queue import EVENT_OVERHEAD, MemoryQueue
+from shipper.event import EVENT_OVERHEAD
+from shipper.pipeline.queue import MemoryQueue
 from tests.builders import batch
 
 

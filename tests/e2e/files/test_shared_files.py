@@ -1,0 +1,115 @@
+"""Files that several inputs match: each of them reads the file, as if the others were not there."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.files.local import LocalAgent, older, rotate
+from tests.e2e.files.test_reload import configure, hang_up
+from tests.e2e.running import await_true
+
+
+def an_input(agent: LocalAgent, name: str, pattern: str = "*.log*") -> dict[str, Any]:
+    options = {"prospector.scanner.check_interval": "200ms", "fields": {"input": name}}
+    return {"type": "filestream", "id": name, "paths": [str(agent.logs / pattern)], **options}
+
+
+def arrived(agent: LocalAgent) -> list[tuple[str, str]]:
+    """The input and the message of each event, repeats left out."""
+    return sorted((event["fields"]["input"], event["message"]) for event in agent.events)
+
+
+def by_each(*messages: str, inputs: tuple[str, ...] = ("one", "two")) -> list[tuple[str, str]]:
+    return sorted((name, message) for name in inputs for message in messages)
+
+
+def await_arrived(agent: LocalAgent, *expected: tuple[str, str]) -> None:
+    await_true(lambda: set(expected) <= set(arrived(agent)), f"{expected}, has {arrived(agent)}", 20.0)
+
+
+def expect(agent: LocalAgent, expected: list[tuple[str, str]]) -> None:
+    """Run it once more: then these have arrived, each once."""
+    assert agent.once() == 0
+    assert arrived(agent) == sorted(expected)
+    assert Counter(agent.all) == Counter(message for _, message in expected)
+
+
+def test_each_of_two_inputs_reads_a_file_under_an_id_of_its_own_also_after_a_restart(agent: LocalAgent) -> None:
+    configure(agent, an_input(agent, "one"), an_input(agent, "two", "app.log"))
+    agent.append("a", "b")
+    agent.append("only one", path=agent.logs / "web.log")
+    agent.start()
+    await_arrived(agent, *by_each("a", "b"), ("one", "only one"))
+    assert len({event["log"]["file"]["id"] for event in agent.events}) == 3
+    assert agent.stop() == 0
+    agent.append("c")
+    expect(agent, [*by_each("a", "b", "c"), ("one", "only one")])
+
+
+def test_a_rotation_is_followed_by_each_of_them(agent: LocalAgent) -> None:
+    configure(agent, an_input(agent, "one"), an_input(agent, "two"))
+    agent.append("a")
+    agent.start()
+    await_arrived(agent, *by_each("a"))
+    rotate(agent.path)
+    agent.append("b")
+    agent.append("late", path=older(agent.path))
+    await_arrived(agent, *by_each("a", "b", "late"))
+    assert agent.stop() == 0
+    rotate(agent.path)
+    expect(agent, by_each("a", "b", "late"))
+
+
+def test_an_input_that_comes_by_a_reload_reads_the_files_that_another_one_reads(agent: LocalAgent) -> None:
+    one, two = an_input(agent, "one"), an_input(agent, "two")
+    configure(agent, one)
+    agent.append("a")
+    agent.start()
+    await_arrived(agent, ("one", "a"))
+    configure(agent, one, two)
+    hang_up(agent)
+    await_arrived(agent, ("two", "a"))
+    configure(agent, one)
+    hang_up(agent)
+    agent.await_log("1 input removed")
+    agent.append("b")
+    await_arrived(agent, ("one", "b"))
+    configure(agent, one, two)
+    hang_up(agent)
+    await_arrived(agent, *by_each("a", "b"))
+    agent.append("c")
+    await_arrived(agent, *by_each("c"))
+    assert agent.stop() == 0
+    expect(agent, by_each("a", "b", "c"))
+
+
+def test_an_input_that_is_removed_leaves_its_files_to_the_others(agent: LocalAgent) -> None:
+    configure(agent, an_input(agent, "one"), an_input(agent, "two"))
+    agent.append("a")
+    expect(agent, by_each("a"))
+    configure(agent, an_input(agent, "two"))
+    agent.append("b")
+    expect(agent, [*by_each("a"), ("two", "b")])
+    configure(agent, an_input(agent, "two"), an_input(agent, "one"))
+    agent.append("c")
+    assert agent.once() == 0
+    assert arrived(agent) == sorted([*by_each("a", "b", "c"), ("one", "a")])
+
+
+def test_an_input_with_another_name_reads_again_what_another_input_reads_too(agent: LocalAgent) -> None:
+    configure(agent, an_input(agent, "one"), an_input(agent, "two"))
+    agent.append("a")
+    expect(agent, by_each("a"))
+    configure(agent, an_input(agent, "one"), an_input(agent, "three"))
+    agent.append("b")
+    assert agent.once() == 0
+    assert arrived(agent) == sorted([*by_each("a"), *by_each("a", "b", inputs=("three",)), ("one", "b")])
+
+
+def test_files_that_would_be_deleted_before_another_input_has_read_them_are_a_mistake(
+    agent: LocalAgent, tmp_path: Path
+) -> None:
+    deleting = an_input(agent, "one") | {"delete.enabled": True, "close.reader.on_eof": True}
+    configure(agent, deleting, an_input(agent, "two", "app.log"))
+    assert agent.once() == 1
+    assert "inputs[0].delete.enabled: input 'two' may read the same files, which would be deleted" in agent.log

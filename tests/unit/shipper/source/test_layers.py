@@ -1,0 +1,83 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from registry.registrar import Registrar
+from registry.state import REMOVED, FileState
+from registry.store import Store
+from shipper.source.layers import entries_of, layers_of
+from shipper.source.reading.factory import Input
+from tests.builders import AGENT, input_config
+from tests.crashing_files import CrashingFiles
+from tests.fakes import ManualClock
+
+A = FileState("a", "/logs/a.log", 1, 2, input="one")
+
+
+def an_input(name: str, *paths: str) -> Input:
+    return Input(replace(input_config(paths=paths), id=name), AGENT, {}, 1000, ManualClock(), lambda *states: None)
+
+
+def registrar_with(*states: FileState) -> Registrar:
+    store = Store.open(Path("/registry"), CrashingFiles())
+    store.write(states)
+    return Registrar(store)
+
+
+def ids(layers: list[list[Input]]) -> list[list[str]]:
+    return [[active.id for active in layer] for layer in layers]
+
+
+def test_inputs_without_a_file_in_common_are_on_one_layer() -> None:
+    inputs = [an_input(name, f"/logs/{name}/*.log") for name in ("one", "two", "three")]
+    assert ids(layers_of(inputs, {})) == [["one", "two", "three"]]
+
+
+def test_no_inputs_are_one_layer() -> None:
+    assert layers_of([], {}) == [[]]
+
+
+def test_inputs_that_match_the_same_file_are_on_different_layers() -> None:
+    inputs = [
+        an_input("one", "/logs/*.log"),
+        an_input("two", "/logs/a.log"),
+        an_input("three", "/logs/b.log", "/srv/*"),
+        an_input("four", "/logs/a*"),
+        an_input("five", "/srv/x"),
+    ]
+    assert ids(layers_of(inputs, {})) == [["one", "five"], ["two", "three"], ["four"]]
+
+
+def test_an_input_stays_on_its_layer_and_the_order_is_that_of_the_configuration() -> None:
+    inputs = [an_input("new", "/logs/*.log"), an_input("two", "/logs/a.log"), an_input("one", "/logs/b.log")]
+    assert ids(layers_of(inputs, {"one": 0, "two": 1})) == [["one"], ["two"], ["new"]]
+    assert ids(layers_of(inputs[1:], {"one": 1, "two": 1})) == [[], ["two", "one"]]
+
+
+def test_an_input_leaves_its_layer_where_another_one_reads_its_new_paths() -> None:
+    inputs = [an_input("one", "/logs/*.log"), an_input("two", "/logs/a.log")]
+    assert ids(layers_of(inputs, {"one": 0, "two": 0})) == [["one"], ["two"]]
+
+
+@pytest.mark.parametrize("ended", [None, REMOVED])
+def test_entries_belong_to_the_layer_of_their_input(ended: str | None) -> None:
+    other = replace(A, id="b", input="two", ended=ended)
+    layers = [[an_input("one", "/logs/*")], [an_input("two", "/logs/*")]]
+    assert entries_of(layers, registrar_with(A, other)) == [[A], [other]]
+
+
+def test_the_entry_of_an_input_that_is_gone_is_left_to_the_first_layer() -> None:
+    left = replace(A, input="gone")
+    registrar = registrar_with(left)
+    assert entries_of([[an_input("one", "/logs/*")], [an_input("two", "/logs/*")]], registrar) == [[left], []]
+
+
+def test_the_entry_of_an_input_that_is_gone_is_removed_where_another_input_has_one_of_the_same_file() -> None:
+    gone, elsewhere = replace(A, id="b", input="gone"), replace(A, id="c", inode=3, input="gone")
+    store = Store.open(Path("/registry"), CrashingFiles())
+    store.write((A, gone, elsewhere))
+    registrar = Registrar(store)
+    assert entries_of([[an_input("one", "/logs/*")]], registrar) == [[A, elsewhere]]
+    registrar.close(1.0)
+    assert set(store.states) == {"a", "c"}

@@ -36,6 +36,7 @@ from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
 from config.shipper.queues import MemQueue, QueueConfig
 from config.shipper.rooted_fields import refused
+from config.shipper.unset_fields import Tested, tested_by, tests_of_unset_fields
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration
 from config.yaml.load import RawConfig
@@ -241,6 +242,7 @@ class ShipperConfig:
         for where, section in (("", self), *sections):
             if section.fields_under_root:
                 yield from ((f"{where}fields.{name}", message) for name, message in refused(section.fields))
+        yield from tests_of_unset_fields(self._tested(), self.inputs, self.processors, self.fields)
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
         output = self.output.chosen
@@ -256,6 +258,13 @@ class ShipperConfig:
 
     def converted(self) -> "ShipperConfig":
         return replace(self, inputs=with_distinct_ids(self.inputs))
+
+    def _tested(self) -> Iterator[Tested]:
+        for where, processors in self._processor_lists().items():
+            yield from tested_by(processors, where)
+        for index, rule in enumerate(self.output.kafka.topics if self.output.kafka else ()):
+            if rule.when is not None:
+                yield Tested(f"output.kafka.topics[{index}].when", rule.when)
 
     def _processor_lists(self) -> dict[str, tuple[AnyProcessor, ...]]:
         lists = {f"inputs[{index}].processors": item.processors for index, item in enumerate(self.inputs)}

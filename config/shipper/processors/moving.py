@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig, protected
+from config.shipper.processors.base import FAIL_ON_ERROR, IGNORE_MISSING, PROTECTED_FIELDS, ProcessorConfig, protected
 from config.text.checks import Finding, not_blank, not_empty, without_blanks
 from config.text.patterns import parse_pattern
 
@@ -39,6 +39,12 @@ class RenameConfig(ProcessorConfig):
 
     def remarks(self) -> Iterator[Finding]:
         yield from protected("fields", [pair.source for pair in self.fields])
+        for index, pair in enumerate(self.fields):
+            if any(f"{name}.".startswith(f"{pair.to}.") for name in PROTECTED_FIELDS):
+                yield (
+                    f"fields[{index}].to",
+                    f"every event has {pair.to}, so that this fails for each; choose another name",
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

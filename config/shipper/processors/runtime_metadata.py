@@ -132,6 +132,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
 
     def remarks(self) -> Iterator[Finding]:
+        yield "", "adds pod, namespace and container, and labels only where Docker runs the containers"
         for index, matcher in enumerate(self.matchers):
             if isinstance(matcher, UnsupportedMatcher):
                 yield f"matchers[{index}]", "not used: logs are matched by their path alone"

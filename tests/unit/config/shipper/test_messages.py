@@ -37,6 +37,18 @@ MISTAKES = [
         OUTPUT + "filebeat.inputs:\n- {paths: [x], fields_under_root: true, fields: {'@timestamp': x}}\n",
         "3: filebeat.inputs[0].fields.@timestamp: would replace the time of every event",
     ),
+    (
+        WHOLE + "processors:\n- drop_event.when.not.equals: {kubernetes.labels.app: web}\n",
+        "4: processors[0].drop_event.when: tests kubernetes.labels.app, which nothing sets here, so that it is",
+    ),
+    (
+        WHOLE + "processors:\n- if.has_fields: [cloud.region]\n  then: [{drop_event.when.equals: {a: b}}]\n",
+        "4: processors[0].if: tests cloud.region, which nothing sets here, so that it is the same for every",
+    ),
+    (
+        INPUT + "output.kafka: {hosts: [h], topic: a, topics: [{topic: b, when.contains: {cloud.region: x}}]}\n",
+        "2: output.kafka.topics[0].when: tests cloud.region, which nothing sets",
+    ),
     (WHOLE + "hostname: web-1\n", "host.name in events is set by `name`"),
     (WHOLE + "features.fqdn.enabled: true\n", "set another one by `name`"),
     (WHOLE + "timestamp.precision: nanosecond\n", "timestamp.precision: must be millisecond, as all records have it"),
@@ -115,6 +127,17 @@ def test_a_misspelt_option_is_reported_beside_the_mistake_that_comes_of_it(lab: 
         "2: output.kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         "warning: 2: output.kafka.host: unknown option; did you mean 'hosts'?",
     ]
+
+
+@pytest.mark.parametrize("to", ["log", "log.file", "log.offset"])
+def test_renaming_to_what_every_event_keeps_is_a_remark(lab: Lab, to: str) -> None:
+    text = f"{WHOLE}processors:\n- rename.fields: [{{from: message, to: {to}}}]\n"
+    (note,) = [message for message in messages(lab, text) if "rename" in message]
+    assert note.endswith(f"every event has {to}, so that this fails for each; choose another name")
+
+
+def test_what_add_kubernetes_metadata_adds_is_a_remark(lab: Lab) -> None:
+    assert "labels only where Docker runs" in only(lab, WHOLE + "processors: [add_kubernetes_metadata: ~]\n")
 
 
 def test_what_is_given_twice_in_a_section_that_is_not_used_is_no_mistake(lab: Lab) -> None:

@@ -1,0 +1,113 @@
+"""Conditions on fields that Filebeat asks an API for, and that nothing here can set: such a condition is the same for
+every event, so that a drop_event drops all of them, or none."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from config.shipper import conditions
+from config.shipper.conditions import ConditionConfig
+from config.shipper.inputs import InputConfig
+from config.shipper.ndjson import NdjsonConfig
+from config.shipper.processors import AnyProcessor, Branch, ProcessorConfig
+from config.shipper.processors.decoding import DecodeJsonFieldsConfig, DecodeXmlConfig
+from config.shipper.processors.moving import DropFieldsConfig, IncludeFieldsConfig
+from config.shipper.processors.runtime_metadata import AddKubernetesMetadataConfig
+from config.text.checks import Finding
+
+_DOCKER = "var/lib/docker/containers"
+_OF_DOCKER = ("kubernetes.labels", "kubernetes.annotations")
+_OF_API = tuple(
+    f"kubernetes.{name}"
+    for name in (
+        *("namespace_labels", "namespace_annotations", "namespace_uid", "pod.ip", "selectors"),
+        *("node.uid", "node.hostname", "node.labels", "node.annotations"),
+        *("deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob"),
+    )
+)
+_WHY = {
+    "kubernetes": "add_kubernetes_metadata reads the container runtime's files, where only Docker keeps labels; test "
+    "kubernetes.namespace, kubernetes.pod.name or kubernetes.container.name",
+    "cloud": "add_cloud_metadata is not supported; set the field by add_fields, or test another one",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A condition, and the attribute path of what has it."""
+
+    where: str
+    condition: ConditionConfig
+
+
+def tested_by(processors: Sequence[AnyProcessor], where: str) -> Iterator[Tested]:
+    """Yield the conditions of processors, those in branches included."""
+    for index, item in enumerate(processors):
+        path = f"{where}[{index}]"
+        if isinstance(item, Branch):
+            yield Tested(f"{path}.condition", item.condition)
+            yield from tested_by(item.then, f"{path}.then")
+            yield from tested_by(item.otherwise, f"{path}.otherwise")
+        elif item.when is not None:
+            yield Tested(f"{path}.when", item.when)
+
+
+def tests_of_unset_fields(
+    tested: Iterable[Tested],
+    inputs: Sequence[InputConfig],
+    processors: Sequence[AnyProcessor],
+    fields: Mapping[str, Any],
+) -> Iterator[Finding]:
+    """Yield a finding for each of the tested fields that nothing sets. `processors` and `fields` are those of all
+    inputs."""
+    names = [(test.where, name) for test in tested for name in conditions.names(test.condition) if _is_of_api(name)]
+    if not names:
+        return
+    steps = [step for listed in (processors, *(item.processors for item in inputs)) for step in _flat(listed)]
+    parsers = [parser for item in inputs for parser in item.parsers]
+    constants = [fields, *(item.fields for item in inputs)]
+    for where, name in names:
+        root = name.partition(".")[0]
+        if any(_may_set(step, root) for step in (*steps, *parsers, *constants)):
+            continue
+        if name.startswith(_OF_DOCKER) and _reads_docker(steps, inputs):
+            continue
+        yield where, f"tests {name}, which nothing sets here, so that it is the same for every event: {_WHY[root]}"
+
+
+def _is_of_api(name: str) -> bool:
+    return name.startswith(("cloud.", *_OF_DOCKER, *_OF_API))
+
+
+def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
+    for item in processors:
+        if isinstance(item, Branch):
+            yield from _flat((*item.then, *item.otherwise))
+        else:
+            yield item
+
+
+def _may_set(step: object, root: str) -> bool:
+    """True if a processor, a parser or custom fields could set a field below this name."""
+    match step:
+        case DecodeXmlConfig():
+            return True
+        case DecodeJsonFieldsConfig(target=target) | NdjsonConfig(target=target):
+            return target == "" or (target or "").partition(".")[0] == root
+        case DropFieldsConfig() | IncludeFieldsConfig() | AddKubernetesMetadataConfig():
+            return False
+        case ProcessorConfig():
+            # The name is in its options: a target, the new name of a field, a key of a pattern.
+            return re.search(rf"\b{root}\b", repr(replace(step, when=None))) is not None
+        case dict():
+            return root in step
+    return False
+
+
+def _reads_docker(steps: Iterable[ProcessorConfig], inputs: Iterable[InputConfig]) -> bool:
+    reading = [step for step in steps if isinstance(step, AddKubernetesMetadataConfig)]
+    if any("docker" in path for item in inputs for path in item.paths):
+        return bool(reading)
+    return any(os.path.isdir(os.path.join(step.hostfs, _DOCKER)) for step in reading)

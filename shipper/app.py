@@ -16,7 +16,7 @@ from pathlib import Path
 
 from watchdog.observers.inotify_c import InotifyFD
 
-from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, ShipperConfig
 from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
@@ -30,7 +30,6 @@ from shipper.loop import Loop
 from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
 from shipper.output.base import Output
-from shipper.output.kafka_settings import settings
 from shipper.output.transactional import TransactionalOutput
 from shipper.output_context import OutputContext
 from shipper.outputs import build_output
@@ -188,8 +187,6 @@ def check(config: ShipperConfig) -> None:
     """Check what the model alone cannot, without starting anything. Raises StartError."""
     for config_input in config.inputs:
         static_fields(config_input, config)
-    if isinstance(config.output.chosen, KafkaOutputConfig):
-        settings(config.output.chosen)
 
 
 def _most_open(*, once: bool) -> int:

@@ -21,7 +21,7 @@ from shipper import app, logs
 from shipper.command_line import NotSupported, normalized
 from shipper.config_commands import ConfigCommands
 from shipper.errors import StartError
-from shipper.output_check import check_output
+from shipper.output_check import check_output, examine
 from shipper.positions.commands import add_registry_commands
 from shipper.reload import ConfigSource, log_findings
 from shipper.signals import Signals
@@ -153,11 +153,16 @@ def _files(options: argparse.Namespace) -> list[Path]:
 
 
 def _load(options: argparse.Namespace) -> ShipperConfig:
+    """Return the configuration. Raises ConfigError, also for what is wrong with the files that the output needs."""
+    return _read(options, examined=True)
+
+
+def _read(options: argparse.Namespace, *, examined: bool) -> ShipperConfig:
     check = check_permissions if options.strict != "false" else lambda file: None
     for file in _files(options):
         check(file)
     files, overrides = _written(options)
-    config = load(files, ShipperConfig, overrides)
+    config = load(files, ShipperConfig, overrides, examine=examine if examined else None)
     for file in config.config_inputs.files():
         check(file)
     return config
@@ -219,7 +224,7 @@ def _context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
     missing = next((file for file in _files(options) if not file.exists()), None)
     if missing is not None and options.data is None:
         raise StartError(f"{missing} does not exist; give the configuration (-c FILE), or --path.data DIR")
-    config = _load(options) if missing is None else None
+    config = _read(options, examined=False) if missing is None else None
     return config, _data(options, config)
 
 

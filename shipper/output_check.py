@@ -1,4 +1,5 @@
-"""`shipper test output`: connects to the output step by step, and prints each step."""
+"""What can be known of the output before the start: `examine`, for `test config` and every start, looks at what it
+needs on this host; `check_output`, for `test output`, connects to it step by step, and prints each step."""
 
 import os
 import socket
@@ -7,12 +8,31 @@ from pathlib import Path
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig
-from shipper.output.kafka_errors import ADVICE
-from shipper.output.kafka_settings import client_settings, new_client, settings
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.yaml.report import Examination
+from shipper.output.kafka_errors import ADVICE, advice
+from shipper.output.kafka_security import Security
+from shipper.output.kafka_settings import client_settings, contradictions, new_client, refusal, settings
 from shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
+
+
+def examine(config: ShipperConfig) -> Examination:
+    """Return what is wrong with certificates, and what the installed client cannot do, for the options that it
+    concerns."""
+    kafka = config.output.chosen
+    if not isinstance(kafka, KafkaOutputConfig):
+        return Examination()
+    security = Security(kafka)
+    problems = [*contradictions(kafka.librdkafka), *security.problems]
+    if not problems and (reason := refusal(kafka)):
+        problems = [("librdkafka" if kafka.librdkafka else "", reason)]
+    return Examination(_of_output(problems), _of_output(security.warnings))
+
+
+def _of_output(findings: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((f"output.kafka.{option}".rstrip("."), message) for option, message in findings)
 
 
 def check_output(config: KafkaOutputConfig | ConsoleOutputConfig | FileOutputConfig) -> int:
@@ -63,9 +83,10 @@ def _reach(address: str) -> bool:
 def _ask(config: KafkaOutputConfig) -> bool:
     """Request the topic's metadata: TLS and authentication fail only when something is requested."""
     problems: list[KafkaError] = []
-    client = new_client(AdminClient, {**client_settings(settings(config)), "error_cb": problems.append})
-    step = "TLS, " if config.ssl.enabled else ""
-    step += "authenticate, " if config.username else ""
+    configured = client_settings(settings(config))
+    client = new_client(AdminClient, {**configured, "error_cb": problems.append})
+    step = "TLS, " if "SSL" in str(configured["security.protocol"]).upper() else ""
+    step += "authenticate, " if "SASL" in str(configured["security.protocol"]).upper() else ""
     name = TopicChooser(config.topic, config.topics).fixed
     step += f"metadata of topic {name}" if name is not None else "metadata (topics depend on the events)"
     try:
@@ -73,7 +94,7 @@ def _ask(config: KafkaOutputConfig) -> bool:
     except KafkaException as error:
         client.poll(0)
         cause = next((p for p in problems if p.code() in ADVICE), error.args[0])
-        return _print_result(step, f"{cause.str()}: {ADVICE.get(cause.code(), 'no answer in time')}")
+        return _print_result(step, f"{cause.str()}: {advice(cause.code(), cause.str(), 'no answer in time')}")
     if name is None:
         return _print_result(step)
     topic = metadata.topics[name]

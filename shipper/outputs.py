@@ -10,7 +10,7 @@ from shipper.output.file import FileOutput, output_file
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
-from shipper.output.kafka_settings import make_producer
+from shipper.output.kafka_settings import certificate_files, make_producer
 from shipper.output.topic_shares import TopicShares
 from shipper.output_context import OutputContext
 from shipper.processor.keys import Keys
@@ -41,4 +41,5 @@ def _kafka_context(config: KafkaOutputConfig, context: OutputContext, mem: MemQu
     backoff = Backoff(config.backoff.init, config.backoff.max)
     topics = chooser if fixed.shared is None else lambda batch: fixed
     shares = TopicShares(mem.events, mem.bytes, context.clock) if fixed.shared is None else None
-    return KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares)
+    certificates = certificate_files(config, context.clock)
+    return KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, certificates)

@@ -8,7 +8,7 @@ from config.shipper.model import KafkaOutputConfig, ShipperConfig
 from config.shipper.transactions import TransactionConfig
 from shipper.output.kafka import KafkaContext
 from shipper.output.kafka_records import RecordMaker
-from shipper.output.kafka_settings import clients, producers, settings, transactional
+from shipper.output.kafka_settings import clients, latest, producers, transactional
 from shipper.output.positions_topic import Owner, PositionsTopic
 from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
 from shipper.output.transactional_id import TransactionalId
@@ -25,11 +25,11 @@ def transactional_output(
     transaction = chosen.transaction or TransactionConfig()
     name = transactional_id(transaction, context.agent.id)
     owner = Owner(uuid.uuid4().hex, socket.gethostname(), os.getpid(), timestamp(kafka.clock.time()))
-    configured = settings(chosen)
+    configured = latest(chosen)
     store = PositionsTopic(transaction.topic, name, clients(configured))
     # Half the queue: the other half is filled while a transaction is committed.
     limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
-    identity = TransactionalId(producers(transactional(configured, name)), store, owner)
+    identity = TransactionalId(producers(lambda: transactional(configured(), name)), store, owner)
     return TransactionalOutput(identity, records, context.publisher, TransactionContext(kafka, context.staging, limits))
 
 

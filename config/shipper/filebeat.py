@@ -53,9 +53,6 @@ KAFKA_NOT_YET = {"proxy_url": ""}
 KAFKA_IGNORED = {"allow_auto_topic_creation": "the broker decides"} | dict.fromkeys(
     ("worker", "workers", "loadbalance", "retry"), _TUNING
 )
-SSL_NOT_YET = dict.fromkeys(
-    ("ca_trusted_fingerprint", "ca_sha256"), "name the authority's file in certificate_authorities"
-)
 CONSOLE_IGNORED = {"bulk_max_size": _TUNING}
 QUEUE_NOT_YET = dict.fromkeys(
     ("disk", "spool"), "the log files themselves are the queue: the shipper pauses and resumes reading"

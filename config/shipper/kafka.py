@@ -10,8 +10,9 @@ from config.shipper import filebeat
 from config.shipper.codec import UNUSED_CODEC, CodecConfig
 from config.shipper.conditions import ConditionConfig
 from config.shipper.kafka_records import HeaderConfig, PartitionConfig, format_string
-from config.shipper.kafka_security import KerberosConfig, SaslConfig, SslConfig
+from config.shipper.kafka_security import KerberosConfig, SaslConfig, credentials
 from config.shipper.queues import QueueConfig
+from config.shipper.tls import SslConfig
 from config.shipper.transactions import TransactionConfig
 from config.text.checks import Finding, addresses
 from config.text.format_strings import parse_format
@@ -179,7 +180,9 @@ class KafkaOutputConfig:
         default=1_000_000,
         metadata={"doc": "The largest record; larger events are truncated to fit and flagged.", "min": 1000},
     )
-    username: str | None = field(default=None, metadata={"doc": "The user name; turns SASL on unless it is empty."})
+    username: str | None = field(
+        default=None, metadata={"doc": "The user name; turns SASL by password on unless it is empty."}
+    )
     password: str | None = field(default=None, repr=False, metadata={"doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
@@ -228,7 +231,5 @@ class KafkaOutputConfig:
             yield "transaction", "needs delivery: exactly_once; set it, or remove transaction"
         if self.transaction is not None:
             yield from ((f"transaction.topic{below}", fault) for below, fault in topic_name(self.transaction.topic))
-        if self.username and not self.password:
-            yield "password", "missing; username needs it"
-        if self.password and not self.username:
-            yield "username", "missing; password needs it"
+        tls = bool(self.ssl.enabled)
+        yield from credentials(self.username, self.password, self.sasl, self.kerberos, tls=tls)

@@ -1,14 +1,19 @@
-"""The security of connections to Kafka: TLS and authentication."""
+"""How a client of Kafka authenticates: SASL by password, by OAuth token, by AWS or by Kerberos. TLS is in `tls`."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
 
-from config.shipper import filebeat
-from config.text.checks import Finding
+from config.text.checks import Finding, not_blank
 
-Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
-MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+PasswordMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+PASSWORD_MECHANISMS: tuple[PasswordMechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"]
+MECHANISMS: tuple[Mechanism, ...] = (*PASSWORD_MECHANISMS, "OAUTHBEARER", "AWS_MSK_IAM")
+# As librdkafka takes them: key=value, separated by commas.
+_EXTENSION_NAME = re.compile("[A-Za-z]+")
+_EXTENSION_VALUE = re.compile("[!-+\\--~ \t]+")
 
 
 def parse_mechanism(text: str) -> Mechanism:
@@ -16,81 +21,168 @@ def parse_mechanism(text: str) -> Mechanism:
     for mechanism in MECHANISMS:
         if (text or "PLAIN").upper() == mechanism:
             return mechanism
+    if text.upper() == "GSSAPI":
+        raise ValueError("GSSAPI is enabled by the section output.kafka.kerberos; remove sasl.mechanism")
     raise ValueError(f"{text!r} must be one of: {', '.join(MECHANISMS)}")
+
+
+def http_address(text: str) -> Iterator[Finding]:
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
+        yield "", f"{text!r} must be an address, as in https://login.example.com/oauth2/token"
+
+
+def extensions(pairs: dict[str, str]) -> Iterator[Finding]:
+    for name, value in pairs.items():
+        if not _EXTENSION_NAME.fullmatch(name) or name == "auth":
+            yield name, "is not the name of an extension: it has letters only, and is not 'auth'"
+        elif not _EXTENSION_VALUE.fullmatch(value):
+            yield name, f"{value!r} must not be empty, and must not contain a comma or characters outside of ASCII"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OauthbearerConfig:
+    """A token from an OpenID Connect provider, for the client itself (client credentials)."""
+
+    since: ClassVar = "0.2"
+    as_in: ClassVar = "token_endpoint_url: https://login.example.com/oauth2/token"
+    token_endpoint_url: str = field(
+        metadata={
+            "doc": "Where tokens are requested: the provider's token endpoint.",
+            "check": http_address,
+            "missing": "name the token endpoint of the provider, as in https://login.example.com/oauth2/token",
+        }
+    )
+    client_id: str = field(
+        metadata={"doc": "The shipper's name at the provider.", "check": not_blank, "missing": "the provider gives it"}
+    )
+    client_secret: str = field(
+        repr=False,
+        metadata={"doc": "The secret of `client_id`.", "check": not_blank, "missing": "the provider gives it"},
+    )
+    scope: str = field(default="", metadata={"doc": "What the token is requested for; several separated by blanks."})
+    extensions: dict[str, str] = field(
+        default_factory=dict,
+        metadata={"doc": "Passed to the broker beside the token: `{logicalCluster: lkc-1}`.", "check": extensions},
+    )
+    certificate_authorities: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "PEM files of the authorities to trust at the provider, or their text; the system's when empty."
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsMskIamConfig:
+    """The shipper's identity in AWS, by the usual chain (environment, profile, role of the machine or the pod)."""
+
+    since: ClassVar = "0.2"
+    as_in: ClassVar = "region: eu-central-1"
+    region: str = field(
+        metadata={
+            "doc": "The AWS region of the cluster.",
+            "check": not_blank,
+            "missing": "name the region of the cluster, as in eu-central-1",
+        }
+    )
+    profile: str | None = field(
+        default=None, metadata={"doc": "A named profile of the AWS configuration, in place of the default chain."}
+    )
+    role_arn: str | None = field(default=None, metadata={"doc": "A role to assume, in place of the default chain."})
+    role_session_name: str = field(default="shipper", metadata={"doc": "The name of the session with `role_arn`."})
+
+    def check(self) -> Iterator[Finding]:
+        if self.profile and self.role_arn:
+            yield "role_arn", "given beside profile; keep one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslConfig:
     mechanism: Annotated[Mechanism, parse_mechanism] = field(
-        default="PLAIN", metadata={"doc": "The SASL mechanism for username and password."}
-    )
-
-
-_OPENSSL: dict[str, Any] = {
-    "doc": "Accepted and not used: OpenSSL chooses.",
-    "unused": "OpenSSL chooses; set raw client settings below librdkafka, such as ssl.cipher.suites",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SslConfig:
-    """As in Filebeat, any section but one with `enabled: false` turns TLS on."""
-
-    not_yet: ClassVar = filebeat.SSL_NOT_YET
-    enabled: bool | None = field(
-        default=None,
-        metadata={"doc": "Whether TLS is used; when absent, it is used if any other option of ssl is set."},
-    )
-    certificate_authorities: tuple[str, ...] = field(
-        default=(),
-        metadata={"doc": "PEM files of the authorities to trust, or their text; the system's authorities when empty."},
-    )
-    certificate: str | None = field(
-        default=None, metadata={"doc": "PEM file of the client's certificate, or its text."}
-    )
-    key: str | None = field(
-        default=None, repr=False, metadata={"doc": "PEM file of the client's private key, or its text."}
-    )
-    key_passphrase: str | None = field(default=None, repr=False, metadata={"doc": "The passphrase of the private key."})
-    verification_mode: Literal["full", "strict", "certificate", "none"] = field(
-        default="full",
+        default="PLAIN",
         metadata={
-            "doc": "How the broker's certificate is verified: fully (full, strict), without the host name "
-            "(certificate), not at all (none)."
+            "doc": "The SASL mechanism: PLAIN and SCRAM for username and password, OAUTHBEARER for a token of an "
+            "OpenID Connect provider, AWS_MSK_IAM for Amazon MSK."
         },
     )
-    supported_protocols: tuple[str, ...] = field(default=(), metadata=_OPENSSL)
-    cipher_suites: tuple[str, ...] = field(default=(), metadata=_OPENSSL)
-    curve_types: tuple[str, ...] = field(default=(), metadata=_OPENSSL)
-    renegotiation: Literal["never", "once", "freely"] = field(default="never", metadata=_OPENSSL)
+    oauthbearer: OauthbearerConfig | None = field(default=None)
+    aws_msk_iam: AwsMskIamConfig | None = field(default=None)
 
     def check(self) -> Iterator[Finding]:
-        if self.certificate is not None and self.key is None:
-            yield "key", "missing; a certificate needs its private key"
-        if self.key is not None and self.certificate is None:
-            yield "certificate", "missing; a private key needs its certificate"
-
-    def converted(self) -> "SslConfig":
-        return replace(self, enabled=True) if self.enabled is None and self != type(self)() else self
+        for name, mechanism in (("oauthbearer", "OAUTHBEARER"), ("aws_msk_iam", "AWS_MSK_IAM")):
+            given = getattr(self, name) is not None
+            if self.mechanism == mechanism and not given:
+                yield name, f"missing; mechanism {mechanism} needs it"
+            if given and self.mechanism != mechanism:
+                yield (
+                    name,
+                    f"of no use with mechanism {self.mechanism}; set 'sasl.mechanism: {mechanism}', or remove it",
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosConfig:
-    """All options are known, so that a misspelt one is reported as such; none of them is supported."""
+    """Works where the installed client is built with Kerberos (GSSAPI), which its wheels from PyPI are not."""
 
-    enabled: bool = field(default=True, metadata={"doc": "Must be false: Kerberos is not supported."})
-    auth_type: Literal["password", "keytab"] | None = field(default=None, metadata={"doc": "Not supported."})
-    config_path: str | None = field(default=None, metadata={"doc": "Not supported."})
-    service_name: str | None = field(default=None, metadata={"doc": "Not supported."})
-    username: str | None = field(default=None, metadata={"doc": "Not supported."})
-    password: str | None = field(default=None, repr=False, metadata={"doc": "Not supported."})
-    keytab: str | None = field(default=None, metadata={"doc": "Not supported."})
-    realm: str | None = field(default=None, metadata={"doc": "Not supported."})
-    enable_krb5_fast: bool = field(default=False, metadata={"doc": "Not supported."})
+    enabled: bool = field(default=True, metadata={"doc": "Whether Kerberos is used."})
+    auth_type: Literal["password", "keytab"] | None = field(
+        default=None, metadata={"doc": "Must be keytab: librdkafka has no Kerberos by password."}
+    )
+    config_path: str | None = field(
+        default=None, metadata={"doc": "Must be what the Kerberos library reads: KRB5_CONFIG, else /etc/krb5.conf."}
+    )
+    service_name: str = field(default="kafka", metadata={"doc": "The broker's service in its principal."})
+    username: str | None = field(default=None, metadata={"doc": "The principal, without its realm."})
+    password: str | None = field(default=None, repr=False, metadata={"doc": "Not supported: use a keytab."})
+    keytab: str | None = field(default=None, metadata={"doc": "File with the principal's keys."})
+    realm: str | None = field(
+        default=None, metadata={"doc": "The principal's realm; by default the Kerberos library's own."}
+    )
+    enable_krb5_fast: bool = field(
+        default=False, metadata={"doc": "Must be false: the Kerberos library negotiates FAST by itself."}
+    )
 
     def check(self) -> Iterator[Finding]:
-        if self.enabled:
+        if not self.enabled:
+            return
+        if self.auth_type == "password" or self.password:
             yield (
-                "",
-                "not supported: the client is built without Kerberos; use username and password, or ssl.certificate",
+                "auth_type",
+                "librdkafka has no Kerberos by password; use 'auth_type: keytab', with keytab and username",
             )
+            return
+        if not self.username:
+            yield "username", "missing; Kerberos needs the name of the principal"
+        if not self.keytab:
+            yield "keytab", "missing; Kerberos needs the file with the principal's keys"
+        if self.enable_krb5_fast:
+            yield "enable_krb5_fast", "not supported; the Kerberos library negotiates FAST by itself: remove it"
+
+    @property
+    def principal(self) -> str:
+        return f"{self.username}@{self.realm}" if self.realm else f"{self.username}"
+
+
+def credentials(
+    username: str | None, password: str | None, sasl: SaslConfig, kerberos: KerberosConfig | None, *, tls: bool
+) -> Iterator[Finding]:
+    """Check what `username` and `password` need, and what has no use for them."""
+    by_password = sasl.mechanism in PASSWORD_MECHANISMS
+    if kerberos is not None and kerberos.enabled:
+        if username or not by_password:
+            yield "kerberos", "given beside username or sasl.mechanism; keep one of them"
+        return
+    if not by_password:
+        if username or password:
+            yield "username", f"of no use with 'sasl.mechanism: {sasl.mechanism}'; remove username and password"
+        if sasl.mechanism == "AWS_MSK_IAM" and not tls:
+            yield "ssl", "missing; Amazon MSK takes IAM over TLS only: add 'ssl.enabled: true'"
+        return
+    yield from password_of_user(username, password)
+
+
+def password_of_user(username: str | None, password: str | None) -> Iterator[Finding]:
+    if username and not password:
+        yield "password", "missing; username needs it"
+    if password and not username:
+        yield "username", "missing; password needs it"

@@ -24,7 +24,7 @@ from config.shipper.inputs import (
     with_distinct_ids,
 )
 from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
-from config.shipper.kafka_security import SaslConfig, SslConfig
+from config.shipper.kafka_security import SaslConfig
 from config.shipper.keystore import FILE as KEYSTORE
 from config.shipper.keystore import KeystoreConfig, secrets_of
 from config.shipper.logs import LoggingConfig
@@ -36,6 +36,7 @@ from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
 from config.shipper.queues import MemQueue, QueueConfig
 from config.shipper.rooted_fields import refused
+from config.shipper.tls import SslConfig
 from config.shipper.unset_fields import Tested, tested_by, tests_of_unset_fields
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration

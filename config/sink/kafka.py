@@ -6,9 +6,10 @@ The client is Java's, which lacks some abilities of the shipper's.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from config.shipper.kafka_security import SaslConfig, SslConfig
+from config.shipper.kafka_security import PASSWORD_MECHANISMS, PasswordMechanism, password_of_user
+from config.shipper.tls import ClientSslConfig, VerificationMode
 from config.text.checks import Finding, addresses
 from config.text.units import Duration
 
@@ -73,9 +74,32 @@ def some_partitions(partitions: dict[str, tuple[int, ...]]) -> Iterator[Finding]
             yield topic, "names a partition twice"
 
 
+def parse_mechanism(text: str) -> PasswordMechanism:
+    """Return the mechanism, whatever its case; "" is PLAIN. Raises ValueError."""
+    for mechanism in PASSWORD_MECHANISMS:
+        if (text or "PLAIN").upper() == mechanism:
+            return mechanism
+    known = ", ".join(PASSWORD_MECHANISMS)
+    raise ValueError(f"{text!r} must be one of: {known}; for others set raw options, as in kafka.sasl.mechanism")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSslConfig(SslConfig):
-    verification_mode: Literal["full", "strict", "certificate", "none"] = field(
+class SourceSaslConfig:
+    mechanism: Annotated[PasswordMechanism, parse_mechanism] = field(
+        default="PLAIN", metadata={"doc": "The SASL mechanism for username and password."}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSslConfig(ClientSslConfig):
+    not_yet: ClassVar = {
+        "ca_sha256": "name the authority's file in certificate_authorities",
+        "ca_trusted_fingerprint": "name the authority's file in certificate_authorities",
+    }
+    ignored: ClassVar = dict.fromkeys(
+        ("certificate_reload", "restart_on_cert_change"), "restart the sink after certificates were renewed"
+    )
+    verification_mode: VerificationMode = field(
         default="full",
         metadata={
             "doc": "How the broker's certificate is verified: fully (full, strict), or without the host name "
@@ -89,7 +113,7 @@ class SourceSslConfig(SslConfig):
 
     def check(self) -> Iterator[Finding]:
         # With its name: slots=True creates a second class, and super() would refer to the first.
-        yield from SslConfig.check(self)
+        yield from ClientSslConfig.check(self)
         if self.verification_mode == "none" and self.enabled is not False:
             yield (
                 "verification_mode",
@@ -140,7 +164,7 @@ class KafkaSource:
     password: str | None = field(
         default=None, repr=False, metadata={"since": "0.2", "doc": "The password of `username`."}
     )
-    sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.2"})
+    sasl: SourceSaslConfig = field(default_factory=SourceSaslConfig, metadata={"since": "0.2"})
     ssl: SourceSslConfig = field(default_factory=SourceSslConfig, metadata={"since": "0.2"})
     metadata_max_age: Duration = field(
         default=30.0,
@@ -175,10 +199,7 @@ class KafkaSource:
             yield "topics", "missing; name at least one topic, or give topics_pattern or partitions"
         for name in given[1:]:
             yield name, f"given beside {given[0]}; keep one"
-        if self.username and not self.password:
-            yield "password", "missing; username needs it"
-        if self.password and not self.username:
-            yield "username", "missing; password needs it"
+        yield from password_of_user(self.username, self.password)
 
     @property
     def bootstrap_servers(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from config.yaml import document
 from config.yaml.composing import OVERRIDE
 from config.yaml.errors import ConfigError, Problem
-from config.yaml.report import FAILED, LoadReport, Spot
+from config.yaml.report import FAILED, Examination, LoadReport, Spot
 from config.yaml.tree import Node, Section
 from config.yaml.variables import Variables
 from config.yaml.walk import Walk
@@ -75,20 +75,32 @@ def _variables(files: Sequence[Path], model: Any, root: Section, env: Mapping[st
 
 
 def load(
-    files: Path | Sequence[Path], model: type[T], overrides: Sequence[str] = (), env: Mapping[str, str] = os.environ
+    files: Path | Sequence[Path],
+    model: type[T],
+    overrides: Sequence[str] = (),
+    env: Mapping[str, str] = os.environ,
+    examine: Callable[[T], Examination] | None = None,
 ) -> T:
     """Return the files, merged and with each `-E key=value` applied, as a `model`; the last of equal keys wins.
 
-    The model's field `notes`, where it has one, lists what was accepted and ignored, and `warnings` the lapses. Raises
-    ConfigError with all problems at once.
+    `examine` looks at what the options name, once the configuration itself has no mistake: its findings get the places
+    of the options.
+
+    The model's field `notes`, where it has one, lists what was accepted and ignored, and `warnings` the lapses and what
+    `examine` warns of. Raises ConfigError with all problems at once.
     """
     named = (files,) if isinstance(files, Path) else tuple(files)
     raw = read(named, model, overrides, env)
     report = LoadReport(raw.problems, tolerant=raw.tolerant)
     prepare: Callable[[RawConfig], RawConfig] | None = getattr(model, "prepared", None)
     root = (prepare(raw) if prepare else raw).root
-    value: Any = Walk(raw.env, report).section(model, root, Spot("", "", root.place))
-    warnings = _in_order(raw.warnings, named)
+    spot = Spot("", "", root.place)
+    value: Any = Walk(raw.env, report).section(model, root, spot)
+    if examine is not None and not raw.mistakes:
+        examination = examine(value)
+        report.checked(value, examination.problems, spot)
+        report.warn(examination.warnings, spot)
+    warnings = _in_order(raw.warnings + report.warnings, named)
     if raw.mistakes:
         raise ConfigError(_in_order(raw.mistakes, named), warnings)
     findings = {

@@ -37,6 +37,14 @@ def dotted(above: str, name: str) -> str:
     return f"{above}.{name}" if above and name and not name.startswith("[") else above + name
 
 
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What was seen outside of the configuration, in the files that it names: (attribute path, message)."""
+
+    problems: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(slots=True)
 class LoadReport:
     """What is found while a tree is read. `tolerant`: a lapse is no mistake, and its value is used as it is."""
@@ -44,6 +52,7 @@ class LoadReport:
     problems: list[Problem]
     tolerant: bool = False
     notes: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
     # By attribute path: checks name attributes, problems name what was written.
     spots: dict[str, Spot] = field(default_factory=dict)
 
@@ -66,6 +75,12 @@ class LoadReport:
             where = self._nearest(dotted(spot.attribute, below))
             message = f"{where.path} ({where.place}): {words}"
             self.notes.append(Problem(where.place.file, where.place.line, where.path, message))
+
+    def warn(self, findings: Iterable[tuple[str, str]], spot: Spot) -> None:
+        """Warn of what is no mistake of the configuration, with the place where it was written."""
+        for below, message in findings:
+            where = self._nearest(dotted(spot.attribute, below))
+            self.warnings.append(Problem(where.place.file, where.place.line, where.path, message))
 
     def clash(self, path: str) -> Clash:
         """Return the function that sections below `path` call when a key was given twice."""

@@ -19,11 +19,13 @@ from shipper.output.base import Deliveries
 from shipper.output.kafka_errors import LIMITS, POISON, PURGED, ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.lane import Flight, Lane
+from shipper.output.renewal import CertificateFiles
 from shipper.output.topic_shares import TopicShares
 
 logger = logging.getLogger(__name__)
 
 Report = Callable[[KafkaError | None, Message], None]
+RENEWAL_PATIENCE = 5.0  # seconds that renewed certificates wait for the acknowledgement of what is in flight
 
 
 class Producer(Protocol):
@@ -61,6 +63,7 @@ class KafkaContext:
     metrics: Metrics
     clock: Clock
     shares: TopicShares | None = None
+    certificates: CertificateFiles | None = None
 
 
 class KafkaOutput:
@@ -82,6 +85,8 @@ class KafkaOutput:
         self._backoff = context.backoff
         self._metrics = context.metrics
         self._clock = context.clock
+        self._certificates = context.certificates
+        self._renew_by: float | None = None  # while renewed certificates wait for what is in flight
         self._lanes: dict[str, Lane] = {}
         self._paused_lanes: dict[str, Lane] = {}
         self._fatal = False
@@ -93,6 +98,8 @@ class KafkaOutput:
         self._single_lane: Lane | None = None  # whose record it sent last
 
     def publish(self, batch: Batch) -> bool:
+        if self._renew_by is not None:
+            return False
         lane = self._lanes.get(batch.source.file_id)
         if lane is None:
             lane = self._lanes[batch.source.file_id] = Lane()
@@ -117,7 +124,12 @@ class KafkaOutput:
         self._producer.poll(timeout)
         if self._single is not None:
             self._single.poll(0)
+        if self._certificates is not None:
+            self._use_renewed(self._certificates)
         if self._fatal:
+            logger.warning(
+                "the Kafka producer failed permanently and is replaced; what is not acknowledged is sent again"
+            )
             self._replace_producer()
         if self._paused_lanes:
             self._resend()
@@ -253,10 +265,17 @@ class KafkaOutput:
             self._fatal = True
         self._errors.report(error.code(), error.str())
 
+    def _use_renewed(self, certificates: CertificateFiles) -> None:
+        """Replace the producer after a renewal, as soon as nothing is in flight, so that nothing is sent twice. What
+        the broker does not acknowledge in time, perhaps because the old certificate has expired, is sent again."""
+        if self._renew_by is None and certificates.are_renewed():
+            self._renew_by = self._clock.monotonic() + RENEWAL_PATIENCE
+        if self._renew_by is not None and (not self.in_flight or self._clock.monotonic() >= self._renew_by):
+            self._replace_producer()
+
     def _replace_producer(self) -> None:
-        """Replace a producer after a fatal error. Purging makes every report come in as failed, so all lanes are
+        """Replace a producer. Purging makes every report come in as failed, so all lanes with records in flight are
         paused; they resume with the new producer."""
-        logger.warning("the Kafka producer failed permanently and is replaced; what is not acknowledged is sent again")
         try:
             if not self._purge(5.0):
                 return  # a missing report would pause its lane forever: the next poll tries again
@@ -264,8 +283,10 @@ class KafkaOutput:
             self._producer = self._make_producer(self._on_error)
         except StartError as error:
             logger.error("%s; trying again", error)  # a certificate that is being renewed, for instance
+            self._renew_by = None  # without a fatal error, the producer that is there still works
             return
         self._fatal = False
+        self._renew_by = None
 
 
 def by_topic(

@@ -6,6 +6,7 @@ the others  someone can repair it, or it is temporary: paused and retried until 
 """
 
 import logging
+import re
 
 from confluent_kafka import KafkaError
 
@@ -27,7 +28,9 @@ POISON = INVALID | LIMITS.keys()
 # What our own purge reports when a producer is replaced.
 PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 
-_CREDENTIALS = "the broker refuses the credentials; check username, password and sasl.mechanism"
+_CREDENTIALS = (
+    "authentication failed; check username, password and sasl.mechanism, or sasl.oauthbearer and its provider"
+)
 _NO_TOPIC = "the topic does not exist; create it, or let the broker create topics"
 _CLOCK = (
     "the broker rejects the time of the records; set the clock of this host or of the broker, or raise the topic's "
@@ -54,6 +57,19 @@ ADVICE = {
     KafkaError.TOPIC_EXCEPTION: "the topic may not be written to, its name is invalid or reserved; set another topic",
     KafkaError.UNSUPPORTED_COMPRESSION_TYPE: "the broker does not know the compression; set output.kafka.compression",
 }
+# TLS alerts with which a server refuses the client's certificate; with TLS 1.3 they come after the handshake, and
+# librdkafka reports a connection that broke.
+_CERTIFICATE_ALERT = re.compile(r"SSL alert number (4[2-8]|116)\b")
+
+
+def advice(code: int, text: str, default: str) -> str:
+    """Return what to do about an error; `text` is librdkafka's."""
+    if _CERTIFICATE_ALERT.search(text):
+        return (
+            "the broker refuses the client's certificate; check whether ssl.certificate is set, has not expired, and "
+            "is of an authority that the broker trusts"
+        )
+    return ADVICE.get(code, default)
 
 
 MOST_THROTTLES = 1000  # the events decide how many topics there are
@@ -81,11 +97,10 @@ class ErrorReporter:
         self._present.add(code)
         if self._is_due(code, topic):
             self._reported.add(topic)
-            advice = ADVICE.get(code, "Kafka refuses for now")
             logger.warning(
                 "Kafka (%s): %s. Events are kept and sent when it works again; nothing is lost. (%s)",
                 self._where(topic),
-                advice,
+                advice(code, text, "Kafka refuses for now"),
                 text,
             )
 

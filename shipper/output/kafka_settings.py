@@ -1,7 +1,7 @@
 """output.kafka -> librdkafka's settings, which are documented in librdkafka's CONFIGURATION.md."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -9,9 +9,16 @@ from confluent_kafka import Producer as ConfluentProducer
 from confluent_kafka.admin import AdminClient
 
 from config.shipper.model import KafkaOutputConfig
+from config.text.checks import Finding
+from shipper.clock import Clock
 from shipper.errors import StartError
+from shipper.output import tls
 from shipper.output.kafka import Producer
+from shipper.output.kafka_security import NO_KERBEROS, AwsTokens, Security
 from shipper.output.positions_topic import Clients
+from shipper.output.renewal import CertificateFiles
+
+logger = logging.getLogger(__name__)
 
 Setting = str | int | float | bool
 
@@ -30,9 +37,14 @@ OPTIONS = {"transactional.id": "delivery: exactly_once and transaction.id"}
 ENVELOPE = 512
 
 
-def settings(config: KafkaOutputConfig) -> dict[str, Setting]:
-    """Return librdkafka's settings. Raises StartError for a raw setting that would break a guarantee."""
-    configured: dict[str, Setting] = {
+def settings(config: KafkaOutputConfig) -> dict[str, Any]:
+    """Return librdkafka's settings. Raises StartError for a raw setting that would break a guarantee, and for files of
+    TLS that cannot be used."""
+    security = Security(config)
+    problems = [*contradictions(config.librdkafka), *security.problems]
+    if problems:
+        raise StartError("\n".join(f"output.kafka.{option}: {message}" for option, message in problems))
+    configured: dict[str, Any] = {
         "bootstrap.servers": ",".join(config.hosts),
         "client.id": config.client_id,
         "compression.type": config.compression,
@@ -47,65 +59,114 @@ def settings(config: KafkaOutputConfig) -> dict[str, Setting]:
         "topic.metadata.propagation.max.ms": 5000,
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 10_000,
-        **_security(config),
+        **security.settings,
     }
     if config.compression_level is not None:
         configured["compression.level"] = config.compression_level
-    for name, value in config.librdkafka.items():
-        if name in FIXED and str(value).lower() not in _same_as(FIXED[name]):
-            raise StartError(
-                f"output.kafka.librdkafka.{name}: {value} would lose or reorder lines; "
-                f"it is always {FIXED[name]}: remove it"
-            )
-        if name in OPTIONS:
-            raise StartError(f"output.kafka.librdkafka.{name}: set output.kafka.{OPTIONS[name]} instead")
     return configured | config.librdkafka | FIXED
 
 
-def transactional(configured: dict[str, Setting], transactional_id: str) -> dict[str, Setting]:
+def contradictions(raw: Mapping[str, Setting]) -> Iterator[Finding]:
+    """Yield the raw settings that would break a guarantee, or that are another name of an option."""
+    for name, value in raw.items():
+        if name in FIXED and str(value).lower() not in _same_as(FIXED[name]):
+            words = f"{value} would lose or reorder lines; it is always {FIXED[name]}: remove it"
+            yield f"librdkafka.{name}", words
+        if name in OPTIONS:
+            yield f"librdkafka.{name}", f"set output.kafka.{OPTIONS[name]} instead"
+
+
+def latest(config: KafkaOutputConfig) -> Callable[[], dict[str, Any]]:
+    """Return a function that returns the settings with what is in the files of TLS by then; if that cannot be used,
+    with what was read before. Raises StartError if it cannot be used now."""
+    read = settings(config)
+
+    def read_again() -> dict[str, Any]:
+        nonlocal read
+        try:
+            read = settings(config)
+        except StartError as error:
+            logger.error("%s; what was read before remains in use", error)
+        return read
+
+    return read_again
+
+
+def transactional(configured: dict[str, Any], transactional_id: str) -> dict[str, Any]:
     """Return the settings of a producer with transactions."""
     return configured | {"transactional.id": transactional_id, "delivery.report.only.error": True}
 
 
-def client_settings(configured: dict[str, Setting]) -> dict[str, Setting]:
+def client_settings(configured: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that are not for producers only."""
-    wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl")
+    wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl", "https.", "oauth_cb")
     return {name: value for name, value in configured.items() if name.startswith(wanted)}
 
 
 def make_producer(config: KafkaOutputConfig) -> Callable[[Callable[[KafkaError], None]], Producer]:
     """Return a function that makes producers. Raises StartError for settings that librdkafka refuses."""
-    return producers(settings(config))
+    return producers(latest(config))
 
 
-def producers(configured: dict[str, Setting]) -> Callable[[Callable[[KafkaError], None]], Any]:
+def producers(configured: Callable[[], dict[str, Any]]) -> Callable[[Callable[[KafkaError], None]], Any]:
     def make(on_error: Callable[[KafkaError], None]) -> Any:
-        return new_client(ConfluentProducer, {**configured, "error_cb": on_error})
+        return new_client(ConfluentProducer, {**configured(), "error_cb": on_error})
 
     return make
 
 
-def clients(configured: dict[str, Setting]) -> Clients:
+def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
     """Return what makes clients that read the positions."""
-    shared: dict[str, Any] = {**client_settings(configured), "error_cb": lambda error: None}
     reading = {"group.id": "not-used", "enable.auto.commit": False, "enable.partition.eof": True}
 
+    def shared() -> dict[str, Any]:
+        return {**client_settings(configured()), "error_cb": lambda error: None}
+
     def consumer(isolation: str) -> Consumer:
-        made: Consumer = new_client(Consumer, {**shared, **reading, "isolation.level": isolation})
+        made: Consumer = new_client(Consumer, {**shared(), **reading, "isolation.level": isolation})
         return made
 
     def admin() -> AdminClient:
-        made: AdminClient = new_client(AdminClient, shared)
+        made: AdminClient = new_client(AdminClient, shared())
         return made
 
     return Clients(admin, consumer)
 
 
+def certificate_files(config: KafkaOutputConfig, clock: Clock) -> CertificateFiles | None:
+    """Return what notices renewed certificates; None without TLS, without files, or where it is disabled."""
+    oauth = config.sasl.oauthbearer
+    paths = tls.paths(config.ssl, *(oauth.certificate_authorities if oauth is not None else ()))
+    interval = config.ssl.reload_interval
+    if not config.ssl.enabled or not paths or interval is None:
+        return None
+    return CertificateFiles(paths, lambda: Security(config), interval, clock)
+
+
+def refusal(config: KafkaOutputConfig) -> str:
+    """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
+    configured = settings(config)
+    del configured["bootstrap.servers"]
+    if "OAUTHBEARER" in (configured.get("sasl.mechanism"), configured.get("sasl.mechanisms")):
+        # With it, a client requests a token as soon as it is made.
+        configured["security.protocol"] = str(configured["security.protocol"]).upper().removeprefix("SASL_")
+        configured.pop("oauth_cb", None)
+    try:
+        new_client(ConfluentProducer, configured)
+    except StartError as error:
+        return f"{error}; {NO_KERBEROS}" if "SASL mechanism GSSAPI" in str(error) else str(error)
+    return ""
+
+
 def new_client(kind: Callable[..., Any], configured: dict[str, Any]) -> Any:
+    """Return a client of librdkafka. Raises StartError for settings that it refuses."""
+    tokens = configured.get("oauth_cb")
+    if isinstance(tokens, AwsTokens):
+        tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token
     try:
         return kind(configured, logger=_log())
     except KafkaException as error:
-        raise StartError(f"output.kafka: librdkafka refuses the settings: {error.args[0].str()}") from error
+        raise StartError(f"librdkafka refuses the settings of output.kafka: {error.args[0].str()}") from error
 
 
 def _log() -> logging.Logger:
@@ -117,49 +178,3 @@ def _log() -> logging.Logger:
 
 def _same_as(value: Setting) -> tuple[str, ...]:
     return ("all", "-1") if value == "all" else (str(value).lower(),)
-
-
-def _security(config: KafkaOutputConfig) -> dict[str, Setting]:
-    configured: dict[str, Setting] = {}
-    if config.username:
-        configured["sasl.mechanism"] = config.sasl.mechanism
-        configured["sasl.username"] = config.username
-        configured["sasl.password"] = config.password or ""
-    if config.ssl.enabled:
-        configured |= _tls(config)
-    protocol = ("SASL_" if config.username else "") + ("SSL" if config.ssl.enabled else "PLAINTEXT")
-    return configured | {"security.protocol": protocol}
-
-
-def _tls(config: KafkaOutputConfig) -> dict[str, Setting]:
-    ssl = config.ssl
-    configured: dict[str, Setting] = {}
-    if ssl.certificate_authorities:
-        configured["ssl.ca.pem"] = "".join(
-            _read(path, "certificate_authorities") for path in ssl.certificate_authorities
-        )
-    for name, value in (("certificate", ssl.certificate), ("key", ssl.key)):
-        if value:
-            configured[f"ssl.{name}.{'pem' if _is_pem(value) else 'location'}"] = value
-    if ssl.key_passphrase:
-        configured["ssl.key.password"] = ssl.key_passphrase
-    if ssl.verification_mode == "none":
-        configured["enable.ssl.certificate.verification"] = False
-    if ssl.verification_mode in ("none", "certificate"):
-        configured["ssl.endpoint.identification.algorithm"] = "none"
-    return configured
-
-
-def _is_pem(value: str) -> bool:
-    """True if the value is the text itself, not the path of a file with it."""
-    return value.lstrip().startswith("-----BEGIN ")
-
-
-def _read(path: str, option: str) -> str:
-    if _is_pem(path):
-        return path + "\n"
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read() + "\n"
-    except OSError as error:
-        raise StartError(f"output.kafka.ssl.{option}: {path} cannot be read: {error.strerror}") from error

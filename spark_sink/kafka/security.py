@@ -6,7 +6,7 @@ client keeps passwords and PEM texts out of what it logs, and Spark what looks l
 
 import re
 
-from config.shipper.kafka_security import SslConfig
+from config.shipper.tls import ClientSslConfig, is_pem
 from config.sink.kafka import KafkaSource
 from spark_sink.errors import SinkError
 
@@ -46,7 +46,7 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _tls(ssl: SslConfig) -> dict[str, str]:
+def _tls(ssl: ClientSslConfig) -> dict[str, str]:
     # "" makes Kafka skip the check of the host name. The configuration refuses to verify nothing at all.
     made = {"ssl.endpoint.identification.algorithm": "" if ssl.verification_mode == "certificate" else "https"}
     if ssl.certificate_authorities:
@@ -57,9 +57,10 @@ def _tls(ssl: SslConfig) -> dict[str, str]:
     if ssl.certificate and ssl.key:
         made["ssl.keystore.type"] = "PEM"
         made["ssl.keystore.certificate.chain"] = _certificates(ssl.certificate, "certificate")
-        made["ssl.keystore.key"] = _key(ssl.key, ssl.key_passphrase)
-        if ssl.key_passphrase:
-            made["ssl.key.password"] = ssl.key_passphrase
+        passphrase = _passphrase(ssl)
+        made["ssl.keystore.key"] = _key(ssl.key, passphrase)
+        if passphrase:
+            made["ssl.key.password"] = passphrase
     return made
 
 
@@ -68,6 +69,12 @@ def _certificates(value: str, option: str) -> str:
     if not certificates:
         raise SinkError(f"kafka.ssl.{option}: {_name(value)} contains no certificate in PEM")
     return "\n".join(certificates)
+
+
+def _passphrase(ssl: ClientSslConfig) -> str | None:
+    if ssl.key_passphrase_path:
+        return _text(ssl.key_passphrase_path, "key_passphrase_path").strip("\r\n")
+    return ssl.key_passphrase
 
 
 def _key(value: str, passphrase: str | None) -> str:
@@ -85,7 +92,7 @@ def _key(value: str, passphrase: str | None) -> str:
 
 
 def _text(value: str, option: str) -> str:
-    if _is_pem(value):
+    if is_pem(value):
         return value
     try:
         with open(value, encoding="ascii", errors="replace") as file:
@@ -94,10 +101,6 @@ def _text(value: str, option: str) -> str:
         raise SinkError(f"kafka.ssl.{option}: {value} cannot be read: {error.strerror}") from error
 
 
-def _is_pem(value: str) -> bool:
-    return value.lstrip().startswith("-----BEGIN ")
-
-
 def _name(value: str) -> str:
     """Return the path for a message; never a text that was given in its place, which may be a key."""
-    return "the text given" if _is_pem(value) else value
+    return "the text given" if is_pem(value) else value

@@ -23,7 +23,7 @@ from shipper.output.file import FileOutput
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput, Producer
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
-from shipper.output.kafka_settings import clients, make_producer, producers, settings, transactional
+from shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
 from shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from shipper.output.rotation import OutputFile
 from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
@@ -128,9 +128,9 @@ def fake_transactions(tmp_path: Path) -> Destination:
 def real_transactions(bootstrap: str, create_topic: Callable[[str, int], None]) -> Destination:
     topic = f"contract-{uuid.uuid4().hex}"
     create_topic(topic, PARTITIONS)
-    configured = settings(KafkaOutputConfig(hosts=(bootstrap,), topic=topic))
+    configured = latest(KafkaOutputConfig(hosts=(bootstrap,), topic=topic))
     store = PositionsTopic(f"{topic}-positions", topic, clients(configured))
-    make = producers(transactional(configured, topic))
+    make = producers(lambda: transactional(configured(), topic))
     return Destination(
         lambda deliveries: transactional_output(make, store, topic, deliveries), lambda: read_topic(bootstrap, topic)
     )

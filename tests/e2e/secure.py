@@ -9,10 +9,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from demo.broker import Broker
 from demo.ports import free_ports
+from tests.certificates import chain, private_key
 
 PASSWORD = 'pa"ss\\word;'
 
@@ -31,8 +31,8 @@ class SecureBroker(Broker):
         """Files of a client's certificate and its key."""
         issued = self.authority.issue_cert("client@sink.example")
         certificate, key = directory / "client.pem", directory / "client.key"
-        certificate.write_bytes(_chain(issued))
-        key.write_bytes(_key(issued))
+        certificate.write_bytes(chain(issued))
+        key.write_bytes(private_key(issued))
         return certificate, key
 
     def add_user(self, name: str, password: str) -> None:
@@ -45,7 +45,7 @@ class SecureBroker(Broker):
     def _configure(self, controller_port: int, properties: Mapping[str, str]) -> None:
         directory = self.authority_file.parent
         issued = self.authority.issue_cert("localhost")
-        (directory / "broker.pem").write_bytes(_key(issued) + _chain(issued))
+        (directory / "broker.pem").write_bytes(private_key(issued) + chain(issued))
         super()._configure(controller_port, {**properties, **self._listeners(controller_port), **_tls(directory)})
 
     def _listeners(self, controller_port: int) -> dict[str, str]:
@@ -67,20 +67,12 @@ def _tls(directory: Path) -> dict[str, str]:
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(directory / "authority.pem"),
         "listener.name.mutual.ssl.client.auth": "required",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
+        # Takes any token that is a JWT with a subject and has not expired: what the provider signs is not tested here.
+        "listener.name.secure.oauthbearer.sasl.jaas.config": f"{login}.oauthbearer.OAuthBearerLoginModule required;",
         "listener.name.secure.scram-sha-512.sasl.jaas.config": f"{login}.scram.ScramLoginModule required;",
         # A file of properties takes a backslash for its own.
         "listener.name.secure.plain.sasl.jaas.config": (
             f'{login}.plain.PlainLoginModule required user_plain="{quoted}";'.replace("\\", "\\\\")
         ),
     }
-
-
-def _chain(issued: trustme.LeafCert) -> bytes:
-    return b"".join(blob.bytes() for blob in issued.cert_chain_pems)
-
-
-def _key(issued: trustme.LeafCert) -> bytes:
-    """Return the key as PKCS #8: Java reads no other format."""
-    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -10,8 +10,7 @@ import pytest
 from confluent_kafka.cimpl import TopicPartition
 from pyspark.sql import SparkSession
 
-from config.shipper.kafka_security import SaslConfig
-from config.sink.kafka import KafkaSource, SourceSslConfig
+from config.sink.kafka import KafkaSource, SourceSaslConfig, SourceSslConfig
 from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
@@ -130,7 +129,7 @@ def secure_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureBr
 
 
 def sealed(host: str, directory: Path, ssl: dict[str, Any], mechanism: Any = "PLAIN", **more: Any) -> SinkConfig:
-    more |= {"ssl": SourceSslConfig(enabled=True, **ssl), "sasl": SaslConfig(mechanism=mechanism)}
+    more |= {"ssl": SourceSslConfig(enabled=True, **ssl), "sasl": SourceSaslConfig(mechanism=mechanism)}
     return configured(host, directory, topics=("sealed",), **more)
 
 

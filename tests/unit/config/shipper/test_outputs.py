@@ -112,7 +112,11 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
         ),
         ("topics: [{default: a}]", "topics[0].topic", "missing"),
         ("max_message_bytes: 10", "max_message_bytes", "must be at least 1000"),
-        ("sasl.mechanism: MD5", "sasl.mechanism", "'MD5' must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"),
+        (
+            "sasl.mechanism: MD5",
+            "sasl.mechanism",
+            "'MD5' must be one of: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM",
+        ),
         ("ssl.certificate: c.pem", "ssl.key", "missing; a certificate needs its private key"),
         ("ssl.key: k.pem", "ssl.certificate", "missing; a private key needs its certificate"),
         (

@@ -1,15 +1,17 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError
 
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
-from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka import RENEWAL_PATIENCE, Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
+from shipper.output.renewal import CertificateFiles, Inspection
 from shipper.output.topic_shares import TopicShares
 from tests.builders import RecordedDeliveries, batch, encoder, source
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
@@ -39,10 +41,13 @@ class Desk:
     metrics: Metrics = field(default_factory=Metrics)
     topics: Callable[[Batch], Topics] = lambda batch: Topics("logs")
     shares: TopicShares | None = None
+    certificates: CertificateFiles | None = None
 
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
-        context = KafkaContext(self.topics, errors, Backoff(1, 60), self.metrics, self.clock, self.shares)
+        context = KafkaContext(
+            self.topics, errors, Backoff(1, 60), self.metrics, self.clock, self.shares, self.certificates
+        )
         self.output = KafkaOutput(self.kafka.connect, RecordMaker(encoder()), self.deliveries, context)
 
     @property
@@ -284,6 +289,78 @@ def test_a_producer_is_not_replaced_before_its_last_report(desk: Desk, clock: Ma
         clock.advance(10)
     assert desk.landed == ["a"]
     assert desk.output.in_flight == 0
+
+
+@dataclass
+class Sound:
+    """Certificates without a fault."""
+
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
+
+
+@pytest.fixture
+def renewal(clock: ManualClock, tmp_path: Path) -> tuple[Desk, Callable[[], None]]:
+    """Return a desk, and what renews its certificate: after the next poll the output knows."""
+    path = tmp_path / "client.pem"
+    path.write_text("first")
+    inspect: Callable[[], Inspection] = Sound
+    desk = Desk(clock, certificates=CertificateFiles([str(path)], inspect, 1.0, clock))
+
+    def renew() -> None:
+        path.write_text("the second one")
+        clock.advance(1)
+        desk.poll()
+        clock.advance(1)
+
+    return desk, renew
+
+
+def test_a_renewed_certificate_is_used_by_a_new_producer(renewal: tuple[Desk, Callable[[], None]]) -> None:
+    desk, renew = renewal
+    desk.publish("a")
+    desk.poll()
+    renew()
+    desk.poll()
+    desk.publish("b", start=10)
+    desk.poll()
+    assert len(desk.kafka.clients) == 2
+    assert desk.landed == ["a", "b"]
+
+
+def test_a_renewed_certificate_waits_for_what_is_in_flight_so_that_nothing_is_sent_twice(
+    renewal: tuple[Desk, Callable[[], None]],
+) -> None:
+    desk, renew = renewal
+    desk.client.paused = True
+    desk.publish("a")
+    renew()
+    desk.poll()
+    assert not desk.output.publish(batch(["b"], "f1", 10))
+    assert len(desk.kafka.clients) == 1
+    desk.client.paused = False
+    desk.poll(2)
+    assert len(desk.kafka.clients) == 2
+    desk.publish("b", start=10)
+    desk.poll()
+    assert desk.landed == ["a", "b"]
+    assert desk.metrics.batches_retried == 0
+
+
+def test_what_the_old_certificate_cannot_deliver_is_sent_with_the_renewed_one(
+    renewal: tuple[Desk, Callable[[], None]], clock: ManualClock
+) -> None:
+    desk, renew = renewal
+    desk.client.paused = True
+    desk.publish("a", "b")
+    renew()
+    desk.poll()
+    clock.advance(RENEWAL_PATIENCE)
+    for _ in range(5):
+        desk.poll()
+        clock.advance(10)
+    assert len(desk.kafka.clients) == 2
+    assert desk.landed == ["a", "b"]
 
 
 def test_an_error_that_belongs_to_no_record_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:

@@ -78,3 +78,19 @@ def test_errors_that_came_back_does_not_hide_behind_one_that_is_over(
 def test_no_error_is_of_two_kinds() -> None:
     assert not POISON & PURGED
     assert not POISON & set(ADVICE)
+
+
+@pytest.mark.parametrize("alert", [42, 45, 46, 48, 116])
+def test_a_certificate_that_the_broker_refuses_is_named_as_the_cause(
+    alert: int, errors: ErrorReporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors.report(KafkaError._TRANSPORT, f"Receive failed: ssl/tls alert: SSL alert number {alert} (after 1ms)")
+    assert "the broker refuses the client's certificate" in caplog.text
+    assert "check output.kafka.hosts" not in caplog.text
+
+
+def test_another_alert_of_tls_has_the_advice_for_its_error(
+    errors: ErrorReporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors.report(KafkaError._SSL, "SSL alert number 40 (after 1ms)")
+    assert "the TLS handshake failed" in caplog.text

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -5,7 +6,8 @@ from confluent_kafka import KafkaError
 
 from config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
 from shipper.errors import StartError
-from shipper.output.kafka_settings import make_producer, settings, transactional
+from shipper.output.kafka_settings import latest, make_producer, settings, transactional
+from tests.certificates import CertificateDirectory
 
 
 def config(**changes: Any) -> KafkaOutputConfig:
@@ -75,12 +77,6 @@ def test_credentials_are_passed_on() -> None:
     assert (made["sasl.mechanism"], made["sasl.username"], made["sasl.password"]) == ("SCRAM-SHA-512", "u", "p")
 
 
-def test_an_authority_that_cannot_be_read_names_its_option() -> None:
-    tls = SslConfig(enabled=True, certificate_authorities=("/no/such/ca.pem",))
-    with pytest.raises(StartError, match=r"ssl\.certificate_authorities: /no/such/ca\.pem cannot be read"):
-        settings(config(ssl=tls))
-
-
 def test_verification_can_be_turned_off() -> None:
     made = settings(config(ssl=SslConfig(enabled=True, verification_mode="none")))
     assert made["enable.ssl.certificate.verification"] is False
@@ -108,9 +104,13 @@ def test_what_is_verified_is_what_was_asked_for(
     assert made.get("enable.ssl.certificate.verification") is chain
 
 
-def test_a_certificate_may_be_given_as_a_file_or_as_its_text() -> None:
-    text = "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----"
-    ssl = SslConfig(enabled=True, certificate=text, key="/etc/key.pem", certificate_authorities=(text,))
-    made = settings(config(ssl=ssl))
-    assert (made["ssl.certificate.pem"], made["ssl.key.location"]) == (text, "/etc/key.pem")
-    assert made["ssl.ca.pem"] == text + "\n"
+def test_files_of_tls_are_read_again_for_each_client_and_the_last_good_ones_are_kept(tmp_path: Path) -> None:
+    certificates = CertificateDirectory(tmp_path)
+    ssl = SslConfig(enabled=True, certificate_authorities=(certificates.authorities(),))
+    configured = latest(config(ssl=ssl))
+    first = configured()["ssl.ca.pem"]
+    CertificateDirectory(tmp_path).authorities()
+    second = configured()["ssl.ca.pem"]
+    assert second != first
+    (tmp_path / "authority.pem").write_text("half of")
+    assert configured()["ssl.ca.pem"] == second

@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from config.shipper.kafka_security import SaslConfig
-from config.sink.kafka import KafkaSource, SourceSslConfig
+from config.sink.kafka import KafkaSource, SourceSaslConfig, SourceSslConfig
 from spark_sink.errors import SinkError
 from spark_sink.kafka.security import client_security
 
@@ -41,7 +40,7 @@ def test_the_protocol_follows_from_what_is_given(source: KafkaSource, protocol: 
     [("PLAIN", "plain.PlainLoginModule"), ("SCRAM-SHA-256", "scram.ScramLoginModule"), ("SCRAM-SHA-512", "scram.S")],
 )
 def test_the_login_module_is_the_mechanisms(mechanism: Any, module: str) -> None:
-    made = client_security(kafka(username="me", password="pw", sasl=SaslConfig(mechanism=mechanism)))
+    made = client_security(kafka(username="me", password="pw", sasl=SourceSaslConfig(mechanism=mechanism)))
     assert made["sasl.mechanism"] == mechanism
     assert made["sasl.jaas.config"].startswith(f"org.apache.kafka.common.security.{module}")
     assert made["sasl.jaas.config"].endswith(' required username="me" password="pw";')
@@ -88,6 +87,12 @@ def test_the_clients_certificate_goes_with_its_key(tmp_path: Path) -> None:
         "ssl.key.password": "open",
     }
     assert "ssl.key.password" not in client_security(kafka({"certificate": CERTIFICATE, "key": KEY}))
+
+
+def test_the_keys_passphrase_may_be_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "passphrase").write_text("open sesame\n")
+    ssl = {"certificate": CERTIFICATE, "key": SEALED, "key_passphrase_path": str(tmp_path / "passphrase")}
+    assert client_security(kafka(ssl))["ssl.key.password"] == "open sesame"
 
 
 @pytest.mark.parametrize(

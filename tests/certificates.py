@@ -1,0 +1,47 @@
+"""Files of certificates and keys, from an authority that exists for one test."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+YEAR = timedelta(days=365)
+
+
+class CertificateDirectory:
+    """An authority, and what it issues, in a directory. Every method returns the paths of the files it writes."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.authority = trustme.CA()
+
+    def authorities(self, name: str = "authority.pem") -> str:
+        self.authority.cert_pem.write_to_path(self.directory / name)
+        return str(self.directory / name)
+
+    def issue(self, name: str = "client", passphrase: str = "", ends: datetime | None = None) -> tuple[str, str]:
+        """Return the files of a certificate and its key, which is encrypted if there is a passphrase."""
+        ends = ends or datetime.now(UTC) + timedelta(days=300)
+        issued = self.authority.issue_cert(f"{name}@shipper.example", not_before=ends - YEAR, not_after=ends)
+        certificate, key = self.directory / f"{name}.pem", self.directory / f"{name}.key"
+        certificate.write_bytes(chain(issued))
+        key.write_bytes(private_key(issued, passphrase))
+        return str(certificate), str(key)
+
+
+def chain(issued: trustme.LeafCert) -> bytes:
+    return b"".join(blob.bytes() for blob in issued.cert_chain_pems)
+
+
+def private_key(issued: trustme.LeafCert, passphrase: str = "") -> bytes:
+    """Return the key as PKCS #8: Java reads no other format."""
+    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    sealed = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, sealed)

@@ -1,7 +1,7 @@
 """The names that may occur in a section of a model, and the messages for others."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -38,15 +38,22 @@ class Names:
         """True if the name is the beginning of another one."""
         return name in self.beginnings
 
-    def unknown(self, name: str) -> str:
-        """Return the message for an unknown name."""
+    def meant(self, name: str) -> str | None:
+        """Return the name that an unknown one may stand for."""
         candidates = list(dict.fromkeys(_spellings([*self.options, *self.ignored])))
         close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
         last = name.rpartition(".")[2]
         deeper = [leaf for leaf in (*self._leaves(), *self.ignored) if leaf.rpartition(".")[2] == last]
-        meant = deeper if len(deeper) == 1 else close
-        if meant:
-            return f"unknown option; did you mean {meant[0]!r}?"
+        return next(iter(deeper if len(deeper) == 1 else close), None)
+
+    def unknown(self, name: str, around: Sequence[tuple["Names", str]] = ()) -> str:
+        """Return the message for an unknown name. `around` are the names and paths of the sections around this one, the
+        outermost first."""
+        if meant := self.meant(name):
+            return f"unknown option; did you mean {meant!r}?"
+        for names, path in reversed(around):
+            if name in names.options:
+                return f"unknown option; it belongs to {path or 'the top level'}: indent it less"
         known = [key for key, option in self.options.items() if key == option.keys[0]]
         if len(known) > MOST_LISTED:
             return "unknown option; it may belong to another section"

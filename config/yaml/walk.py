@@ -65,6 +65,7 @@ class Walk:
     def __init__(self, env: Mapping[str, str], report: LoadReport) -> None:
         self._report = report
         self._raw = RawMaps(env, report)
+        self._enclosing: list[tuple[Names, str]] = []  # the sections around the one that is read
         self._blanks = BlankSections(
             lambda model, spot, report: Walk(env, report).section(model, Section((), spot.place), spot)
         )
@@ -78,14 +79,17 @@ class Walk:
             example = getattr(model, "as_in", "")
             return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
         matched: Matched = {}
-        misspelt = self._match(Names.of(model, kinds), node, "", spot, matched)
+        names = Names.of(model, kinds)
+        misspelt = self._match(names, node, "", spot, matched)
         explained = any(self._report.is_reported(dotted(spot.path, name)) for name in getattr(model, "explain", ()))
+        self._enclosing.append((names, spot.path))
         values = {
             option.name: FAILED
             if explained and option.required and option.name not in matched
             else self._option(option, matched.get(option.name), spot)
             for option in options(model)
         }
+        self._enclosing.pop()
         if misspelt or explained or FAILED in values.values():
             return FAILED
         return self._checked(model(**values), spot)
@@ -144,7 +148,7 @@ class Walk:
             elif names.is_foreign(name):
                 self._foreign(names, name, node, spot.name(name, node))
             elif not names.is_beginning(name):
-                misspelt |= self._report.lapse(spot.name(name, node), names.unknown(name))
+                misspelt |= self._report.lapse(spot.name(name, node), names.unknown(name, self._enclosing))
             elif isinstance(node, Section):
                 misspelt |= self._match(names, node, name, spot, matched)
             elif not is_null(node):

@@ -67,6 +67,14 @@ WARNINGS = [
     (WHOLE + "filebeat.registry_flush: 1s\n", "today it is filebeat.registry.flush"),
     (WHOLE + "filebeat.max_procs: 2\n", "filebeat.max_procs: unknown option; did you mean 'max_procs'?"),
     (WHOLE + "max_message_bytes: 2\n", "did you mean 'output.kafka.max_message_bytes'?"),
+    (
+        INPUT + "output.kafka: {hosts: [h], topic: a, ssl: {enabled: false, max_message_bytes: 1MB}}\n",
+        "output.kafka.ssl.max_message_bytes: unknown option; it belongs to output.kafka: indent it less",
+    ),
+    (
+        INPUT + "output.kafka: {hosts: [h], topic: a, tags: [x]}\n",
+        "output.kafka.tags: unknown option; it belongs to the top level: indent it less",
+    ),
     (WHOLE + "loggins.level: info\n", "did you mean 'logging'?"),
     (WHOLE + "name: a\nname: b\n", "name: given twice, first on line 3; keep one"),
     (OUTPUT + "filebeat.inputs: [{type: filestream, paths: [x]}]\n", "id: missing; every filestream input needs its"),

@@ -3,7 +3,7 @@
 from config.shipper.model import InputConfig, KafkaOutputConfig, ShipperConfig
 from registry.registrar import Registrar
 from shipper.event import Doc
-from shipper.output.kafka_settings import ENVELOPE
+from shipper.output.kafka_settings import ENVELOPE, HEADER, KEY
 from shipper.processor import chain
 from shipper.processor.base import ProcessorContext
 from shipper.record import merged, static_members
@@ -85,5 +85,7 @@ def message_limit(config: InputConfig, root: ShipperConfig) -> int:
 
 
 def record_limit(config: KafkaOutputConfig) -> int:
-    """Return the longest record value that fits into a Kafka message of `max_message_bytes`, in bytes."""
-    return max(config.max_message_bytes - ENVELOPE, 1)
+    """Return the longest record value that fits into a Kafka message of `max_message_bytes` beside the configured key
+    and headers, in bytes."""
+    headers = sum(len(header.key.encode()) + len(header.value.encode()) + HEADER for header in config.headers)
+    return max(config.max_message_bytes - ENVELOPE - headers - (KEY if config.key else 0), 1)

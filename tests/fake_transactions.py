@@ -9,7 +9,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from shipper.output.kafka import Report
+from shipper.output.kafka_records import Report
+from shipper.output.place_headers import Headers
 from shipper.output.positions_topic import Committed, Owner
 
 POSITIONS = "positions"
@@ -112,6 +113,9 @@ class FakeTransactionalProducer:
         assert self._open is not None, "no transaction is open"
         self._queue += [Written(topic, message["key"], message["value"], callback) for message in messages]
         return len(messages)
+
+    def produce(self, topic: str, *, value: str, key: str, headers: Headers, callback: Report) -> None:
+        self.produce_batch(topic, [{"key": key, "value": value}], callback=callback)
 
     def poll(self, timeout: float) -> int:
         if not self.paused and self._open is not None and self._queue:

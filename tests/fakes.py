@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from shipper.event import Batch, Rejection, Source
 from shipper.output.base import Deliveries
 from shipper.output.encode import Encoder
-from shipper.output.kafka import Report
+from shipper.output.kafka_records import Report
+from shipper.output.place_headers import Headers
 
 
 class ManualClock:
@@ -118,6 +119,7 @@ class Sent:
     key: str
     report: Report
     topic: str
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 Verdict = Callable[[Sequence[Sent]], Sequence[int | None]]
@@ -152,6 +154,7 @@ class MemoryKafka:
     record_bytes: int = 1_000_000  # a client refuses a longer one at once
     journal: list[tuple[str, str, str]] = field(default_factory=list)
     topics: dict[str, list[str]] = field(default_factory=dict)  # what landed in each, in order
+    sent: list[Sent] = field(default_factory=list)  # what landed, in order
     clients: list[FakeProducer] = field(default_factory=list)
 
     @property
@@ -183,15 +186,29 @@ class FakeProducer:
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int:
         taken = 0
         for message in messages:
-            code = self._refusal(message["value"])
-            if code is not None:
-                message["_error"] = KafkaError(code)
-                self._kafka.journal.append(("failed", message["key"], message["value"]))
-                continue
-            self._queue.append(Sent(message["value"], message["key"], callback, topic))
-            self._kafka.journal.append(("produced", message["key"], message["value"]))
-            taken += 1
+            error = self._take(Sent(message["value"], message["key"], callback, topic))
+            if error is None:
+                taken += 1
+            else:
+                message["_error"] = error
         return taken
+
+    def produce(self, topic: str, *, value: str, key: str, headers: Headers, callback: Report) -> None:
+        error = self._take(Sent(value, key, callback, topic, tuple(headers)))
+        if error is not None and error.code() == KafkaError._QUEUE_FULL:
+            raise BufferError(error.str())
+        if error is not None:
+            raise KafkaException(error)
+
+    def _take(self, sent: Sent) -> KafkaError | None:
+        """Queue the record. Return the error where it is refused at once."""
+        code = self._refusal(sent.value)
+        if code is not None:
+            self._kafka.journal.append(("failed", sent.key, sent.value))
+            return KafkaError(code)
+        self._queue.append(sent)
+        self._kafka.journal.append(("produced", sent.key, sent.value))
+        return None
 
     def _refusal(self, value: str) -> int | None:
         if self._failed_for_good:
@@ -213,6 +230,7 @@ class FakeProducer:
             for sent, code in zip(request, codes, strict=True):
                 if code is None:
                     self._kafka.journal.append(("landed", sent.key, sent.value))
+                    self._kafka.sent.append(sent)
                     self._kafka.topics.setdefault(sent.topic, []).append(sent.value)
             self._reports += zip(request, codes, strict=True)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from config.shipper import filebeat
-from config.shipper.codec import UNUSED_CODEC, CodecConfig
+from config.shipper.codec import CodecConfig, format_string
 from config.shipper.conditions import ConditionConfig
-from config.shipper.kafka_records import HeaderConfig, PartitionConfig, format_string
+from config.shipper.kafka_records import HeaderConfig, PartitionConfig
 from config.shipper.kafka_security import KerberosConfig, SaslConfig, credentials
 from config.shipper.queues import QueueConfig
 from config.shipper.tls import SslConfig
@@ -166,6 +166,16 @@ class KafkaOutputConfig:
             "check": format_string,
         },
     )
+    codec: CodecConfig = field(
+        default_factory=CodecConfig,
+        metadata={
+            "doc": "The payload of records. With `format`, the file, the offset and the length travel as headers, by"
+            " which the sink lands each line once."
+        },
+    )
+    headers: tuple[HeaderConfig, ...] = field(
+        default=(), metadata={"doc": "Headers that all records have; several may have the same key.", "since": "0.2"}
+    )
     version: str | None = field(
         default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
     )
@@ -206,9 +216,6 @@ class KafkaOutputConfig:
     partition: PartitionConfig | None = field(
         default=None, metadata=_unused("a file's lines stay in one partition, by the hash of the file id")
     )
-    headers: tuple[HeaderConfig, ...] = field(
-        default=(), metadata=_unused("records have no headers (yet); add_fields adds values to the record itself")
-    )
     metadata: MetadataConfig | None = field(default=None, metadata=_unused(_CLIENT))
     required_acks: int | None = field(
         default=None,
@@ -221,7 +228,6 @@ class KafkaOutputConfig:
     timeout: Duration | None = field(default=None, metadata=_unused(_CLIENT, min=0.001))
     broker_timeout: Duration | None = field(default=None, metadata=_unused(_CLIENT, min=0.001))
     keep_alive: Duration | None = field(default=None, metadata=_unused(_CLIENT))
-    codec: CodecConfig | None = field(default=None, metadata=UNUSED_CODEC)
     queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
 
     def check(self) -> Iterator[Finding]:

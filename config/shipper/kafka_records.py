@@ -5,22 +5,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from config.text.checks import Finding, not_blank
-from config.text.format_strings import parse_format
 
 _UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
 
 
-def format_string(text: str) -> Iterator[Finding]:
-    try:
-        parse_format(text)
-    except ValueError as error:
-        yield "", str(error)
+# The headers of records whose payload is a text: what the sink lands them by (spark_sink/records/headers.py).
+PLACE_HEADERS = (
+    "log.file.id",
+    "log.offset",
+    "log.length",
+    "@timestamp",
+    "log.flags",
+    "log.file.path",
+    "host.name",
+)
+
+
+def header_key(text: str) -> Iterator[Finding]:
+    yield from not_blank(text)
+    if text in PLACE_HEADERS:
+        yield "", f"the shipper itself sets the header {text} of records without JSON; give it another name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderConfig:
-    key: str = field(metadata={**_UNUSED, "check": not_blank})
-    value: str = field(metadata=_UNUSED)
+    key: str = field(metadata={"doc": "The name of the header.", "check": header_key})
+    value: str = field(metadata={"doc": "Its value, the same for all records."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

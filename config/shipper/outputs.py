@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from config.shipper import filebeat
-from config.shipper.codec import UNUSED_CODEC, CodecConfig
+from config.shipper.codec import CodecConfig, JsonCodec
 from config.shipper.kafka import KafkaOutputConfig
 from config.text.checks import Finding, file_mode, not_blank
 
 ENABLED: dict[str, Any] = {"doc": "Whether this output is used."}
-_CODEC: dict[str, Any] = {"doc": "How records are written: as JSON."}
+_CODEC: dict[str, Any] = {"doc": "How records are written."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,16 @@ class ConsoleOutputConfig:
     pretty: bool = field(default=False, metadata={"doc": "Writes each record over several indented lines."})
     codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
 
+    def remarks(self) -> Iterator[Finding]:
+        if self.pretty and self.codec.format is not None:
+            yield "pretty", "has no effect: codec.format writes texts"
+
     def converted(self) -> "ConsoleOutputConfig":
         """Return the output with one option for what Filebeat has two names for."""
-        return replace(self, pretty=self.pretty or self.codec.json.pretty, codec=CodecConfig())
+        if not self.pretty or self.codec.format is not None:
+            return replace(self, pretty=False)
+        json = replace(self.codec.json or JsonCodec(), pretty=True)
+        return replace(self, pretty=False, codec=CodecConfig(json=json))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +62,7 @@ class FileOutputConfig:
         default=None,
         metadata={"doc": "Whether a start rotates a file that exists; when absent, it does with rotate_every_kb."},
     )
-    codec: CodecConfig | None = field(default=None, metadata=UNUSED_CODEC)
+    codec: CodecConfig = field(default_factory=CodecConfig, metadata=_CODEC)
 
     @property
     def rotates_on_start(self) -> bool:

@@ -18,6 +18,7 @@ Raw = dict[str, str | int | float | bool]
 _OURS = {
     **dict.fromkeys(("subscribe", "subscribepattern", "assign"), "kafka.topics, topics_pattern or partitions"),
     **dict.fromkeys(("startingoffsets", "startingoffsetsbytimestamp", "startingtimestamp"), "start"),
+    "includeheaders": "the sink, which lands texts by their headers",
     **dict.fromkeys(("endingoffsets", "endingoffsetsbytimestamp", "endingtimestamp"), "stop"),
 }
 _JAVA: dict[str, Any] = {

@@ -14,13 +14,11 @@ import termios
 from collections import deque
 from typing import BinaryIO
 
-import orjson
-
 from shipper.clock import Clock, SystemClock
 from shipper.errors import StartError
 from shipper.event import Batch, Source
 from shipper.output.base import Deliveries
-from shipper.output.encode import Encoder
+from shipper.output.encode import Codec, rejections, sendable
 
 # How long `poll` waits for a full pipe, even if its timeout is less: everything else waits for the destination then,
 # and the loop polls it only once a round.
@@ -38,18 +36,16 @@ class ConsoleOutput:
 
     def __init__(
         self,
-        encoder: Encoder,
+        codec: Codec,
         deliveries: Deliveries,
         *,
-        pretty: bool = False,
         stream: BinaryIO | None = None,
         clock: Clock | None = None,
     ) -> None:
         if stream is None and sys.stdout is None:
             raise StartError("output.console: standard output is closed; redirect it to a file, or use output.file")
-        self._encoder = encoder
+        self._codec = codec
         self._deliveries = deliveries
-        self._pretty = pretty
         self._clock = clock or SystemClock()
         self._target = _target(stream or sys.stdout.buffer)
         self._pending: deque[Batch] = deque()
@@ -87,12 +83,11 @@ class ConsoleOutput:
                 self._unwritten = memoryview(self._encode(self._pending[0]))
             if not self._write(deadline):
                 return
-            self._deliveries.delivered(self._pending.popleft(), ())
+            batch = self._pending.popleft()
+            self._deliveries.delivered(batch, rejections(self._codec.refused(batch)))
 
     def _encode(self, batch: Batch) -> bytes:
-        records = self._encoder.encode(batch)
-        if self._pretty:
-            records = [orjson.dumps(orjson.loads(record), option=orjson.OPT_INDENT_2).decode() for record in records]
+        records = self._codec.encode(sendable(batch, self._codec.refused(batch)))
         return "".join(f"{record}\n" for record in records).encode()
 
     def _write(self, deadline: float) -> bool:

@@ -5,12 +5,13 @@ that JSON does not escape and that does not occur in them, and split again. A re
 The members of events cost one more call; a member that shadows a constant replaces its piece.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import orjson
 
-from shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc, add_flag
+from shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc, Rejection, add_flag
 from shipper.record import timestamp
 from shipper.text import cut_text, dumps, text_of, without_surrogates
 
@@ -22,12 +23,37 @@ WORST_ESCAPE = 6
 LOG_COLUMNS = frozenset({"offset", "length", "flags"})
 
 
+NOTHING_REFUSED: Mapping[int, str] = {}
+
+
+class Codec(Protocol):
+    """Writes the payloads of events."""
+
+    def refused(self, batch: Batch) -> Mapping[int, str]:
+        """Return the reasons of the events that have no payload, by index."""
+
+    def encode(self, batch: Batch) -> list[str]:
+        """Return the payload of each event, in order. None of them may be refused."""
+
+
+def sendable(batch: Batch, refused: Mapping[int, str]) -> Batch:
+    """Return the batch without the events that are refused."""
+    return batch.part([index for index in range(batch.events) if index not in refused]) if refused else batch
+
+
+def rejections(refused: Mapping[int, str]) -> list[Rejection]:
+    return [Rejection(index, reason) for index, reason in refused.items()]
+
+
 class Encoder:
     """`max_bytes` is the longest record in bytes of UTF-8; the message of a longer one is truncated and flagged."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._pieces: WeakKeyDictionary[Constants, Pieces] = WeakKeyDictionary()
+
+    def refused(self, batch: Batch) -> Mapping[int, str]:
+        return NOTHING_REFUSED
 
     def encode(self, batch: Batch) -> list[str]:
         """Return one JSON object for each event, in order."""
@@ -65,15 +91,15 @@ class Encoder:
             return
         for index, record in enumerate(records):
             if len(record) * 4 > self._max_bytes and len(record.encode()) > self._max_bytes:
-                records[index] = self._cut(batch, index)
+                records[index] = self.cut(batch, index, self._max_bytes)
 
-    def _cut(self, batch: Batch, index: int) -> str:
+    def cut(self, batch: Batch, index: int, max_bytes: int) -> str:
         """Return the record with as much of its message as fits: the same bytes each time it is encoded."""
         part = batch.part([index])
         part.messages.flags = {0: add_flag(batch.messages.flags.get(index, ()), TRUNCATED)}
         pieces, time = self.pieces_of(batch.constants), timestamp(batch.time)
         text = without_surrogates(part.messages.texts[0])
-        room = self._max_bytes - len(_record(pieces, time, "", part, 0).encode())
+        room = max_bytes - len(_record(pieces, time, "", part, 0).encode())
         while text and (size := len(orjson.dumps(text)) - 2) > room:
             kept = len(text.encode()) * max(room, 0) // size
             text = cut_text(text, kept)

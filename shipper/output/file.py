@@ -13,7 +13,7 @@ from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.event import Batch, Source
 from shipper.output.base import Deliveries
-from shipper.output.encode import Encoder
+from shipper.output.encode import Codec, rejections, sendable
 from shipper.output.rotation import OutputFile, Rotation
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class FileOutput:
     def __init__(
         self,
         file: OutputFile,
-        encoder: Encoder,
+        codec: Codec,
         deliveries: Deliveries,
         clock: Clock,
         fsync: Callable[[int], None] = os.fsync,
@@ -52,7 +52,7 @@ class FileOutput:
         """Raises StartError if the file cannot be opened, or another agent writes to it."""
         self._path = file.path
         self._rotation = file.rotation
-        self._encoder = encoder
+        self._codec = codec
         self._deliveries = deliveries
         self._clock = clock
         self._rotate_at = 0.0
@@ -112,7 +112,8 @@ class FileOutput:
                 self._written = 0
                 self._file.recover()
             while self._written < len(self._unsynced):
-                records = self._encoder.encode(self._unsynced[self._written])
+                batch = self._unsynced[self._written]
+                records = self._codec.encode(sendable(batch, self._codec.refused(batch)))
                 data = "".join(f"{record}\n" for record in records).encode()
                 if self._rotates_before(data) and not self._rotate_synced():
                     return
@@ -169,7 +170,7 @@ class FileOutput:
         del self._unsynced[: self._written]
         self._written = 0
         for batch in done:
-            self._deliveries.delivered(batch, ())
+            self._deliveries.delivered(batch, rejections(self._codec.refused(batch)))
 
     def _refused(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL

@@ -7,7 +7,8 @@ reports come from within `poll`. librdkafka compresses and sends on threads of i
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from confluent_kafka import KafkaError, Message
 
@@ -17,27 +18,14 @@ from shipper.event import Batch, Source, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
 from shipper.output.kafka_errors import LIMITS, POISON, PURGED, ErrorReporter
-from shipper.output.kafka_records import RecordMaker
+from shipper.output.kafka_records import Producer, RecordMaker, Report, produce
 from shipper.output.lane import Flight, Lane
 from shipper.output.renewal import CertificateFiles
 from shipper.output.topic_shares import TopicShares
 
 logger = logging.getLogger(__name__)
 
-Report = Callable[[KafkaError | None, Message], None]
 RENEWAL_PATIENCE = 5.0  # seconds that renewed certificates wait for the acknowledgement of what is in flight
-
-
-class Producer(Protocol):
-    """The part of confluent_kafka.Producer that is used; tests/fakes.py has a fake."""
-
-    def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int: ...
-
-    def poll(self, timeout: float) -> int: ...
-
-    def purge(self) -> None: ...
-
-    def flush(self, timeout: float) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +147,7 @@ class KafkaOutput:
         producer = self._single_producer(flight.lane) if flight.lane.alone else self._producer
         report = self._reporter(flight)
         for topic, sent, group in by_topic(flight.topics, indices or range(len(records)), records):
-            if producer.produce_batch(topic, group, callback=report) < len(group):
+            if produce(producer, topic, group, report, partial(self._reporter_of, flight, sent)) < len(group):
                 self._not_taken(flight, sent, group)
 
     def _single_producer(self, lane: Lane) -> Producer:
@@ -184,14 +172,26 @@ class KafkaOutput:
         def report(error: KafkaError | None, message: Message) -> None:
             flight.left -= 1
             if error is not None:
-                self._failed(flight, error, message)
+                self._failed(flight, flight.index_of(message), error, message)
             if not flight.left:
                 self._settle(flight)
 
         return report
 
-    def _failed(self, flight: Flight, error: KafkaError, message: Message) -> None:
-        flight.failed_report(error, message)
+    def _reporter_of(self, flight: Flight, indices: Sequence[int], place: int) -> Report:
+        """Return the callback of the record at a place among those with these indices."""
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            flight.left -= 1
+            if error is not None:
+                self._failed(flight, indices[place], error, message)
+            if not flight.left:
+                self._settle(flight)
+
+        return report
+
+    def _failed(self, flight: Flight, index: int, error: KafkaError, message: Message) -> None:
+        flight.fail(index, error.code(), error.str())
         self._pause(flight)
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True

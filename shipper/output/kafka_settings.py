@@ -13,7 +13,7 @@ from config.text.checks import Finding
 from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.output import tls
-from shipper.output.kafka import Producer
+from shipper.output.kafka_records import Producer
 from shipper.output.kafka_security import NO_KERBEROS, AwsTokens, Security
 from shipper.output.positions_topic import Clients
 from shipper.output.renewal import CertificateFiles
@@ -33,8 +33,12 @@ FIXED: dict[str, Setting] = {
 }
 # Of these a raw setting would be another name of an option.
 OPTIONS = {"transactional.id": "delivery: exactly_once and transaction.id"}
-# The limit of a record is for its value; key, headers and the batch around it take these bytes more.
+# The limit of a record is for its value; a file id as its key and the batch around it take these bytes more,
 ENVELOPE = 512
+# a key of events as many (with a longer one, an event as large as the limit is a dead letter),
+KEY = 1024
+# and each header its key, its value and the lengths of both.
+HEADER = 10
 
 
 def settings(config: KafkaOutputConfig) -> dict[str, Any]:

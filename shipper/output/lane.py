@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import deque
 
 import orjson
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import Message
 
 from shipper.event import Batch, Rejection, Topics
 from shipper.output.kafka_errors import POISON
@@ -18,7 +18,7 @@ from shipper.output.kafka_errors import POISON
 
 class Flight:
     """A batch in flight: `left` reports are still to come, `failed` maps the index of an event to its error's code. An
-    event without a topic is rejected from the start."""
+    event without a topic or a payload is rejected from the start."""
 
     __slots__ = ("batch", "failed", "lane", "left", "rejected", "topics")
 
@@ -28,11 +28,11 @@ class Flight:
         self.topics = topics
         self.left = 0
         self.failed: dict[int, int] = {}
-        self.rejected = [Rejection(index, reason) for index, reason in topics.refused.items()]
+        self.rejected = [Rejection(index, reason, topics.of(index)) for index, reason in topics.refused.items()]
 
     @property
     def sendable(self) -> list[int] | None:
-        """Return the indices of the events that have a topic; None for all."""
+        """Return the indices of the events that are not refused; None for all."""
         if not self.topics.refused:
             return None
         return [index for index in range(self.batch.events) if index not in self.topics.refused]
@@ -50,10 +50,10 @@ class Flight:
         if code in POISON:
             self.lane.refused = True
 
-    def failed_report(self, error: KafkaError, message: Message) -> None:
-        """Take in a failed report; the offset in its record identifies the event."""
-        offset = orjson.loads(message.value() or b"")["log"]["offset"]
-        self.fail(bisect_left(self.batch.messages.offsets, offset), error.code(), error.str())
+    def index_of(self, message: Message) -> int:
+        """Return the index of the event of a JSON record, which the offset in it identifies."""
+        offset: int = orjson.loads(message.value() or b"")["log"]["offset"]
+        return bisect_left(self.batch.messages.offsets, offset)
 
 
 class Lane:

@@ -9,7 +9,8 @@ from shipper.output.kafka_errors import POISON
 
 class Sending:
     """`parts` are lists of indices of events; while nothing was refused there is one. `alone`: each part is the only
-    one in its request, so that a refusal concerns it. An event without a topic is rejected from the start."""
+    one in its request, so that a refusal concerns it. An event without a topic or a payload is rejected from the
+    start."""
 
     __slots__ = ("_failed", "_saved", "_unsendable", "alone", "batch", "parts", "rejected", "topics")
 
@@ -17,7 +18,7 @@ class Sending:
         self.batch = batch
         self.topics = topics
         self.alone = False
-        self.rejected = [Rejection(index, reason) for index, reason in topics.refused.items()]
+        self.rejected = [Rejection(index, reason, topics.of(index)) for index, reason in topics.refused.items()]
         self.parts = [[index for index in range(batch.events) if index not in topics.refused]]
         self._failed: dict[int, KafkaError] = {}  # by the number of the part
         self._unsendable: dict[int, KafkaError] = {}  # by index

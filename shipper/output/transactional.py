@@ -32,7 +32,7 @@ from shipper.output.background import Background
 from shipper.output.base import TransactionDeliveries
 from shipper.output.kafka import KafkaContext, by_topic
 from shipper.output.kafka_errors import LIMITS, POISON, PURGED
-from shipper.output.kafka_records import RecordMaker
+from shipper.output.kafka_records import RecordMaker, produce
 from shipper.output.sending import Sending
 from shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
@@ -249,7 +249,7 @@ class TransactionalOutput:
                 self._record_failed(error, message.topic() or "")
 
         for topic, sent, group in by_topic(sending.topics, indices, records):
-            if self._client.produce_batch(topic, group, callback=report) < len(group):
+            if produce(self._client, topic, group, report, lambda _: report) < len(group):
                 for index, record in zip(sent, group, strict=True):
                     if (error := record.get("_error")) is not None:
                         sending.refuse(index, error)

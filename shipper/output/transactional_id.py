@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaError
 
 from shipper.errors import Fenced
-from shipper.output.kafka import Producer
+from shipper.output.kafka_records import Producer
 from shipper.output.positions_topic import Committed, Owner, PositionStore
 
 TIMEOUT = 5.0  # seconds of one attempt to get it

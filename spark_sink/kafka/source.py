@@ -25,6 +25,8 @@ def options(config: SinkConfig, starting_offsets: str = "earliest", waits: bool 
         "startingOffsets": starting_offsets,
         # Without a bound, the first batch after a long pause would be all that has piled up.
         "maxOffsetsPerTrigger": str(config.max_offsets_per_trigger),
+        # Of a record whose value is the message alone, the rest of the line is there.
+        "includeHeaders": "true",
         "failOnDataLoss": "true" if config.lost_offsets == "fail" else "false",
         **{f"kafka.{key}": value for key, value in _client(config).items()},
     }
@@ -42,7 +44,7 @@ def client_options(config: SinkConfig) -> dict[str, str]:
 def stream(
     spark: SparkSession, config: SinkConfig, starting_offsets: str = "earliest", waits: bool = True
 ) -> DataFrame:
-    """Return the stream of records: key, value, topic, partition, offset, timestamp."""
+    """Return the stream of records: key, value, headers, topic, partition, offset, timestamp."""
     return spark.readStream.format("kafka").options(**options(config, starting_offsets, waits)).load()
 
 

@@ -31,6 +31,7 @@ from spark_sink.landing.repeats import PLACE, note_rows
 from spark_sink.landing.sink_tables import SinkTables
 from spark_sink.landing.staged import Unnamed
 from spark_sink.maintenance.ranges import pieces, range_to_read, within
+from spark_sink.records.schema import HEADERS_TYPE
 from spark_sink.records.transform import Transform, fenced
 from spark_sink.spark_session import sink_session
 from spark_sink.storage.tables import Table
@@ -202,4 +203,8 @@ class Repair:
 
 def _as_records(rows: DataFrame) -> DataFrame:
     """Return rows of the dead letter, or rows with its column names, as Spark's Kafka source gave them."""
-    return rows.selectExpr("key", "value", "topic", "partition", "kafka_offset AS offset", "kafka_ts AS timestamp")
+    # A table of version 0.1 gets the column when `run` starts, or with the first record that is repaired.
+    headers = "headers" if "headers" in rows.columns else f"CAST(NULL AS {HEADERS_TYPE}) AS headers"
+    return rows.selectExpr(
+        "key", "value", headers, "topic", "partition", "kafka_offset AS offset", "kafka_ts AS timestamp"
+    )

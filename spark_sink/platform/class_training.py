@@ -25,6 +25,7 @@ from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.platform.class_sharing import class_list, class_path_file
 from spark_sink.platform.jvm import java_class
 from spark_sink.platform.session import JAVA_OPTIONS, open_session
+from spark_sink.records.schema import HEADERS_TYPE
 from spark_sink.storage.checkpoint import Checkpoint
 
 # What Spark's Kafka source and its consumers begin with: none of them comes to work without a broker.
@@ -77,7 +78,8 @@ def _records(spark: SparkSession, values: list[str]) -> DataFrame:
     """Return records as Spark's Kafka source gives them."""
     rows = ", ".join(f"({offset}, '{value}')" for offset, value in enumerate(values))
     return spark.sql(
-        "SELECT CAST('key' AS BINARY) AS key, CAST(value AS BINARY) AS value, 'logs' AS topic, 0 AS partition, "
+        "SELECT CAST('key' AS BINARY) AS key, CAST(value AS BINARY) AS value, "
+        f"CAST(NULL AS {HEADERS_TYPE}) AS headers, 'logs' AS topic, 0 AS partition, "
         f"CAST(offset AS BIGINT) AS offset, current_timestamp() AS timestamp FROM VALUES {rows} AS v (offset, value)"
     )
 

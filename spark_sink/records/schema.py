@@ -68,6 +68,8 @@ LINES = (
     *POSITION,
 )
 
+# What Spark's Kafka source gives with includeHeaders; NULL for a record without any.
+HEADERS_TYPE = "ARRAY<STRUCT<key:STRING,value:BINARY>>"
 # A range of offsets that Kafka had deleted before they were read is a row, too: it has no key, no value and no time of
 # Kafka's, `kafka_offset` is its first offset and `last_offset` its last.
 BAD_RECORDS = (
@@ -77,6 +79,7 @@ BAD_RECORDS = (
     Column("value", "BINARY", "Value of the record, as it came"),
     Column("last_offset", "BIGINT", "The last of the offsets from kafka_offset on that Kafka lost; NULL for a record"),
     Column("at", "TIMESTAMP", "When this row was written"),
+    Column("headers", HEADERS_TYPE, "Headers of the record, as they came; NULL without any"),
 )
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from config.sink.model import SinkConfig
-from spark_sink.records import parsing
+from spark_sink.records import headers, parsing
 from spark_sink.records.columns import OwnColumn
 from spark_sink.records.reasons import explained
 from spark_sink.records.routes import Routes
@@ -19,7 +19,7 @@ from spark_sink.records.schema import BAD_RECORDS, FIELDS, LINES, Column, names
 
 REASON = "reason"
 TABLE = "table"
-RAW = ("key", "value", "topic", "partition", "kafka_offset", "kafka_ts")
+RAW = ("key", "value", "headers", "topic", "partition", "kafka_offset", "kafka_ts")
 
 _UNREADABLE = "not JSON"  # the reason until it is explained, and where no other one applies
 
@@ -45,7 +45,9 @@ class Transform:
         raw = records.selectExpr(
             "key",
             "value",
-            "CAST(value AS STRING) AS text",
+            "headers",
+            f"{headers.text()} AS text",
+            f"{headers.reason()} AS wrong_headers",
             "is_valid_utf8(CAST(value AS STRING)) AS valid",
             "topic",
             "partition",
@@ -98,6 +100,7 @@ class Transform:
         branches = [*(own.reason() for own in self._own), *self._routes.reasons()]
         return f"""CASE
             WHEN valid IS NULL THEN 'no value'
+            WHEN wrong_headers IS NOT NULL THEN wrong_headers
             WHEN ({parsing.is_good()}) IS NOT TRUE THEN '{_UNREADABLE}'
             {" ".join(branches)}
         END"""

@@ -20,9 +20,9 @@ from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput
-from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput, Producer
+from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import RecordMaker
+from shipper.output.kafka_records import Producer, RecordMaker
 from shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
 from shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from shipper.output.rotation import OutputFile

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from demo.broker import Broker
-from tests.e2e.running import Agent, await_true
+from tests.e2e.running import Agent, await_true, lines_of
+from tests.e2e.sinking import SinkLab
 
 pytestmark = pytest.mark.kafka
 
@@ -61,3 +63,91 @@ def test_a_key_is_of_the_event_and_the_file_id_where_it_has_none(agent: Agent, a
         file_id: ["without"],
     }
     assert {len(numbers) for numbers in partitions.values()} == {1}
+
+
+def headers(record: Message) -> dict[str, str]:
+    values = dict(record.headers() or [])
+    return {name: value.decode() for name, value in values.items() if isinstance(value, bytes)}
+
+
+def test_a_text_is_the_line_and_its_place_is_in_the_headers(agent: Agent, arrived: Arrived) -> None:
+    agent.kafka = {"codec.format.string": "%{[message]}", "headers": [{"key": "source", "value": "web"}]}
+    agent.configure()
+    agent.append("first", 'é "second"', "{}")
+    assert agent.once() == 0
+    records = arrived(3)
+    assert [(record.value() or b"").decode() for record in records] == ["first", 'é "second"', "{}"]
+    file_id = (records[0].key() or b"").decode()
+    for record, (offset, length) in zip(records, [(0, 6), (6, 12), (18, 3)], strict=True):
+        named = headers(record)
+        time = named.pop("@timestamp")
+        assert abs(datetime.fromisoformat(time).timestamp() - record.timestamp()[1] / 1000) < 60
+        assert named.pop("host.name")
+        assert named == {
+            "log.file.id": file_id,
+            "log.file.path": str(agent.path),
+            "log.offset": str(offset),
+            "log.length": str(length),
+            "source": "web",
+        }
+
+
+def test_an_event_without_a_text_is_a_dead_letter_and_the_others_arrive(agent: Agent, arrived: Arrived) -> None:
+    agent.kafka = {"codec.format.string": "%{[user]}: %{[message]}"}
+    agent.configure(parsers=NDJSON)
+    agent.append('{"message": "a", "user": "u"}', '{"message": "b"}', '{"message": "c", "user": "v"}')
+    assert agent.once() == 3
+    assert [record.value() for record in arrived(2)] == [b"u: a", b"v: c"]
+    (letter,) = map(json.loads, (agent.data / "dead_letter.ndjson").read_text().splitlines())
+    assert (letter["reason"], letter["topic"], letter["message"]) == (
+        "the event has no field user",
+        agent.topic,
+        "b",
+    )
+
+
+def test_a_text_larger_than_a_record_is_cut_and_flagged(agent: Agent, arrived: Arrived) -> None:
+    agent.kafka = {"codec.format.string": "%{[message]}%{[message]}", "max_message_bytes": 5000}
+    agent.configure()
+    agent.append("x" * 4000, "y")
+    assert agent.once() == 0
+    long, short = arrived(2)
+    assert 3500 < len(long.value() or b"") < 5000
+    assert (headers(long)["log.flags"], headers(long)["log.length"]) == ("truncated", "4001")
+    assert (short.value(), headers(short).get("log.flags")) == (b"yy", None)
+
+
+def test_json_in_another_style_is_the_same_event(agent: Agent, arrived: Arrived) -> None:
+    agent.kafka = {
+        "codec.json": {"pretty": True, "escape_html": True},
+        "headers": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}],
+    }
+    agent.configure()
+    agent.append("<a & b>")
+    assert agent.once() == 0
+    (record,) = arrived(1)
+    assert b"\\u003ca \\u0026 b\\u003e" in (record.value() or b"")
+    assert (record.value() or b"").startswith(b"{\n  ")
+    assert event(record)["message"] == "<a & b>"
+    assert record.headers() == [("a", b"1"), ("a", b"2")]
+
+
+def test_texts_land_in_the_table_once_though_they_are_sent_twice(
+    agent: Agent, lab: SinkLab, kafka_broker: Broker, arrived: Arrived
+) -> None:
+    agent.kafka = {"codec.format.string": "%{[message]}"}
+    agent.configure()
+    agent.append(*(f"line {number}" for number in range(300)), '{"message": "JSON of the application"}')
+    assert agent.once() == 0
+    lines = lines_of(agent.path.read_bytes())
+    sent = arrived(len(lines))
+    again = Producer({"bootstrap.servers": kafka_broker.bootstrap})
+    for record in sent[100:]:  # as after kill -9
+        again.produce(lab.topic, record.value(), key=record.key(), headers=record.headers())
+    again.produce(lab.topic, b"a text of no shipper")
+    assert again.flush(30) == 0
+    lab.start("--available-now")
+    assert lab.wait() == 0, lab.log_text()
+    file_id = (sent[0].key() or b"").decode()
+    assert lab.landed() == [(file_id, *line) for line in lines], lab.log_text()
+    assert lab.bad_values() == [(b"a text of no shipper", "not JSON")]

@@ -12,7 +12,7 @@ from shipper.event import Batch, Rejection, Topics
 from shipper.metrics import Metrics
 from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
-from shipper.output.kafka_records import RecordMaker
+from shipper.output.kafka_records import Beside, RecordMaker
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent
 from tests.model.seeds import seeds
@@ -116,7 +116,8 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
     backoff = Backoff(1.0, 8.0)
     topics = dice.choice([lambda batch: Topics("logs"), topics_by_text])
     context = KafkaContext(topics, errors, backoff, Metrics(), clock)
-    output = KafkaOutput(cluster.kafka.connect, RecordMaker(encoder()), pipeline, context)
+    beside = dice.choice([Beside(), Beside(headers=[("sent-by", "the model")])])  # in one call, or one by one
+    output = KafkaOutput(cluster.kafka.connect, RecordMaker(encoder(), beside), pipeline, context)
     positions: dict[str, int] = defaultdict(int)
     published: list[Batch] = []
     for number in range(dice.randrange(10, 120)):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from config.shipper.codec import CodecConfig, JsonCodec
 from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig, SslConfig
 from config.yaml.errors import ConfigError
 from config.yaml.load import load
@@ -91,7 +92,7 @@ def test_inputs_of_files_of_their_own_are_read() -> None:
     assert [each.enabled for each in config.inputs] == [True, False]
     assert config.config_inputs.path == f"{FOLDER}/inputs.d/*.yml"
     assert (config.config_inputs.reloads, config.config_inputs.reload.period) == (True, 30.0)
-    assert config.output.chosen == ConsoleOutputConfig(pretty=True)
+    assert config.output.chosen == ConsoleOutputConfig(codec=CodecConfig(json=JsonCodec(pretty=True)))
 
 
 def test_its_options_of_logs_are_applied() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.shipper.codec import CodecConfig, FormatCodec, JsonCodec
 from config.shipper.conditions import ConditionConfig
 from config.shipper.outputs import ConsoleOutputConfig, FileOutputConfig
 from tests.unit.config.conftest import Lab
@@ -58,7 +59,24 @@ def test_a_section_alone_chooses_its_output(lab: Lab) -> None:
 
 def test_an_output_can_be_changed_from_the_command_line(lab: Lab) -> None:
     config = lab.load(KAFKA, overrides=["output.kafka.enabled=false", "output.console.pretty=true"])
-    assert config.output.chosen == ConsoleOutputConfig(pretty=True)
+    assert config.output.chosen == ConsoleOutputConfig(codec=CodecConfig(json=JsonCodec(pretty=True)))
+
+
+@pytest.mark.parametrize("output", ["console", "file"])
+def test_every_output_has_codecs(lab: Lab, output: str) -> None:
+    path = "path: /tmp/out, " if output == "file" else ""
+    text = lab.whole.replace("output.console.pretty: false\n", "")
+    chosen = lab.load(f"{text}output.{output}: {{{path}codec.format.string: '%{{[message]}}'}}\n").output.chosen
+    assert chosen.codec == CodecConfig(format=FormatCodec(string="%{[message]}"))
+
+
+def test_pretty_of_a_console_that_writes_texts_is_noted(lab: Lab) -> None:
+    text = lab.whole.replace(".pretty: false", ": {pretty: true, codec.format.string: '%{[message]}'}")
+    config = lab.load(text)
+    assert config.output.chosen == ConsoleOutputConfig(codec=CodecConfig(format=FormatCodec(string="%{[message]}")))
+    (note,) = config.notes
+    assert note.startswith("output.console.pretty (")
+    assert note.endswith("shipper.yml:4): has no effect: codec.format writes texts")
 
 
 def test_no_output_is_too_few(lab: Lab) -> None:
@@ -123,6 +141,26 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
             "ssl.verification_mode: some",
             "ssl.verification_mode",
             "'some' must be one of: full, strict, certificate, none",
+        ),
+        ("key: '%{[a]'", "key", "'%{[a]' has no closing brace; write '%{[fields.service]}'"),
+        ("codec.format: {}", "codec.format.string", "missing"),
+        ("codec.format.string: ''", "codec.format.string", "must not be empty"),
+        (
+            "codec.format.string: '%{a}'",
+            "codec.format.string",
+            "'%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'",
+        ),
+        (
+            "codec: {json.pretty: true, format.string: '%{[message]}'}",
+            "codec.format",
+            "codec.json is given too; give one of the two",
+        ),
+        ("headers: [{key: '', value: x}]", "headers[0].key", "is empty"),
+        ("headers: [{key: a}]", "headers[0].value", "missing"),
+        (
+            "headers: [{key: log.offset, value: x}]",
+            "headers[0].key",
+            "the shipper itself sets the header log.offset of records without JSON; give it another name",
         ),
         ("backoff: {init: 2m}", "backoff.max", "must be at least backoff.init (120s)"),
         ("librdkafka.x: []", "librdkafka.x", "must be a single value, not a list"),

@@ -17,8 +17,13 @@ from typing import BinaryIO
 
 import pytest
 
+from shipper.event import Rejection
 from shipper.output.console import PIECE, PIPE_WAIT, ConsoleOutput
+from shipper.output.format_codec import FormatCodec
+from shipper.output.styled import StyledEncoder
+from shipper.processor.formatting import Formatter
 from tests.builders import RecordedDeliveries, batch, encoder
+from tests.processing import batch_of
 
 ROOT = Path(__file__).parents[4]
 LONG = 20.0  # seconds; what takes so long has failed
@@ -46,9 +51,19 @@ def test_each_record_is_a_line() -> None:
     assert deliveries.texts == ["a", "ü"]
 
 
+def test_an_event_without_a_text_is_rejected_and_the_others_are_written() -> None:
+    stream, deliveries = io.BytesIO(), RecordedDeliveries()
+    events = batch_of([{"message": "a", "user": "u"}, {"message": "b"}, {"message": "c", "user": "v"}])
+    codec = FormatCodec(Formatter("%{[user]}: %{[message]}").texts, 2**31)
+    assert ConsoleOutput(codec, deliveries, stream=stream).publish(events)
+    assert stream.getvalue() == b"u: a\nv: c\n"
+    assert deliveries.rejections == {events: [Rejection(1, "the event has no field user")]}
+
+
 def test_pretty_spreads_a_record_over_lines() -> None:
     stream = io.BytesIO()
-    ConsoleOutput(encoder(), RecordedDeliveries(), pretty=True, stream=stream).publish(batch(["a"]))
+    codec = StyledEncoder(encoder(), 2**31, pretty=True)
+    ConsoleOutput(codec, RecordedDeliveries(), stream=stream).publish(batch(["a"]))
     lines = stream.getvalue().decode().splitlines()
     assert lines[0] == "{"
     assert json.loads("".join(lines))["message"] == "a"

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from shipper.event import Rejection
 from shipper.output.file import RETRY_INTERVAL, FileOutput
+from shipper.output.format_codec import FormatCodec
 from shipper.output.rotation import OutputFile
+from shipper.processor.formatting import Formatter
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock
+from tests.processing import batch_of
 
 
 class Disk:
@@ -183,3 +187,15 @@ def test_while_the_disk_refuses_a_poll_waits_instead_of_returning_at_once(
     output.poll(0.02)
     assert clock.monotonic() == before + 0.02
     assert disk.syncs == 1
+
+
+def test_an_event_without_a_text_is_rejected_and_the_others_are_written(
+    tmp_path: Path, clock: ManualClock, deliveries: RecordedDeliveries
+) -> None:
+    events = batch_of([{"message": "a", "user": "u"}, {"message": "b"}, {"message": "c", "user": "v"}])
+    codec = FormatCodec(Formatter("%{[user]}: %{[message]}").texts, 2**31)
+    output = FileOutput(OutputFile(tmp_path / "out"), codec, deliveries, clock)
+    assert output.publish(events)
+    output.poll(0)
+    assert (tmp_path / "out").read_bytes() == b"u: a\nv: c\n"
+    assert deliveries.rejections == {events: [Rejection(1, "the event has no field user")]}

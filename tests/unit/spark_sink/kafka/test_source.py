@@ -17,6 +17,7 @@ def test_every_batch_is_bounded_and_aborted_records_are_left_out(config: SinkCon
         "subscribe": "logs",
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": "1000000",
+        "includeHeaders": "true",
         "failOnDataLoss": "true",
         "kafka.isolation.level": "read_committed",
         "kafka.metadata.max.age.ms": "30000",

@@ -29,13 +29,23 @@ SENT = [
     Column(name, kind, "")
     for name, kind in (
         ("text", "STRING"),
+        ("named", "STRING"),  # headers, as JSON
         ("topic", "STRING"),
         ("partition", "INT"),
         ("offset", "BIGINT"),
         ("timestamp", "TIMESTAMP"),
     )
 ]
-RECORD = ("unbase64(text) AS value", "topic", "partition", "offset", "timestamp")
+RECORD = (
+    "unbase64(text) AS value",
+    "transform(from_json(named, 'array<struct<key:string,value:string>>'), "
+    "header -> struct(header.key AS key, CAST(header.value AS BINARY) AS value)) AS headers",
+    "topic",
+    "partition",
+    "offset",
+    "timestamp",
+)
+Headers = dict[str, str]
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -72,6 +82,7 @@ class KafkaStand:
     """Records by partition, and what of them has been deleted."""
 
     records: dict[tuple[str, int], list[bytes | None]] = field(default_factory=dict)
+    headers: dict[tuple[str, int], dict[int, Headers]] = field(default_factory=dict)  # by offset
     sent: dict[tuple[str, int], list[float]] = field(default_factory=dict)  # when, seconds of the epoch
     deleted: dict[tuple[str, int], int] = field(default_factory=dict)
     made: dict[str, int] = field(default_factory=dict)  # how often a topic was re-created
@@ -129,6 +140,18 @@ class LandingLab:
         self, *offsets: int, file: str = "f", topic: str = "logs", partition: int = 0, **others: Any
     ) -> None:
         self.send(*(self.line(offset, file, **others) for offset in offsets), topic=topic, partition=partition)
+
+    def send_texts(
+        self, *offsets: int, file: str = "f", topic: str = "logs", partition: int = 0, length: int = 10
+    ) -> None:
+        """Send records whose value is the message alone."""
+        for offset in offsets:
+            headers = {"log.file.id": file, "log.file.path": f"/{file}", "host.name": "web-1"}
+            headers |= {"log.offset": str(offset), "log.length": str(length)}
+            headers["@timestamp"] = datetime.fromtimestamp(self.now, UTC).isoformat()
+            self.send(f"{file}@{offset}".encode(), topic=topic, partition=partition)
+            place = len(self.kafka.records[topic, partition]) - 1
+            self.kafka.headers.setdefault((topic, partition), {})[place] = headers
 
     # The process.
 
@@ -194,7 +217,9 @@ class LandingLab:
                 value = self.kafka.records[topic, partition][offset]
                 sent = datetime.fromtimestamp(self.kafka.sent[topic, partition][offset], UTC)
                 text = None if value is None else b64encode(value).decode()
-                rows.append((text, topic, partition, offset, sent.isoformat()))
+                named = self.kafka.headers.get((topic, partition), {}).get(offset)
+                headers = json.dumps([{"key": key, "value": value} for key, value in named.items()]) if named else None
+                rows.append((text, headers, topic, partition, offset, sent.isoformat()))
         return local_rows(self.spark, SENT, rows).selectExpr("CAST('k' AS BINARY) AS key", *RECORD)
 
     # What is there.

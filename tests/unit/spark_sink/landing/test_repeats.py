@@ -35,6 +35,17 @@ def test_what_a_killed_shipper_sends_again_lands_once(lab: LandingLab) -> None:
     assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30)]
 
 
+def test_texts_that_are_sent_again_land_once_as_json_does(lab: LandingLab) -> None:
+    lab.start()
+    lab.send_texts(0, 10, 20, 10)
+    assert (lab.land().rows, lab.lines()) == (3, [("f", 0), ("f", 10), ("f", 20)])
+    lab.send_texts(10, 20, 30, partition=1)
+    lab.send_lines(20, 40)  # the codec was changed, and the shipper killed
+    landed = lab.land()
+    assert (landed.rows, landed.repeats) == (2, 3)
+    assert [row.message for row in lab.rows().orderBy("offset").collect()] == [f"f@{n}" for n in range(0, 50, 10)]
+
+
 def test_original_and_repeat_in_one_batch_land_once_and_the_longest_stays(lab: LandingLab) -> None:
     lab.start()
     lab.send_lines(0, 10, 20, 10, 20)

@@ -67,6 +67,25 @@ def test_what_a_new_configuration_makes_good_lands_and_leaves_the_dead_letter(la
     assert (landed.rows, landed.repeats) == (1, 1)
 
 
+def test_a_text_lands_with_the_headers_that_it_was_kept_with(lab: LandingLab) -> None:
+    lab.send_texts(40, 50)
+    lab.land()
+    not_required(lab)
+    assert repair(lab) == "5 rows landed; all 5 are out of the dead letter"
+    assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30), ("f", 40), ("f", 50), ("g", 0)]
+    [row] = lab.rows().where("offset = 50").collect()
+    assert (row.message, row.path, row.length) == ("f@50", "/f", 10)
+
+
+def test_a_dead_letter_of_a_version_without_headers_is_repaired_too(lab: LandingLab) -> None:
+    dead_letter = lab.spark.read.format("delta").load(lab.config.dead_letter_path)
+    without = dead_letter.drop("headers").write.format("delta").mode("overwrite").option("overwriteSchema", True)
+    without.save(lab.config.dead_letter_path)
+    not_required(lab)
+    assert repair(lab) == "3 rows landed; all 3 are out of the dead letter"
+    expect_repaired(lab)
+
+
 def test_what_is_still_bad_stays(lab: LandingLab) -> None:
     before = sorted(lab.dead())
     for reason, message in {

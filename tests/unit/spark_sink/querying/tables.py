@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_sink.landing.staged import Unnamed, stage
-from spark_sink.records.schema import BAD_RECORDS, LINES
+from spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, LINES
 from spark_sink.records.transform import Transform, fenced
 from spark_sink.storage.layout import Layout, prepare
 from spark_sink.storage.tables import Table
@@ -96,8 +96,11 @@ class Tables:
 
     def _records(self, sent: list[tuple[str, str]]) -> DataFrame:
         rows = [
-            (b"key", value.encode(), "logs", 0, offset, datetime.fromisoformat(time))
+            (b"key", value.encode(), None, "logs", 0, offset, datetime.fromisoformat(time))
             for offset, (time, value) in enumerate(sent)
         ]
-        columns = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"
+        columns = (
+            f"key BINARY, value BINARY, headers {HEADERS_TYPE}, topic STRING, partition INT, offset BIGINT, "
+            "timestamp TIMESTAMP"
+        )
         return self._spark.createDataFrame(rows, columns)

@@ -1,0 +1,20 @@
+"""Makes the codec that the configuration selects."""
+
+from config.shipper.codec import CodecConfig, JsonCodec
+from shipper.output.encode import Codec, Encoder
+from shipper.output.format_codec import FormatCodec
+from shipper.output.place_headers import PlaceHeaders
+from shipper.output.styled import StyledEncoder
+from shipper.processor.formatting import Formatter
+
+
+def make_codec(config: CodecConfig, max_bytes: int, places: PlaceHeaders | None = None) -> Codec:
+    """`max_bytes`: of a payload; of a text and its `places`, where those travel beside it."""
+    if config.format is not None:
+        texts = Formatter(config.format.string).texts
+        return FormatCodec(texts, max_bytes) if places is None else FormatCodec(texts, max_bytes, places.size)
+    json = config.json or JsonCodec()
+    encoder = Encoder(max_bytes)
+    if not json.pretty and not json.escape_html:
+        return encoder
+    return StyledEncoder(encoder, max_bytes, pretty=json.pretty, escape_html=json.escape_html)

@@ -1,0 +1,46 @@
+"""What the outputs for Kafka are made of."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from config.shipper.model import KafkaOutputConfig, MemQueue
+from shipper.codecs import make_codec
+from shipper.event import Batch, Topics
+from shipper.inputs import record_limit
+from shipper.output.encode import Codec
+from shipper.output.kafka import Backoff, KafkaContext
+from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import Beside, RecordMaker
+from shipper.output.kafka_settings import certificate_files
+from shipper.output.place_headers import PlaceHeaders
+from shipper.output.topic_shares import TopicShares
+from shipper.output_context import OutputContext
+from shipper.processor.keys import Keys
+from shipper.processor.topics import TopicChooser
+
+
+def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue) -> tuple[RecordMaker, KafkaContext]:
+    """Return what makes the records, and what else an output needs."""
+    places = None if config.codec.format is None else PlaceHeaders()
+    codec = make_codec(config.codec, record_limit(config), places)
+    headers = [(header.key, header.value) for header in config.headers]
+    beside = Beside(None if config.key is None else Keys(config.key), headers, places)
+    chooser = TopicChooser(config.topic, config.topics)
+    errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
+    backoff = Backoff(config.backoff.init, config.backoff.max)
+    shares = TopicShares(mem.events, mem.bytes, context.clock) if chooser.fixed is None else None
+    topics, certificates = sendable_topics(chooser, codec), certificate_files(config, context.clock)
+    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, certificates)
+    return RecordMaker(codec, beside), kafka
+
+
+def sendable_topics(chooser: TopicChooser, codec: Codec) -> Callable[[Batch], Topics]:
+    """Return a function that gives the topics of a batch; an event that has a topic and no payload is refused too."""
+    fixed = Topics(chooser.fixed)
+
+    def topics(batch: Batch) -> Topics:
+        chosen = chooser(batch) if fixed.shared is None else fixed
+        refused = codec.refused(batch)
+        return replace(chosen, refused={**refused, **chosen.refused}) if refused else chosen
+
+    return topics

@@ -1,0 +1,40 @@
+"""Records that are texts: `codec.format`."""
+
+from collections.abc import Callable, Mapping
+
+from shipper.event import TRUNCATED, Batch, add_flag
+from shipper.text import cut_text
+
+# The text of each event, and the reasons of those that have none by index.
+Texts = Callable[[Batch], tuple[list[str], dict[int, str]]]
+
+
+def nothing(batch: Batch) -> int:
+    return 0
+
+
+class FormatCodec:
+    """`max_bytes` is the longest payload in bytes of UTF-8, with the bytes that are `reserved` for what travels beside
+    it. A longer one is cut, and its event is flagged: the flags travel beside the payload."""
+
+    def __init__(self, texts: Texts, max_bytes: int, reserved: Callable[[Batch], int] = nothing) -> None:
+        self._texts = texts
+        self._max_bytes = max_bytes
+        self._reserved = reserved
+
+    def refused(self, batch: Batch) -> Mapping[int, str]:
+        _, reasons = self._texts(batch)
+        return reasons
+
+    def encode(self, batch: Batch) -> list[str]:
+        """Return the text of each event, in order."""
+        texts, _ = self._texts(batch)
+        room = max(self._max_bytes - self._reserved(batch), 1)
+        if texts and max(map(len, texts)) * 4 > room:
+            for index, text in enumerate(texts):
+                kept = cut_text(text, room)
+                if len(kept) < len(text):
+                    texts[index] = kept
+                    flags = batch.messages.flags
+                    flags[index] = add_flag(flags.get(index, ()), TRUNCATED)
+        return texts

@@ -1,0 +1,121 @@
+"""What the Kafka client gets for a batch, and texts as the payload of records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka import KafkaError
+
+from shipper.event import Batch, Topics
+from shipper.metrics import Metrics
+from shipper.output.format_codec import FormatCodec
+from shipper.output.kafka import Backoff, KafkaContext, KafkaOutput
+from shipper.output.kafka_errors import ErrorReporter
+from shipper.output.kafka_records import Beside, RecordMaker
+from shipper.output.place_headers import PlaceHeaders
+from shipper.processor.formatting import Formatter
+from shipper.processor.keys import Keys
+from tests.builders import RecordedDeliveries, batch, encoder
+from tests.fakes import ManualClock, MemoryKafka, Sent, accept
+from tests.processing import batch_of
+
+MESSAGE = Formatter("%{[message]}").texts
+CONFIGURED = [("source", "web"), ("source", "again")]
+
+
+def test_a_record_has_its_value_and_the_file_id_and_nothing_else() -> None:
+    events = batch(["a", "b"])
+    assert RecordMaker(encoder()).records(events) == [
+        {"value": value, "key": "f1"} for value in encoder().encode(events)
+    ]
+
+
+def test_keys_and_configured_headers_travel_beside_the_value() -> None:
+    events = batch_of([{"message": "a", "user": "u"}, {"message": "b"}])
+    made = RecordMaker(encoder(), Beside(Keys("%{[user]}"), CONFIGURED)).records(events)
+    assert [(record["key"], record["headers"]) for record in made] == [("u", CONFIGURED), ("f1", CONFIGURED)]
+
+
+def test_the_places_of_texts_travel_before_configured_headers() -> None:
+    events, places = batch(["a", "b"]), PlaceHeaders()
+    made = RecordMaker(FormatCodec(MESSAGE, 1000), Beside(None, CONFIGURED, places)).records(events)
+    assert [record["value"] for record in made] == ["a", "b"]
+    assert [record["headers"] for record in made] == [place + CONFIGURED for place in places(events)]
+
+
+def test_a_text_that_is_cut_is_flagged_in_its_headers() -> None:
+    places = PlaceHeaders()
+    size = places.size(batch([""])) + 10
+    maker = RecordMaker(FormatCodec(MESSAGE, size, places.size), Beside(places=places))
+    short, long = maker.records(batch(["x" * 10, "y" * 11]))
+    assert (short["value"], dict(short["headers"]).get("log.flags")) == ("x" * 10, None)
+    assert (long["value"], dict(long["headers"])["log.flags"]) == ("y" * 10, "truncated")
+
+
+@dataclass
+class TextDesk:
+    """An output that sends texts: what identifies an event is not in the value."""
+
+    clock: ManualClock
+    kafka: MemoryKafka = field(default_factory=MemoryKafka)
+    deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
+
+    def __post_init__(self) -> None:
+        errors = ErrorReporter("fake:9092", "logs", self.clock)
+        context = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), self.clock)
+        maker = RecordMaker(FormatCodec(MESSAGE, 10**6), Beside(places=PlaceHeaders()))
+        self.output = KafkaOutput(self.kafka.connect, maker, self.deliveries, context)
+
+    def publish(self, *texts: str, start: int = 0) -> Batch:
+        made = batch(texts, start=start)
+        assert self.output.publish(made)
+        return made
+
+    def poll(self, times: int) -> None:
+        for _ in range(times):
+            self.output.poll(0)
+            self.clock.advance(1)
+
+    @property
+    def offsets(self) -> list[tuple[str, str]]:
+        """Return the value and the offset of each record that landed."""
+        return [(sent.value, dict(sent.headers)["log.offset"]) for sent in self.kafka.sent]
+
+
+@pytest.fixture
+def desk(clock: ManualClock) -> TextDesk:
+    return TextDesk(clock)
+
+
+def test_equal_texts_are_told_apart_when_they_are_sent_again(desk: TextDesk) -> None:
+    def refuse_second(request: Sequence[Sent]) -> list[int | None]:
+        return [KafkaError._TRANSPORT if dict(sent.headers)["log.offset"] == "5" else None for sent in request]
+
+    desk.kafka.verdict = refuse_second
+    desk.publish("same", "same", "same")
+    desk.poll(1)
+    desk.kafka.verdict = accept
+    desk.poll(5)
+    assert desk.offsets == [("same", "0"), ("same", "10"), ("same", "5")]
+    assert desk.deliveries.rejections == {}
+
+
+def test_only_the_text_that_is_refused_alone_is_rejected(desk: TextDesk) -> None:
+    def refuse_poison(request: Sequence[Sent]) -> list[int | None]:
+        hit = any(sent.value == "poison" for sent in request)
+        return [KafkaError.INVALID_RECORD if hit else None] * len(request)
+
+    desk.kafka.verdict = refuse_poison
+    made = desk.publish("a", "poison", "b", "b")
+    desk.poll(30)
+    assert sorted(desk.offsets) == [("a", "0"), ("b", "11"), ("b", "9")]
+    assert [rejection.index for rejection in desk.deliveries.rejections[made]] == [1]
+
+
+def test_what_the_client_does_not_take_is_sent_again_or_rejected(desk: TextDesk) -> None:
+    desk.kafka.queue_records = 2
+    desk.kafka.record_bytes = 100
+    made = desk.publish("a", "b", "x" * 101, "c")
+    desk.poll(30)
+    assert sorted(desk.offsets) == [("a", "0"), ("b", "2"), ("c", "106")]
+    assert [rejection.index for rejection in desk.deliveries.rejections[made]] == [2]

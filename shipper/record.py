@@ -1,7 +1,9 @@
 """The members that the records of a file share, and how records write paths and times (ARCHITECTURE.md, "The
 record")."""
 
+import grp
 import os
+import pwd
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +29,31 @@ class Agent:
 def file_member(file_id: str, path: str, inode: int, device: int) -> Doc:
     """Return `log.file`."""
     return {"path": readable_path(path), "inode": str(inode), "device_id": str(device), "id": file_id}
+
+
+def owner_members(fd: int, *, owner: bool, group: bool) -> Doc:
+    """Return the names of a file's owner and group, as members of `log.file`. Raises OSError."""
+    status = os.fstat(fd)
+    members: Doc = {"owner": user_name(status.st_uid)} if owner else {}
+    return members | ({"group": group_name(status.st_gid)} if group else {})
+
+
+# Cached, because a directory service may take its time, and every file of an application has the same owner.
+@lru_cache(maxsize=1024)
+def user_name(uid: int) -> str:
+    """Return the user's name; the number as text where no user has it, as for files of a container."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+@lru_cache(maxsize=1024)
+def group_name(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
 
 
 def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc) -> Doc:

@@ -109,9 +109,6 @@ _PIPELINE = "ingest pipelines belong to Elasticsearch; use processors such as gr
 INPUT_NOT_YET = {
     "pipeline": _PIPELINE,
     "index": _INDEX,
-    "take_over": "'shipper registry import filebeat' takes over positions",
-    "include_file_owner_name": "",
-    "include_file_owner_group_name": "",
     "read_until_eof": "",
     "seek_to_tail": "",
     "legacy_clean_inactive": "",
@@ -124,7 +121,10 @@ INPUT_IGNORED = {
     "backoff": _WOKEN,
     "rotation": "a rotated file is recognised by device, inode and content",
 }
-SCANNER_NOT_YET = {"resend_on_touch": "a file that was touched without a change of its content is not sent again"}
+SCANNER_NOT_YET = {
+    "resend_on_touch": "a file that was touched without a change of its content is not sent again; 'shipper registry "
+    "forget FILE' has it sent once more"
+}
 FLAT_NOT_YET = {"pipeline": _PIPELINE, "index": _INDEX}
 FLAT_IGNORED = {
     "buffer_size": _READS,

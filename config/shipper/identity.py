@@ -32,6 +32,15 @@ class EmptySection:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class FingerprintSection(EmptySection):
+    not_yet: ClassVar = {
+        **EmptySection.not_yet,
+        "growing": "leave file_identity out: by default a file is read from its first byte on, and recognised by "
+        "device, inode and the bytes read so far; or set a lower prospector.scanner.fingerprint.length",
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerSection:
     path: str = field(
@@ -50,7 +59,7 @@ class FileIdentitySection:
     as_in: ClassVar = "file_identity.native: ~"
 
     native: EmptySection | None = field(default=None, metadata={"doc": "Identifies a file by device and inode alone."})
-    fingerprint: EmptySection | None = field(
+    fingerprint: FingerprintSection | None = field(
         default=None, metadata={"doc": "Identifies a file by the bytes that `prospector.scanner.fingerprint` selects."}
     )
     path: EmptySection | None = field(

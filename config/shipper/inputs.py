@@ -183,6 +183,29 @@ class DeleteConfig:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeOverConfig:
+    """Positions are kept by file, so an input resumes what one that is not configured any more has read. Only where
+    several inputs match the same files has each its own positions, and a new input reads these files from their
+    beginning."""
+
+    since: ClassVar = "0.2"
+    enabled: bool = field(
+        default=False,
+        metadata={
+            "doc": "Whether the input resumes, also of files that other inputs match, at the positions of inputs that "
+            "are not configured any more."
+        },
+    )
+    from_ids: tuple[str, ...] = field(
+        default=(), metadata={"doc": "The ids of these inputs; all that are not configured any more when empty."}
+    )
+
+    def check(self) -> Iterator[Finding]:
+        if self.from_ids and not self.enabled:
+            yield "from_ids", "has no effect without enabled: true"
+
+
 def _own_id(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
     if text == _WITHOUT_ID:
@@ -239,6 +262,17 @@ class InputConfig(EveryInput):
     clean_inactive: DurationOrNever = field(default=0.0, metadata=CLEAN_INACTIVE)
     clean_removed: bool = field(default=True, metadata=CLEAN_REMOVED)
     delete: DeleteConfig = field(default_factory=DeleteConfig)
+    take_over: TakeOverConfig = field(default_factory=TakeOverConfig)
+    include_file_owner_name: bool = field(
+        default=False,
+        metadata={
+            "since": "0.2",
+            "doc": "Adds the name of the file's owner as log.file.owner, as it is when the file is opened.",
+        },
+    )
+    include_file_owner_group_name: bool = field(
+        default=False, metadata={"since": "0.2", "doc": "Adds the name of the file's group as log.file.group."}
+    )
     tail_files: bool = field(default=False, metadata={"key": None})  # set by `type: log`, which has the option
 
     def check(self) -> Iterator[Finding]:

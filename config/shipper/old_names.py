@@ -62,7 +62,8 @@ def with_todays_options(
 
 def _input(item: Section, path: str, problems: list[Problem], default_type: str | None) -> Section:
     written = item.children(lambda *_: None)
-    if _is_docker(written.get("type")) or _is_docker(written.get("input_type")) or _OLD & written.keys():
+    is_old = _is_docker(written.get("type")) or _is_docker(written.get("input_type")) or _OLD & written.keys()
+    if is_old or isinstance(written.get("take_over"), Scalar):
         entries = list(_todays(item, path, written, problems))
     elif "type" in written or default_type is None:
         return item
@@ -97,6 +98,9 @@ def _todays(item: Section, path: str, written: Mapping[str, Node], problems: lis
                 yield _document_type(entry, written.get("processors"))
             case "processors" if "document_type" in written:
                 pass  # they are behind the one that sets the type
+            case "take_over" if isinstance(entry.node, Scalar) and not is_null(entry.node):
+                lapse(entry, "an old form; today it is take_over.enabled")
+                yield replace(entry, key="take_over.enabled")
             case name if name in RENAMED_OF_INPUT:
                 today = RENAMED_OF_INPUT[name]
                 lapse(entry, f"an old name; today it is {' and '.join(today)}")

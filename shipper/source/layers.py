@@ -8,9 +8,12 @@ of them through a link, is not recognised: of the inputs of a layer the first on
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count
 
+from config.shipper.model import InputConfig
 from config.text.glob_overlap import PathSets, overlap
+from config.text.globs import matches, parse
 from registry.registrar import Registrar
 from registry.state import FileState
 from shipper.event import Batch
@@ -88,22 +91,48 @@ def layers_of(inputs: Sequence[Input], layer_of: Mapping[str, int]) -> list[list
 
 
 def entries_of(layers: Sequence[Sequence[Input]], registrar: Registrar) -> list[list[FileState]]:
-    """Return the registry entries of each layer. Those of inputs that are not configured any more are the first
-    layer's, which gives them to another input that matches the file; where such an input has an entry of the same file
-    already, they are removed."""
+    """Return the registry entries of each layer. Those of inputs that are not configured any more belong to the layer
+    of an input that takes them over; else to the first layer, which gives them to another input that matches the file.
+    Where that layer has an entry of the same file already, they are removed."""
     number_of = _numbers(layers)
     entries: list[list[FileState]] = [[] for _ in layers]
     left: list[FileState] = []
     for state in registrar.states.values():
         number = number_of.get(state.input)
         (left if number is None else entries[number]).append(state)
-    known = {state.key or (state.device, state.inode) for state in entries[0] if state.ended is None}
+    known = [{_file_of(state) for state in own if state.ended is None} for own in entries]
+    takers = _takers(layers) if left and len(layers) > 1 else []
     for state in left:
-        if state.ended is None and (state.key or (state.device, state.inode)) in known:
+        taken = (number for number, takes in takers if takes(state) and _file_of(state) not in known[number])
+        number = next(taken, 0)
+        if state.ended is None and _file_of(state) in known[number]:
             registrar.remove(state.id)
-        else:
-            entries[0].append(state)
+            continue
+        entries[number].append(state)
+        if number:
+            known[number].add(_file_of(state))
     return entries
+
+
+def _file_of(state: FileState) -> object:
+    return state.key or (state.device, state.inode)
+
+
+def _takers(layers: Sequence[Sequence[Input]]) -> list[tuple[int, Callable[[FileState], bool]]]:
+    """Return the numbers of the layers with an input that takes entries over, each with a test of which ones."""
+    return [
+        (number, partial(_takes, active.config))
+        for number, layer in enumerate(layers)
+        for active in layer
+        if active.config.take_over.enabled
+    ]
+
+
+def _takes(config: InputConfig, state: FileState) -> bool:
+    if config.take_over.from_ids and state.input not in config.take_over.from_ids:
+        return False
+    recursive = config.prospector.scanner.recursive_glob
+    return any(matches(parse(path, recursive=recursive), state.path) for path in config.paths)
 
 
 def _numbers(layers: Sequence[Sequence[Input]]) -> dict[str, int]:

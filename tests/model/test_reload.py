@@ -93,6 +93,20 @@ def test_what_is_in_flight_is_acknowledged_before_the_file_is_resumed(lab: Reloa
     assert lab.tagged_messages() == [("one", []), ("two", []), ("three", ["new"])]
 
 
+def test_an_input_of_another_type_and_id_takes_over_the_files_of_one_that_was_removed(lab: ReloadingLab) -> None:
+    lab.configure(replace(lab.of("old", "a.log"), type="log"))
+    lab.ship("a.log", "one")
+    lab.reload(lab.of("new", "a.log"))
+    lab.append("a.log", "two\n")
+    lab.expect_lines("a.log", "one", "two")
+    lab.stop()
+    lab.configure(replace(lab.of("third", "a.log"), type="log"))
+    lab.append("a.log", "three\n")
+    lab.start()
+    lab.expect_lines("a.log", "one", "two", "three")
+    assert lab.messages == ["one", "two", "three"]
+
+
 def test_a_pending_message_comes_once_and_whole(lab: ReloadingLab) -> None:
     a = lab.of("a", "a.log", parsers=(multiline(START, negate=True),))
     lab.append("a.log", "one\n  more\ntwo\n")

@@ -15,7 +15,7 @@ from shipper.event import Constants, Doc, Process, Source
 from shipper.metrics import Metrics
 from shipper.reader import chain
 from shipper.reader.base import RawFile, Reader
-from shipper.record import Agent, file_member, members_of_file, members_of_input
+from shipper.record import Agent, file_member, members_of_file, members_of_input, owner_members
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import Content
 from shipper.source.identity.opened_file import OpenedFile
@@ -65,7 +65,7 @@ class Input:
             line_end=line_end,
             most_kept=self.max_bytes * (1 + len(joining)),
         )
-        shared = self._members(state)
+        shared = self._members(state, self._owner(content.fd))
         source = Source(
             file_id=state.id,
             path=state.path,
@@ -80,9 +80,14 @@ class Input:
         setup = ReadSetup(source, readers, policy, self.clock, self.note, self.stage)
         return Harvester(content, state, setup, was=was)
 
-    def _members(self, state: FileState) -> Doc:
+    def _owner(self, fd: int) -> Doc:
+        """Return the members about the file's owner that the options ask for. Raises OSError."""
+        wanted = self.config.include_file_owner_name, self.config.include_file_owner_group_name
+        return owner_members(fd, owner=wanted[0], group=wanted[1]) if any(wanted) else {}
+
+    def _members(self, state: FileState, owner: Doc) -> Doc:
         """Return the members that all records of a file have."""
-        file = file_member(state.id, state.path, state.inode, state.device)
+        file = file_member(state.id, state.path, state.inode, state.device) | owner
         return members_of_file(self._shared, file)
 
     def _readers(self, file: RawFile, shared: Doc) -> Reader:

@@ -106,6 +106,20 @@ def test_an_input_with_another_name_reads_again_what_another_input_reads_too(age
     assert arrived(agent) == sorted([*by_each("a"), *by_each("a", "b", inputs=("three",)), ("one", "b")])
 
 
+def test_an_input_with_another_name_may_take_over_what_the_one_before_has_read(agent: LocalAgent) -> None:
+    configure(agent, an_input(agent, "one"), an_input(agent, "two"))
+    agent.append("a")
+    expect(agent, by_each("a"))
+    taking = an_input(agent, "three") | {"take_over": {"enabled": True, "from_ids": ["two"]}}
+    for _ in range(2):
+        configure(agent, an_input(agent, "one"), taking)
+        assert agent.once() == 0
+        assert arrived(agent) == sorted(by_each("a"))
+    agent.append("b")
+    assert agent.once() == 0
+    assert arrived(agent) == sorted([*by_each("a"), *by_each("b", inputs=("one", "three"))])
+
+
 def test_files_that_would_be_deleted_before_another_input_has_read_them_are_a_mistake(
     agent: LocalAgent, tmp_path: Path
 ) -> None:

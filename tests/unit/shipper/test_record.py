@@ -1,7 +1,7 @@
 import pytest
 
 from shipper.errors import StartError
-from shipper.record import Agent, file_member, members, static_members
+from shipper.record import Agent, file_member, group_name, members, static_members, user_name
 
 
 def test_without_tags_and_fields_there_is_nothing_to_add() -> None:
@@ -39,3 +39,7 @@ def test_below_fields_any_name_will_do() -> None:
 def test_a_value_that_json_cannot_hold_stops_the_start() -> None:
     with pytest.raises(StartError, match="64-bit"):
         static_members((), {"n": 10**30}, {})
+
+
+def test_an_owner_without_a_name_is_a_number() -> None:
+    assert (user_name(2**31 - 7), group_name(2**31 - 7)) == ("2147483641", "2147483641")

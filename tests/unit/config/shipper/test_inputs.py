@@ -36,14 +36,10 @@ PATTERN = "parsers[0].multiline.pattern"
             "'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB",
         ),
         (
-            "take_over: true",
-            "take_over",
-            "not supported; 'shipper registry import filebeat' takes over positions",
-        ),
-        (
             "prospector.scanner.resend_on_touch: true",
             "prospector.scanner.resend_on_touch",
-            "not supported; a file that was touched without a change of its content is not sent again",
+            "not supported; a file that was touched without a change of its content is not sent again; 'shipper "
+            "registry forget FILE' has it sent once more",
         ),
         (
             "json.keys_under_root: true",
@@ -217,11 +213,12 @@ def test_a_file_that_is_closed_may_be_deleted(lab: Lab, closes: str) -> None:
 
 
 def test_what_makes_no_sense_in_an_input_is_noted(lab: Lab) -> None:
-    text = "    backoff.init: 1s\n    rotation.external.strategy: {}\n    take_over: false\noutput."
+    options = ("backoff.init: 1s", "rotation.external.strategy: {}", "legacy_clean_inactive: false")
+    text = "".join(f"    {option}\n" for option in options) + "output."
     assert [note.partition(" (")[0] for note in lab.load(lab.whole.replace("output.", text)).notes] == [
         "ignored: shipper.inputs[0].backoff",
         "ignored: shipper.inputs[0].rotation",
-        "ignored: shipper.inputs[0].take_over",
+        "ignored: shipper.inputs[0].legacy_clean_inactive",
     ]
 
 
@@ -267,3 +264,18 @@ def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
 def test_an_option_in_the_wrong_section_is_reported_where_it_belongs(lab: Lab, line: str, message: str) -> None:
     found = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
     assert found == [f"shipper.yml:4: shipper.inputs[0].{message}"]
+
+
+def test_what_an_input_takes_over_is_read(lab: Lab) -> None:
+    text = "    take_over: {enabled: true, from_ids: [b]}\noutput."
+    (config,) = lab.load(lab.whole.replace("output.", text)).inputs
+    assert (config.take_over.enabled, config.take_over.from_ids) == (True, ("b",))
+    (problem,) = lab.problems(lab.whole.replace("output.", "    take_over.from_ids: [b]\noutput."))
+    assert problem.endswith("take_over.from_ids: has no effect without enabled: true")
+
+
+def test_the_older_form_of_taking_over_is_read_with_a_warning(lab: Lab) -> None:
+    old = "filebeat.inputs: [{type: filestream, id: a, paths: [x], take_over: true}]\noutput.console:\n"
+    config = lab.load(old)
+    assert config.inputs[0].take_over.enabled
+    assert config.warnings[0].endswith("filebeat.inputs[0].take_over: an old form; today it is take_over.enabled")

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from config.shipper.inputs import TakeOverConfig
 from registry.registrar import Registrar
 from registry.state import REMOVED, FileState
 from registry.store import Store
@@ -81,3 +82,32 @@ def test_the_entry_of_an_input_that_is_gone_is_removed_where_another_input_has_o
     assert entries_of([[an_input("one", "/logs/*")]], registrar) == [[A, elsewhere]]
     registrar.close(1.0)
     assert set(store.states) == {"a", "c"}
+
+
+def taking(name: str, *from_ids: str) -> Input:
+    active = an_input(name, "/logs/*.log")
+    taken = replace(active.config, take_over=TakeOverConfig(enabled=True, from_ids=from_ids))
+    return replace(active, config=taken)
+
+
+def test_an_input_takes_over_the_entries_of_those_that_it_names() -> None:
+    left, other = replace(A, id="b", input="gone"), replace(A, id="c", inode=3, input="another")
+    layers = [[an_input("one", "/logs/*")], [taking("two", "gone")]]
+    assert entries_of(layers, registrar_with(A, left, other)) == [[A, other], [left]]
+
+
+def test_an_input_that_names_none_takes_over_all_that_match_its_paths() -> None:
+    left, elsewhere = replace(A, id="b", input="gone"), replace(A, id="c", inode=3, path="/srv/x", input="gone")
+    layers = [[an_input("one", "/logs/*")], [taking("two")]]
+    assert entries_of(layers, registrar_with(A, left, elsewhere)) == [[A, elsewhere], [left]]
+
+
+def test_an_input_does_not_take_over_what_is_configured_or_what_it_has() -> None:
+    own, left = replace(A, id="b", input="two"), replace(A, id="c", input="gone")
+    store = Store.open(Path("/registry"), CrashingFiles())
+    store.write((A, own, left))
+    registrar = Registrar(store)
+    layers = [[an_input("one", "/logs/*")], [taking("two", "one", "gone")]]
+    assert entries_of(layers, registrar) == [[A], [own]]
+    registrar.close(1.0)
+    assert set(store.states) == {"a", "b"}

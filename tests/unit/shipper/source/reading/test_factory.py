@@ -73,3 +73,11 @@ def test_a_line_whose_end_a_runtime_never_wrote_is_ended_by_its_time(lab: Lab) -
     lab.append("a.log", "2026-01-01T00:00:00Z stdout P begun\n")
     lab.start()
     lab.expect_lines("a.log", "begun")
+
+
+def test_a_record_has_the_files_owner_and_group_where_that_is_wanted(lab: Lab) -> None:
+    lab.input = {"include_file_owner_name": True, "include_file_owner_group_name": True}
+    lab.append("a.log", "x\n")
+    path = lab.logs / "a.log"
+    (record,) = records(lab)
+    assert (record["log"]["file"]["owner"], record["log"]["file"]["group"]) == (path.owner(), path.group())

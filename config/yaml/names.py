@@ -20,6 +20,7 @@ class Names:
     ignored: Mapping[str, str]
     others: Mapping[str, str]  # of other kinds of section -> where it belongs
     beginnings: frozenset[str]  # of all of these: `shipper` of `shipper.inputs`
+    strict: bool  # an unknown name is a mistake in every dialect
 
     @classmethod
     @cache  # called for each section of each input
@@ -28,7 +29,8 @@ class Names:
         others = _others(model, kinds) if kinds else {}
         not_yet, ignored = getattr(model, "not_yet", {}), getattr(model, "ignored", {})
         beginnings = {beginning for name in (*by_key, *not_yet, *ignored, *others) for beginning in _beginnings(name)}
-        return cls(by_key, not_yet, ignored, others, frozenset(beginnings))
+        strict = getattr(model, "strict", False)
+        return cls(by_key, not_yet, ignored, others, frozenset(beginnings), strict)
 
     def is_foreign(self, name: str) -> bool:
         """True if it is a name of Filebeat's that the section does not have."""

@@ -148,12 +148,17 @@ class Walk:
             elif names.is_foreign(name):
                 self._foreign(names, name, node, spot.name(name, node))
             elif not names.is_beginning(name):
-                misspelt |= self._report.lapse(spot.name(name, node), names.unknown(name, self._enclosing))
+                misspelt |= self._unknown(names, name, spot.name(name, node))
             elif isinstance(node, Section):
                 misspelt |= self._match(names, node, name, spot, matched)
             elif not is_null(node):
                 self._report.fail(spot.name(name, node), _NO_SECTION)
         return misspelt
+
+    def _unknown(self, names: Names, name: str, spot: Spot) -> bool:
+        """Report an unknown name. Return True if it is a mistake here."""
+        message = names.unknown(name, self._enclosing)
+        return self._report.fail(spot, message) is FAILED if names.strict else self._report.lapse(spot, message)
 
     def _take(self, option: Option, node: Node, spot: Spot, matched: Matched) -> None:
         if option.name in matched:

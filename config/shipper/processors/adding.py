@@ -15,6 +15,7 @@ class AddFieldsConfig(ProcessorConfig):
     """Sets fields to fixed values."""
 
     name: ClassVar = "add_fields"
+    strict: ClassVar = True
     fields: dict[str, Any] = field(metadata={"doc": "The fields; existing fields are overwritten."})
     target: str = field(
         default="fields", metadata={"doc": "The object that the fields are added to; '' for the event itself."}
@@ -37,6 +38,7 @@ class AddLabelsConfig(ProcessorConfig):
     """Sets labels to fixed values: members of `labels` without objects, names joined by dots."""
 
     name: ClassVar = "add_labels"
+    strict: ClassVar = True
     labels: dict[str, Any] = field(metadata={"doc": "The labels; items of a list are named by their index."})
 
 
@@ -45,6 +47,7 @@ class AddTagsConfig(ProcessorConfig):
     """Appends tags to the existing ones."""
 
     name: ClassVar = "add_tags"
+    strict: ClassVar = True
     tags: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The tags."})
     target: str = field(default="tags", metadata={"check": not_blank, "doc": "The field that the tags are added to."})
 
@@ -100,6 +103,7 @@ class NowConfig(ProcessorConfig):
     """Sets a field to the time at which the event is processed. An event that is sent twice has two such times."""
 
     name: ClassVar = "now"
+    strict: ClassVar = True
     target: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field."})
 
 

@@ -21,7 +21,8 @@ FAIL_ON_ERROR: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessorConfig:
-    """`name` is the processor's key in YAML."""
+    """`name` is the processor's key in YAML; `strict`, where it is true, says that Filebeat, too, refuses an unknown
+    option of it."""
 
     since: ClassVar = "0.2"
     name: ClassVar[str]

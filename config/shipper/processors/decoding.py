@@ -23,6 +23,7 @@ class DecodeBase64FieldConfig(ProcessorConfig):
     """Decodes a field from base64."""
 
     name: ClassVar = "decode_base64_field"
+    strict: ClassVar = True
     source: OneFieldConfig = field(
         metadata={"key": "field", "doc": "The field to decode and its target.", "missing": "name field.from"}
     )
@@ -35,6 +36,7 @@ class DecompressGzipFieldConfig(ProcessorConfig):
     """Decompresses a field from gzip, for example after `decode_base64_field`."""
 
     name: ClassVar = "decompress_gzip_field"
+    strict: ClassVar = True
     source: OneFieldConfig = field(
         metadata={"key": "field", "doc": "The field to decompress and its target.", "missing": "name field.from"}
     )
@@ -62,6 +64,7 @@ class DecodeCsvFieldsConfig(ProcessorConfig):
     """Parses fields as records of comma-separated values."""
 
     name: ClassVar = "decode_csv_fields"
+    strict: ClassVar = True
     fields: dict[str, str] = field(
         metadata={"doc": "The field that the list of values is written to, by the field that is parsed."}
     )
@@ -95,6 +98,7 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
     """Parses fields that contain JSON."""
 
     name: ClassVar = "decode_json_fields"
+    strict: ClassVar = True
     fields: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The fields."})
     process_array: bool = field(
         default=False, metadata={"doc": "Whether max_depth also applies to texts that contain, or are in, arrays."}
@@ -149,6 +153,7 @@ class DecodeXmlConfig(ProcessorConfig):
     event, as is one of more than 200 levels or 100,000 elements and attributes."""
 
     name: ClassVar = "decode_xml"
+    strict: ClassVar = True
     source: str = field(
         default="message", metadata={"key": "field", "check": not_blank, "doc": "The field that is decoded."}
     )

@@ -52,6 +52,7 @@ class MoveFieldsConfig(ProcessorConfig):
     """Moves the members of an object, each to its name with the prefix `to`."""
 
     name: ClassVar = "move_fields"
+    strict: ClassVar = True
     source: str = field(default="", metadata={"key": "from", "doc": "The object; the event itself when absent."})
     fields: tuple[str, ...] = field(default=(), metadata={"doc": "The members to move; all when absent."})
     exclude: tuple[str, ...] = field(default=(), metadata={"doc": "Members that are not moved."})
@@ -64,6 +65,7 @@ class DropEventConfig(ProcessorConfig):
     """Drops events; `when` selects them."""
 
     name: ClassVar = "drop_event"
+    strict: ClassVar = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,7 @@ class DropFieldsConfig(ProcessorConfig):
     """Drops fields, except @timestamp, type and the fields by which duplicates are recognised."""
 
     name: ClassVar = "drop_fields"
+    strict: ClassVar = True
     fields: tuple[str, ...] = field(metadata={"doc": "The names of the fields; /…/ is a regular expression for names."})
     ignore_missing: bool = field(
         default=False, metadata={"doc": "Accepted and not used: a missing field is never an error."}
@@ -94,6 +97,7 @@ class IncludeFieldsConfig(ProcessorConfig):
     """Drops all other fields, except @timestamp, @metadata, type and the fields by which duplicates are recognised."""
 
     name: ClassVar = "include_fields"
+    strict: ClassVar = True
     fields: tuple[str, ...] = field(metadata={"doc": "The fields to keep."})
 
 

@@ -107,6 +107,7 @@ class UrldecodeConfig(ProcessorConfig):
     """Decodes URL-encoded values: %41, and + for a space."""
 
     name: ClassVar = "urldecode"
+    strict: ClassVar = True
     fields: tuple[UrlFieldConfig, ...] = field(
         metadata={"check": not_empty, "doc": "The field to decode and its target."}
     )

@@ -53,6 +53,8 @@ MISTAKES = [
     (WHOLE + "features.fqdn.enabled: true\n", "set another one by `name`"),
     (WHOLE + "timestamp.precision: nanosecond\n", "timestamp.precision: must be millisecond, as all records have it"),
     (WHOLE + "queue.disk.max_size: 1GB\n", "the log files themselves are the queue"),
+    (WHOLE + "processors: [{drop_event: {wen.equals: {a: b}}}]\n", "wen: unknown option; did you mean 'when'?"),
+    (WHOLE + "processors: [{add_fields: {fields: {a: b}, taget: ''}}]\n", "did you mean 'target'?"),
     (WHOLE + "processors: [{add_session_metadata: ~}]\n", "not supported; it belongs to Auditbeat"),
     (WHOLE + "processors: [{script: {lang: javascript}}]\n", "drop_event drops events, and"),
     (OUTPUT + "filebeat.inputs: [{type: lumberjack}]\n", "'lumberjack' is not supported; the shipper reads files"),
@@ -74,6 +76,10 @@ WARNINGS = [
     (
         INPUT + "output.kafka: {hosts: [h], topic: a, tags: [x]}\n",
         "output.kafka.tags: unknown option; it belongs to the top level: indent it less",
+    ),
+    (
+        WHOLE + "processors: [{dissect: {tokenizer: '%{a} %{b}', taget_prefix: x}}]\n",
+        "did you mean 'target_prefix'?",
     ),
     (WHOLE + "loggins.level: info\n", "did you mean 'logging'?"),
     (WHOLE + "name: a\nname: b\n", "name: given twice, first on line 3; keep one"),

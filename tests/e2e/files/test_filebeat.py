@@ -55,6 +55,25 @@ setup.template.settings:
   index.number_of_shards: 1
 """
 
+# As it was written in 2017, with what Filebeat ignores: a misspelt option, and one in the wrong section.
+FILEBEAT_5 = """\
+filebeat.prospectors:
+- input_type: log
+  paths:
+    - {logs}/*.log
+  document_type: shop
+  close_older: 1h
+  fields_under_root: true
+  fields: {{host.role: db, agent: ours}}
+  fileds: {{a: b}}
+max_message_bytes: 1000000
+filebeat.registry_file: {data}/positions
+path.data: {data}
+output.file:
+  path: {out}
+  filename: {filename}
+"""
+
 
 def write_config(agent: LocalAgent, text: str) -> None:
     agent._file.write_text(text)
@@ -83,3 +102,22 @@ def test_a_filebeat_yml_of_version_7_with_all_the_old_names_of_type_log_runs_unc
     assert agent.events[0]["tags"] == ["web", "prod"]
     assert agent.events[0]["fields"] == {"level": "debug", "review": 1}
     assert agent.events[0]["input"]["type"] == "log"
+
+
+def test_a_filebeat_yml_of_version_5_runs_with_warnings(agent: LocalAgent) -> None:
+    write_config(
+        agent,
+        FILEBEAT_5.format(
+            logs=agent.logs, data=agent.data, out=agent.destination.parent, filename=agent.destination.name
+        ),
+    )
+    agent.append("one")
+    agent.start()
+    agent.await_messages("one")
+    assert agent.stop() == 0
+    (event,) = agent.events
+    assert (event["type"], event["agent"], event["input"]["type"]) == ("shop", "ours", "log")
+    assert event["host"].keys() == {"name", "role"}
+    assert (agent.data / "positions" / "log.ndjson").exists()
+    for warning in ("today it is filebeat.inputs", "did you mean 'fields'", "'output.kafka.max_message_bytes'"):
+        assert warning in agent.log

@@ -7,7 +7,7 @@ import pytest
 
 from config.shipper.model import ConsoleOutputConfig, InputConfig, OutputConfig, ShipperConfig
 from shipper.inputs import InputFactory
-from shipper.reload import ConfigSource, Reloader, difference
+from shipper.reload import ConfigSource, Reloader, difference, log_findings
 from shipper.source.reading.factory import Input
 from tests.builders import AGENT, input_config
 from tests.fakes import ManualClock
@@ -56,4 +56,21 @@ def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCa
     reloader.step()
     assert caplog.messages == [
         "the configuration is not reloaded: the agent reads standard input, whose options cannot change"
+    ]
+
+
+def test_warnings_and_notes_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    def read(warnings: tuple[str, ...], notes: tuple[str, ...]) -> ShipperConfig:
+        output = OutputConfig(console=ConsoleOutputConfig())
+        return ShipperConfig(inputs=(input_config(),), output=output, warnings=warnings, notes=notes)
+
+    caplog.set_level(logging.INFO)
+    first = read(("misspelt",), ("ignored",))
+    log_findings(first)
+    log_findings(read(("misspelt", "misplaced"), ("ignored", "more")), first)
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("WARNING", "misspelt"),
+        ("INFO", "ignored"),
+        ("WARNING", "misplaced"),
+        ("INFO", "more"),
     ]

@@ -20,6 +20,7 @@ from config.yaml.report import LoadReport, Spot, dotted
 from config.yaml.schema import options
 
 MASK = "xxxxx"
+SHORTEST_PART = 4  # characters
 _SECRET = re.compile(
     r"(pass|password|passphrase|secret|token|credentials?|api_?key|private_key|ssl\.key|jaas\.config)$"
 )
@@ -48,13 +49,15 @@ def export(
 
 
 def _without(secrets: frozenset[str], value: Any) -> Any:
-    """Return the value with MASK for each of the secrets, whatever option has it."""
+    """Return the value with MASK for each of the secrets, whatever option has it. One that is very short is masked only
+    where it is the whole value: it is a part of many words."""
     if isinstance(value, dict):
         return {key: _without(secrets, item) for key, item in value.items()}
     if isinstance(value, list):
         return [_without(secrets, item) for item in value]
-    for secret in sorted(secrets, key=len, reverse=True) if isinstance(value, str) else ():
-        value = value.replace(secret, MASK) if secret else value
+    for secret in sorted(secrets - {""}, key=len, reverse=True) if isinstance(value, str) else ():
+        if secret == value or len(secret) >= SHORTEST_PART:
+            value = value.replace(secret, MASK)
     return value
 
 

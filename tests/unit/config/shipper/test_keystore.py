@@ -72,11 +72,14 @@ def test_an_input_never_reads_the_keystore(lab: Lab) -> None:
 
 
 def test_an_export_shows_no_secret(lab: Lab, tmp_path: Path) -> None:
-    keep(tmp_path / FILE, TEAM="s3cret")
-    lab.file.write_text(f"{lab.whole}path.data: {tmp_path}\nfields: {{team: 'a ${{TEAM}} b', list: ['${{TEAM}}']}}\n")
+    keep(tmp_path / FILE, TEAM="s3cret", SHORT="a")
+    lab.file.write_text(
+        f"{lab.whole}path.data: {tmp_path}\nfields: {{team: 'a ${{TEAM}} b', list: ['${{TEAM}}'], x: '${{SHORT}}'}}\n"
+    )
     exported = export([lab.file])
     assert "s3cret" not in exported
     assert f"a {MASK} b" in exported
+    assert f"x: {MASK}" in exported
 
 
 def test_names_can_be_written_as_variables() -> None:

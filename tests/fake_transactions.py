@@ -111,6 +111,7 @@ class FakeTransactionalProducer:
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int:
         assert self._open is not None, "no transaction is open"
+        self._raise_planned("produce_batch")
         self._queue += [Written(topic, message["key"], message["value"], callback) for message in messages]
         return len(messages)
 

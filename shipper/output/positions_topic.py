@@ -23,7 +23,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from shipper.errors import StartError
 
-TIMEOUT = 10.0
+TIMEOUT = 5.0  # seconds of one request
 # Read at each start from the first byte on: small segments are compacted soon.
 TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000"}
 

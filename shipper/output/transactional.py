@@ -147,13 +147,11 @@ class TransactionalOutput:
         return False
 
     def poll(self, timeout: float) -> None:
-        if self._background is not None:
-            if not self._background.wait(timeout):
-                return
+        if self._background is None:
+            self._continue(timeout if self.in_flight else 0.0)
+        elif self._background.wait(timeout):
             self._take_result(self._background)
-        else:
-            self._client.poll(timeout if self.in_flight else 0)
-        self._continue()
+            self._continue()
 
     def close(self) -> None:
         """A transaction that is left open would hold up the topic's readers until it times out."""
@@ -163,13 +161,24 @@ class TransactionalOutput:
         if self._is_open:
             Background(self._client.abort_transaction, "transaction").wait(1.0)
 
-    def _continue(self) -> None:
-        """Do what can be done without waiting."""
+    def _continue(self, timeout: float | None = None) -> None:
+        """Do what can be done without waiting. `timeout`: first take in reports, for so many seconds."""
+        try:
+            if timeout is not None:
+                self._client.poll(timeout)
+            self._proceed()
+        except KafkaException as exception:  # the producer has failed: another one has its id, for instance
+            self._then = self._replaced
+            self._call_failed(exception.args[0])
+
+    def _proceed(self) -> None:
         if self._background is not None or (not self._is_open and self._kafka.clock.monotonic() < self._retry_at):
             return
         if self._failed:
             self._run(self._client.abort_transaction, self._aborted)
-        elif (self._waiting or self._current) and self._begin():
+        elif self._waiting or self._current:
+            if not self._is_open:
+                self._begin()
             self._send_waiting()
             if not self._failed and self._is_due:
                 self._end()
@@ -210,19 +219,12 @@ class TransactionalOutput:
         """The seconds to wait before the next attempt; none before the first."""
         return self._kafka.backoff.delay(self._attempts) if self._attempts else 0.0
 
-    def _begin(self) -> bool:
-        """True if a transaction is open, now or before."""
-        if not self._is_open:
-            try:
-                self._client.begin_transaction()
-            except KafkaException as exception:
-                self._call_failed(exception.args[0])
-                return False
-            self._is_open = True
-            self._is_written = self._is_alone = False
-            self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
-            self._unsent.extend((sending, part) for sending in self._current for part in range(len(sending.parts)))
-        return True
+    def _begin(self) -> None:
+        self._client.begin_transaction()
+        self._is_open = True
+        self._is_written = self._is_alone = False
+        self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
+        self._unsent.extend((sending, part) for sending in self._current for part in range(len(sending.parts)))
 
     def _send_waiting(self) -> None:
         while self._waiting and self._prepared is None and not self._is_full:

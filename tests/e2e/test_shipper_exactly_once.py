@@ -1,11 +1,21 @@
 """`delivery: exactly_once`: what a consumer with read_committed sees, whatever is killed."""
 
 import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import orjson
 import pytest
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 
-from tests.e2e.running import Agent, LiveWriter, Topic
+from demo.broker import Broker
+from tests.e2e.running import Agent, LiveWriter, Topic, frozen, live_log, stopped
 
 pytestmark = pytest.mark.kafka
 
@@ -15,6 +25,16 @@ def agent(agent: Agent) -> Agent:
     agent.kafka = {"delivery": "exactly_once"}
     agent.configure()
     return agent
+
+
+@contextmanager
+def suspended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """The process stands still, as in a virtual machine that is moved."""
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
 
 
 def expect_once(topic: Topic, path: Path) -> None:
@@ -42,3 +62,103 @@ def test_lines_come_once_through_a_kill(agent: Agent, topic: Topic) -> None:
         agent.start()
     expect_once(topic, agent.path)
     assert agent.stop() == 0
+
+
+def test_lines_come_once_through_a_broker_that_stops_and_one_that_hangs(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    with live_log(agent, topic):
+        with stopped(kafka_broker):
+            time.sleep(2)
+        with frozen(kafka_broker):
+            time.sleep(2)
+    expect_once(topic, agent.path)
+
+
+def test_a_transaction_that_the_broker_has_ended_for_its_age_is_repeated(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    agent.kafka["librdkafka"] = {"transaction.timeout.ms": 1500}
+    agent.configure()
+    agent.start()
+    agent.append("one")
+    topic.await_records(1)
+    with suspended(agent.process):
+        agent.append("two")
+        time.sleep(0.5)
+    with LiveWriter(agent.path), suspended(agent.process):
+        time.sleep(4)
+    expect_once(topic, agent.path)
+    assert agent.stop() == 0
+
+
+def test_a_second_shipper_with_the_same_id_ends_the_first_which_names_it(
+    agent: Agent, topic: Topic, kafka_broker: Broker, tmp_path: Path
+) -> None:
+    agent.kafka["transaction"] = {"id": f"id-{topic.name}"}
+    agent.configure()
+    agent.start()
+    agent.append("one")
+    topic.await_records(1)
+    second = Agent(tmp_path / "second", kafka_broker.bootstrap, topic.name)
+    second.kafka = agent.kafka
+    second.configure()
+    second.start()
+    second.await_log("started")
+    agent.append("two")
+    try:
+        assert agent.wait() == 1
+        assert f"process {second.process.pid} on host" in agent.log
+        assert "transactional id" in agent.log
+        second.append("three")
+        topic.await_records(2)
+        assert second.stop() == 0
+    finally:
+        second.end()
+    assert [record.value["message"] for record in topic.records] == ["one", "three"]
+
+
+def test_without_a_registry_the_positions_in_kafka_count(agent: Agent, topic: Topic) -> None:
+    agent.append("one", "two")
+    assert agent.once() == 0
+    shutil.rmtree(agent.data / "registry")
+    agent.append("three")
+    assert agent.once() == 0
+    expect_once(topic, agent.path)
+    assert "resume at the positions that were committed in Kafka; the registry is new" in agent.log
+
+
+def test_an_agent_that_waits_for_kafka_ends_at_a_signal(agent: Agent, kafka_broker: Broker) -> None:
+    with stopped(kafka_broker):
+        agent.start()
+        agent.await_log("the connection broke or is refused")
+        assert agent.stop() == 0
+
+
+def test_a_topic_whose_positions_would_be_deleted_is_refused(agent: Agent, topic: Topic, kafka_broker: Broker) -> None:
+    name = f"{topic.name}-positions"
+    kafka_broker.create_topic(name, 1)
+    agent.kafka["transaction"] = {"topic": name}
+    agent.configure()
+    assert agent.once() == 1
+    assert f"the topic {name} has cleanup.policy=delete" in agent.log
+
+
+def test_a_record_that_the_broker_refuses_goes_to_the_dead_letter_and_the_others_are_committed(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    limited = ConfigResource(ResourceType.TOPIC, topic.name, incremental_configs=[])
+    limited.add_incremental_config(
+        ConfigEntry("max.message.bytes", "3000", incremental_operation=AlterConfigOpType.SET)
+    )
+    admin = kafka_broker.admin()
+    admin.incremental_alter_configs([limited])[limited].result(10)
+    noise = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=9000))
+    lines = [f"line {number}" for number in range(200)]
+    agent.append(*lines[:100], noise, *lines[100:])
+    assert agent.once() == 3
+    topic.await_records(200)
+    topic.read(1.0)
+    assert [record.value["message"] for record in topic.records] == lines
+    (letter,) = (agent.data / "dead_letter.ndjson").read_text().splitlines()
+    assert orjson.loads(letter)["message"] == noise

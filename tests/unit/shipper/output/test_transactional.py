@@ -158,8 +158,9 @@ def test_a_commit_whose_answer_was_lost_for_good_is_decided_by_the_positions_top
     assert len(desk.kafka.producers) == 2
 
 
-def test_a_producer_that_failed_before_the_commit_is_replaced(desk: Desk) -> None:
-    desk.kafka.fail("begin_transaction", failure(KafkaError._FATAL, fatal=True))
+@pytest.mark.parametrize("call", ["begin_transaction", "produce_batch"])
+def test_a_producer_that_failed_before_the_commit_is_replaced(desk: Desk, call: str) -> None:
+    desk.kafka.fail(call, failure(KafkaError._FATAL, fatal=True))
     desk.kafka.fail("init_transactions", failure(KafkaError._TIMED_OUT, retriable=True))
     desk.publish("a")
     desk.drain()

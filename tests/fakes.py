@@ -237,7 +237,10 @@ class FakeProducer:
     def _serve(self) -> int:
         served = 0
         while self._errors:
-            self._on_error(self._errors.popleft())
+            happened = self._errors.popleft()
+            if happened.fatal():
+                raise KafkaException(happened)
+            self._on_error(happened)
         while self._reports:
             sent, code = self._reports.popleft()
             served += 1
@@ -261,7 +264,8 @@ class FakeProducer:
         return len(self._queue)
 
     def fail_for_good(self) -> None:
-        """An idempotent producer that lost its place: nothing is sent or taken any more, and `on_error` is called."""
+        """An idempotent producer that lost its place: nothing is sent or taken any more, and the next `poll` or
+        `flush` raises, once."""
         self._failed_for_good = True
         self._errors.append(KafkaError(KafkaError._FATAL, "the producer's epoch is gone", True))
 

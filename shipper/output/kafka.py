@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from shipper.clock import Clock
 from shipper.errors import StartError
@@ -109,9 +109,12 @@ class KafkaOutput:
         return self._shares is not None and self._shares.awaits_reports
 
     def poll(self, timeout: float) -> None:
-        self._producer.poll(timeout)
-        if self._single is not None:
-            self._single.poll(0)
+        try:
+            self._producer.poll(timeout)
+            if self._single is not None:
+                self._single.poll(0)
+        except KafkaException as fatal:  # the client raises it once, and does not call `error_cb`
+            self._on_error(fatal.args[0])
         if self._certificates is not None:
             self._use_renewed(self._certificates)
         if self._fatal:
@@ -130,7 +133,10 @@ class KafkaOutput:
         producers = [self._producer] if self._single is None else [self._producer, self._single]
         for producer in producers:
             producer.purge()
-        return not sum(producer.flush(timeout) for producer in producers)
+        try:
+            return not sum(producer.flush(timeout) for producer in producers)
+        except KafkaException:  # as in `poll`; reports may be missing
+            return False
 
     def _start(self, flight: Flight) -> None:
         flight.lane.flights.append(flight)

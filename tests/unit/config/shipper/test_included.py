@@ -208,3 +208,10 @@ def test_all_files_together_hold_no_more_than_a_configuration_may(lab: Lab, writ
         write(f"{name}.yml", f"- {{id: {name}, nothing: {most}}}\n")
     problems = lab.problems(MAIN)
     assert any(problem.startswith("inputs.d/b.yml:1: exceeds the limit of 250,000") for problem in problems)
+
+
+def test_a_lapse_beside_their_path_does_not_leave_them_out(lab: Lab, write: Write) -> None:
+    write("a.yml", WEB)
+    config = lab.load(MAIN.replace('{path: "', '{pat: x, path: "'))
+    assert ids(config) == ["app", "web"]
+    assert config.warnings[0].endswith("filebeat.config.inputs.pat: unknown option; did you mean 'path'?")

@@ -100,3 +100,12 @@ def test_a_processor_that_works_on_other_fields_does_not_set_it(lab: Lab, proces
 @pytest.mark.parametrize("more", [", json.keys_under_root: true", ", fields.kubernetes: {}, fields_under_root: true"])
 def test_an_input_may_set_it(lab: Lab, more: str) -> None:
     assert mistakes(lab, LABEL, more=more) == []
+
+
+def test_without_the_processor_nothing_sets_it_even_where_docker_runs(lab: Lab) -> None:
+    text = (
+        "filebeat.inputs: [{type: container, paths: [/var/lib/docker/containers/*/*.log]}]\n"
+        f"output.console: {{}}\nprocessors: [{{drop_event.when.{LABEL}}}]\n"
+    )
+    (problem,) = lab.problems(text)
+    assert "which nothing sets here" in problem

@@ -11,7 +11,7 @@ from shipper.output.encode import Codec
 from shipper.output.kafka import Backoff, KafkaContext
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
-from shipper.output.kafka_settings import certificate_files
+from shipper.output.kafka_settings import renewals
 from shipper.output.place_headers import PlaceHeaders
 from shipper.output.topic_shares import TopicShares
 from shipper.output_context import OutputContext
@@ -29,8 +29,8 @@ def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue
     errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
     shares = TopicShares(mem.events, mem.bytes, context.clock) if chooser.fixed is None else None
-    topics, certificates = sendable_topics(chooser, codec), certificate_files(config, context.clock)
-    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, certificates)
+    topics, are_renewed = sendable_topics(chooser, codec), renewals(config, context.clock)
+    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed)
     return RecordMaker(codec, beside), kafka
 
 

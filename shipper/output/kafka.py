@@ -20,7 +20,7 @@ from shipper.output.base import Deliveries
 from shipper.output.kafka_errors import LIMITS, POISON, PURGED, ErrorReporter
 from shipper.output.kafka_records import Producer, RecordMaker, Report, produce
 from shipper.output.lane import Flight, Lane
-from shipper.output.renewal import CertificateFiles
+from shipper.output.renewal import never
 from shipper.output.topic_shares import TopicShares
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class KafkaContext:
     metrics: Metrics
     clock: Clock
     shares: TopicShares | None = None
-    certificates: CertificateFiles | None = None
+    are_renewed: Callable[[], bool] = never  # the certificates; True once after that
 
 
 class KafkaOutput:
@@ -73,7 +73,7 @@ class KafkaOutput:
         self._backoff = context.backoff
         self._metrics = context.metrics
         self._clock = context.clock
-        self._certificates = context.certificates
+        self._are_renewed = context.are_renewed
         self._renew_by: float | None = None  # while renewed certificates wait for what is in flight
         self._lanes: dict[str, Lane] = {}
         self._paused_lanes: dict[str, Lane] = {}
@@ -115,8 +115,7 @@ class KafkaOutput:
                 self._single.poll(0)
         except KafkaException as fatal:  # the client raises it once, and does not call `error_cb`
             self._on_error(fatal.args[0])
-        if self._certificates is not None:
-            self._use_renewed(self._certificates)
+        self._use_renewed()
         if self._fatal:
             logger.warning(
                 "the Kafka producer failed permanently and is replaced; what is not acknowledged is sent again"
@@ -271,10 +270,11 @@ class KafkaOutput:
             self._fatal = True
         self._errors.report(error.code(), error.str())
 
-    def _use_renewed(self, certificates: CertificateFiles) -> None:
-        """Replace the producer after a renewal, as soon as nothing is in flight, so that nothing is sent twice. What
-        the broker does not acknowledge in time, perhaps because the old certificate has expired, is sent again."""
-        if self._renew_by is None and certificates.are_renewed():
+    def _use_renewed(self) -> None:
+        """Replace the producer after a renewal of certificates, as soon as nothing is in flight, so that nothing is
+        sent twice. What the broker does not acknowledge in time, perhaps because the old certificate has expired, is
+        sent again."""
+        if self._renew_by is None and self._are_renewed():
             self._renew_by = self._clock.monotonic() + RENEWAL_PATIENCE
         if self._renew_by is not None and (not self.in_flight or self._clock.monotonic() >= self._renew_by):
             self._replace_producer()

@@ -16,7 +16,7 @@ from shipper.output import tls
 from shipper.output.kafka_records import Producer
 from shipper.output.kafka_security import NO_KERBEROS, AwsTokens, Security
 from shipper.output.positions_topic import Clients
-from shipper.output.renewal import CertificateFiles
+from shipper.output.renewal import CertificateFiles, never
 
 logger = logging.getLogger(__name__)
 
@@ -137,14 +137,15 @@ def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
     return Clients(admin, consumer)
 
 
-def certificate_files(config: KafkaOutputConfig, clock: Clock) -> CertificateFiles | None:
-    """Return what notices renewed certificates; None without TLS, without files, or where it is disabled."""
+def renewals(config: KafkaOutputConfig, clock: Clock) -> Callable[[], bool]:
+    """Return a function that returns True once after certificates were renewed: never without TLS, without files, or
+    where it is disabled."""
     oauth = config.sasl.oauthbearer
     paths = tls.paths(config.ssl, *(oauth.certificate_authorities if oauth is not None else ()))
     interval = config.ssl.reload_interval
     if not config.ssl.enabled or not paths or interval is None:
-        return None
-    return CertificateFiles(paths, lambda: Security(config), interval, clock)
+        return never
+    return CertificateFiles(paths, lambda: Security(config), interval, clock).are_renewed
 
 
 def refusal(config: KafkaOutputConfig) -> str:

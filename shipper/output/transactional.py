@@ -8,8 +8,8 @@ it is committed. Only then the batches are resolved. What comes meanwhile waits 
   (`Positions.prepare`) no batch is added to them, nor removed.
 - *A refused request* is no verdict on its records: the batches that it concerned are sent in smaller and smaller parts,
   each alone in its request, and a record that is refused alone is rejected.
-- *A producer that failed permanently* is replaced. Where it is not known whether its last transaction was committed,
-  the number in the positions' topic shows it, after `init_transactions` has ended that transaction.
+- *A producer that failed permanently*, or has old certificates, is replaced. If its last transaction may have been
+  committed, the number in the positions' topic shows it, after `init_transactions` has ended that transaction.
 - *A second shipper with the same transactional id* fences this one, which ends: `Fenced` names the other
   (`transactional_id`).
 
@@ -37,7 +37,6 @@ from shipper.output.sending import Sending
 from shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
 logger = logging.getLogger(__name__)
-
 
 STOP_CHECK = 0.2  # seconds
 
@@ -92,8 +91,7 @@ class TransactionalOutput:
         self._forgotten: dict[str, None] = {}  # entries to remove from the topic
         self._removed: list[str] = []  # those of them that this transaction removes
         self._events = self._bytes = 0
-        self._is_open = False
-        self._failed = False
+        self._is_open = self._failed = self._is_renewed = False
         self._ends_at = 0.0
         self._prepared: Mapping[str, bytes] | None = None
         self._is_written = False  # the positions are in this transaction
@@ -147,6 +145,7 @@ class TransactionalOutput:
         return False
 
     def poll(self, timeout: float) -> None:
+        self._is_renewed |= self._then != self._replaced and self._kafka.are_renewed()
         if self._background is None:
             self._continue(timeout if self.in_flight else 0.0)
         elif self._background.wait(timeout):
@@ -174,7 +173,9 @@ class TransactionalOutput:
     def _proceed(self) -> None:
         if self._background is not None or (not self._is_open and self._kafka.clock.monotonic() < self._retry_at):
             return
-        if self._failed:
+        if self._is_renewed:
+            self._run(lambda: self._id.replace_producer(self._on_error), self._replaced)
+        elif self._failed:
             self._run(self._client.abort_transaction, self._aborted)
         elif self._waiting or self._current:
             if not self._is_open:
@@ -205,7 +206,7 @@ class TransactionalOutput:
         self._report(error)
         delay = self._delay
         self._attempts += 1
-        if self._then == self._replaced or not (error.retriable() or error.txn_requires_abort()):
+        if self._is_renewed or self._then == self._replaced or not (error.retriable() or error.txn_requires_abort()):
             self._run(lambda: self._id.replace_producer(self._on_error), self._replaced, delay)
         elif error.txn_requires_abort():
             self._failed = True
@@ -334,7 +335,8 @@ class TransactionalOutput:
         self._unsent.clear()
 
     def _replaced(self) -> None:
-        logger.warning("the Kafka producer failed permanently and was replaced; what is not committed is sent again")
+        self._is_renewed = False
+        logger.warning("the Kafka producer was replaced; what is not committed is sent again")
         if self._is_written and self._id.is_committed:
             self._committed()
         else:

@@ -142,12 +142,14 @@ def test_an_expired_certificate_is_reported_and_its_renewal_delivers_what_waited
     assert agent.stop() == 0
 
 
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_nothing_is_lost_or_sent_twice_when_certificates_are_renewed_while_lines_are_written(
-    agent: SecureAgent, topic: Topic, secure_broker: SecureBroker, certificates: CertificateDirectory
+    delivery: str, agent: SecureAgent, topic: Topic, secure_broker: SecureBroker, certificates: CertificateDirectory
 ) -> None:
     certificate, key = certificates.issue()
     ssl = {"certificate_authorities": [certificates.authorities()], "certificate": certificate, "key": key}
-    agent.connect(hosts=[secure_broker.mutual], ssl={**ssl, "certificate_reload.reload_interval": "200ms"})
+    ssl |= {"certificate_reload.reload_interval": "200ms"}
+    agent.connect(hosts=[secure_broker.mutual], ssl=ssl, delivery=delivery)
     agent.append("one")
     agent.start()
     topic.await_message("one")

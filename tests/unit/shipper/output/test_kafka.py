@@ -1,7 +1,6 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError
@@ -11,7 +10,7 @@ from shipper.metrics import Metrics
 from shipper.output.kafka import RENEWAL_PATIENCE, Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
-from shipper.output.renewal import CertificateFiles, Inspection
+from shipper.output.renewal import never
 from shipper.output.topic_shares import TopicShares
 from tests.builders import RecordedDeliveries, batch, encoder, source
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above
@@ -41,12 +40,12 @@ class Desk:
     metrics: Metrics = field(default_factory=Metrics)
     topics: Callable[[Batch], Topics] = lambda batch: Topics("logs")
     shares: TopicShares | None = None
-    certificates: CertificateFiles | None = None
+    are_renewed: Callable[[], bool] = never
 
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
         context = KafkaContext(
-            self.topics, errors, Backoff(1, 60), self.metrics, self.clock, self.shares, self.certificates
+            self.topics, errors, Backoff(1, 60), self.metrics, self.clock, self.shares, self.are_renewed
         )
         self.output = KafkaOutput(self.kafka.connect, RecordMaker(encoder()), self.deliveries, context)
 
@@ -292,35 +291,34 @@ def test_a_producer_is_not_replaced_before_its_last_report(desk: Desk, clock: Ma
 
 
 @dataclass
-class Sound:
-    """Certificates without a fault."""
+class Renewals:
+    """Says once after `come` was called that certificates are renewed."""
 
-    problems: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[tuple[str, str]] = field(default_factory=list)
+    waiting: int = 0
+
+    def come(self) -> None:
+        self.waiting += 1
+
+    def are_renewed(self) -> bool:
+        came, self.waiting = self.waiting > 0, 0
+        return came
 
 
 @pytest.fixture
-def renewal(clock: ManualClock, tmp_path: Path) -> tuple[Desk, Callable[[], None]]:
-    """Return a desk, and what renews its certificate: after the next poll the output knows."""
-    path = tmp_path / "client.pem"
-    path.write_text("first")
-    inspect: Callable[[], Inspection] = Sound
-    desk = Desk(clock, certificates=CertificateFiles([str(path)], inspect, 1.0, clock))
-
-    def renew() -> None:
-        path.write_text("the second one")
-        clock.advance(1)
-        desk.poll()
-        clock.advance(1)
-
-    return desk, renew
+def renewals() -> Renewals:
+    return Renewals()
 
 
-def test_a_renewed_certificate_is_used_by_a_new_producer(renewal: tuple[Desk, Callable[[], None]]) -> None:
-    desk, renew = renewal
+@pytest.fixture
+def desk_with_tls(clock: ManualClock, renewals: Renewals) -> Desk:
+    return Desk(clock, are_renewed=renewals.are_renewed)
+
+
+def test_a_renewed_certificate_is_used_by_a_new_producer(desk_with_tls: Desk, renewals: Renewals) -> None:
+    desk = desk_with_tls
     desk.publish("a")
     desk.poll()
-    renew()
+    renewals.come()
     desk.poll()
     desk.publish("b", start=10)
     desk.poll()
@@ -329,12 +327,12 @@ def test_a_renewed_certificate_is_used_by_a_new_producer(renewal: tuple[Desk, Ca
 
 
 def test_a_renewed_certificate_waits_for_what_is_in_flight_so_that_nothing_is_sent_twice(
-    renewal: tuple[Desk, Callable[[], None]],
+    desk_with_tls: Desk, renewals: Renewals
 ) -> None:
-    desk, renew = renewal
+    desk = desk_with_tls
     desk.client.paused = True
     desk.publish("a")
-    renew()
+    renewals.come()
     desk.poll()
     assert not desk.output.publish(batch(["b"], "f1", 10))
     assert len(desk.kafka.clients) == 1
@@ -348,12 +346,12 @@ def test_a_renewed_certificate_waits_for_what_is_in_flight_so_that_nothing_is_se
 
 
 def test_what_the_old_certificate_cannot_deliver_is_sent_with_the_renewed_one(
-    renewal: tuple[Desk, Callable[[], None]], clock: ManualClock
+    desk_with_tls: Desk, renewals: Renewals, clock: ManualClock
 ) -> None:
-    desk, renew = renewal
+    desk = desk_with_tls
     desk.client.paused = True
     desk.publish("a", "b")
-    renew()
+    renewals.come()
     desk.poll()
     clock.advance(RENEWAL_PATIENCE)
     for _ in range(5):

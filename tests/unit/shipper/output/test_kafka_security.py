@@ -15,7 +15,8 @@ from config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
 from config.shipper.tls import CertificateReload
 from shipper.errors import StartError
 from shipper.output.kafka_security import NO_SUITE_OF_TLS_1_2, AwsTokens, Security, has_kerberos
-from shipper.output.kafka_settings import certificate_files
+from shipper.output.kafka_settings import renewals
+from shipper.output.renewal import never
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 
@@ -161,4 +162,4 @@ print(Security(config(ssl=SslConfig(enabled=True), sasl=sasl)).problems)
     ],
 )
 def test_files_of_tls_are_watched_where_there_are_some(ssl: SslConfig, watched: bool, clock: ManualClock) -> None:
-    assert (certificate_files(config(ssl=ssl), clock) is not None) is watched
+    assert (renewals(config(ssl=ssl), clock) is not never) is watched

@@ -1,7 +1,7 @@
 """Transactions: what is committed together, and what happens to a transaction that fails."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 import pytest
@@ -45,6 +45,7 @@ class Desk:
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
     metrics: Metrics = field(default_factory=Metrics)
     positions: PlannedPositions = field(default_factory=PlannedPositions)
+    renewals: int = 0
 
     def __post_init__(self) -> None:
         self.output = self.make(OWNER)
@@ -53,6 +54,7 @@ class Desk:
     def make(self, owner: Owner) -> TransactionalOutput:
         errors = ErrorReporter("here", "logs", self.clock)
         kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1.0, 60.0), self.metrics, self.clock)
+        kafka = replace(kafka, are_renewed=self.are_renewed)
         limits = Limits(INTERVAL, 100, 100_000)
         store = MemoryPositions(self.kafka)
         return TransactionalOutput(
@@ -61,6 +63,10 @@ class Desk:
             self.deliveries,
             TransactionContext(kafka, self.positions, limits),
         )
+
+    def are_renewed(self) -> bool:
+        came, self.renewals = self.renewals > 0, 0
+        return came
 
     @property
     def producer(self) -> FakeTransactionalProducer:
@@ -249,3 +255,28 @@ def test_close_aborts_an_open_transaction(desk: Desk) -> None:
     desk.publish("a")
     desk.output.close()
     assert (desk.landed, desk.kafka.aborted) == ([], 1)
+
+
+def test_renewed_certificates_are_used_by_a_new_producer_and_the_open_transaction_is_repeated(desk: Desk) -> None:
+    desk.publish("a", "b")
+    desk.poll()
+    desk.renewals = 1
+    desk.poll(2)
+    assert len(desk.kafka.producers) == 2
+    desk.publish("c", start=4)
+    desk.drain()
+    assert (desk.landed, desk.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
+
+
+def test_a_commit_that_the_old_certificate_cannot_make_is_left_to_the_renewed_one(desk: Desk) -> None:
+    desk.kafka.fail("commit_transaction", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 20)
+    desk.publish("a")
+    desk.clock.advance(INTERVAL)
+    desk.poll(2)
+    desk.renewals = 1
+    desk.poll(3)
+    assert len(desk.kafka.producers) == 2
+    while desk.kafka.next_failure("commit_transaction"):
+        pass  # the renewed one can commit
+    desk.drain()
+    assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])

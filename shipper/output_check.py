@@ -9,10 +9,21 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.transactions import TransactionConfig
 from config.yaml.report import Examination
+from shipper.errors import StartError
 from shipper.output.kafka_errors import ADVICE, advice
 from shipper.output.kafka_security import Security
-from shipper.output.kafka_settings import client_settings, contradictions, new_client, refusal, settings
+from shipper.output.kafka_settings import (
+    client_settings,
+    clients,
+    contradictions,
+    latest,
+    new_client,
+    refusal,
+    settings,
+)
+from shipper.output.positions_topic import PositionsTopic
 from shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
@@ -60,7 +71,23 @@ def _directory(path: Path) -> bool:
 
 def _kafka(config: KafkaOutputConfig) -> bool:
     reached = [_reach(host) for host in config.hosts]
-    return any(reached) and _ask(config)
+    if not any(reached) or not _ask(config):
+        return False
+    return config.delivery == "at_least_once" or _positions(config.transaction or TransactionConfig(), config)
+
+
+def _positions(transaction: TransactionConfig, config: KafkaOutputConfig) -> bool:
+    """Check the topic of positions. The right to the transactional id is not tried: that would fence a shipper that
+    runs under it."""
+    step = f"positions in topic {transaction.topic}"
+    try:
+        condition = PositionsTopic(transaction.topic, "-", clients(latest(config))).inspect()
+    except StartError as error:
+        return _print_result(step, str(error))
+    except KafkaException as error:
+        cause = error.args[0]
+        return _print_result(step, f"{cause.str()}: {advice(cause.code(), cause.str(), 'the broker gives no reason')}")
+    return _print_result(f"{step}: {condition}")
 
 
 def _reach(address: str) -> bool:

@@ -36,6 +36,10 @@ _CLOCK = (
     "the broker rejects the time of the records; set the clock of this host or of the broker, or raise the topic's "
     "message.timestamp.before.max.ms or message.timestamp.after.max.ms"
 )
+_TRANSACTIONAL_ID = (
+    "the broker forbids the transactional id; give the user the rights Write and Describe on it "
+    "(output.kafka.transaction.id)"
+)
 _REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the brokers back"
 
 # What to do, for the person who reads the log at night.
@@ -49,6 +53,7 @@ ADVICE = {
     KafkaError._UNKNOWN_TOPIC: _NO_TOPIC,
     KafkaError.UNKNOWN_TOPIC_OR_PART: _NO_TOPIC,
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "the broker forbids writing to the topic; give the user the right to write",
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _TRANSACTIONAL_ID,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the right IdempotentWrite",
     KafkaError.NOT_ENOUGH_REPLICAS: _REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,

@@ -18,6 +18,7 @@ from zlib import crc32
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._metadata import TopicMetadata
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
@@ -88,20 +89,39 @@ class PositionsTopic:
 
     def prepare(self) -> None:
         admin = self._clients.admin()
-        known = admin.list_topics(self.topic, timeout=TIMEOUT).topics[self.topic]
-        if known.error is not None and known.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        known = self._metadata(admin)
+        if known is None:
             self._create(admin)
-            known = admin.list_topics(self.topic, timeout=TIMEOUT).topics[self.topic]
-        if known.error is not None:
-            raise KafkaException(known.error)
+            known = self._metadata(admin)
+        if known is None:
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         self._check(admin)
         self._partitions = sorted(known.partitions)
 
-    def _create(self, admin: AdminClient) -> None:
+    def inspect(self) -> str:
+        """Change nothing; return what `prepare` would find. Raises as `prepare`."""
+        admin = self._clients.admin()
+        if self._metadata(admin) is None:
+            self._create(admin, validate_only=True)
+            return "does not exist, and may be created"
+        self.prepare()
+        self.read()
+        return "compacted, can be read"
+
+    def _metadata(self, admin: AdminClient) -> TopicMetadata | None:
+        """Return the topic's metadata; None if it does not exist."""
+        known: TopicMetadata = admin.list_topics(self.topic, timeout=TIMEOUT).topics[self.topic]
+        if known.error is None:
+            return known
+        if known.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return None
+        raise KafkaException(known.error)
+
+    def _create(self, admin: AdminClient, *, validate_only: bool = False) -> None:
         """Without auto-creation: that would give a topic whose old records are deleted."""
         new = NewTopic(self.topic, num_partitions=1, config=TOPIC_CONFIG)
         try:
-            admin.create_topics([new])[self.topic].result(TIMEOUT)
+            admin.create_topics([new], validate_only=validate_only)[self.topic].result(TIMEOUT)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise

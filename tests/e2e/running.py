@@ -165,6 +165,12 @@ class Agent:
         self.start("--once", *arguments, before=before)
         return self.wait()
 
+    def check_output(self) -> int:
+        """Run `shipper test output`; return the exit code. What it prints is in `log`."""
+        command = [sys.executable, "-m", "shipper", "test", "output", "-c", str(self._file)]
+        with self._stderr.open("ab") as stderr:
+            return subprocess.run(command, cwd=REPOSITORY, stderr=stderr, stdout=stderr, check=False).returncode
+
     @property
     def process(self) -> subprocess.Popen[bytes]:
         assert self._process is not None

@@ -162,3 +162,24 @@ def test_a_record_that_the_broker_refuses_goes_to_the_dead_letter_and_the_others
     assert [record.value["message"] for record in topic.records] == lines
     (letter,) = (agent.data / "dead_letter.ndjson").read_text().splitlines()
     assert orjson.loads(letter)["message"] == noise
+
+
+def test_the_check_of_the_output_looks_at_the_topic_of_positions_and_changes_nothing(
+    agent: Agent, topic: Topic, kafka_broker: Broker
+) -> None:
+    name = f"{topic.name}-positions"
+    agent.kafka["transaction"] = {"topic": name}
+    agent.configure()
+    assert agent.check_output() == 0
+    assert f"positions in topic {name}: does not exist, and may be created... OK" in agent.log
+    agent.append("one")
+    assert agent.once() == 0
+    assert agent.check_output() == 0
+    assert f"positions in topic {name}: compacted, can be read... OK" in agent.log
+
+
+def test_the_check_of_the_output_names_what_is_wrong_with_the_topic_of_positions(agent: Agent, topic: Topic) -> None:
+    agent.kafka["transaction"] = {"topic": topic.name}
+    agent.configure()
+    assert agent.check_output() == 1
+    assert "has cleanup.policy=delete" in agent.log

@@ -56,6 +56,10 @@ class Names:
         for names, path in reversed(around):
             if name in names.options:
                 return f"unknown option; it belongs to {path or 'the top level'}: indent it less"
+        for names in (self, *(names for names, _ in reversed(around))):
+            for option in names.options.values():
+                if option.kinds and option.kinds.owners(name):
+                    return f"unknown option; it belongs to an item of {option.name}"
         known = [key for key, option in self.options.items() if key == option.keys[0]]
         if len(known) > MOST_LISTED:
             return "unknown option; it may belong to another section"

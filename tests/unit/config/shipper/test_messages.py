@@ -81,6 +81,12 @@ WARNINGS = [
         WHOLE + "processors: [{dissect: {tokenizer: '%{a} %{b}', taget_prefix: x}}]\n",
         "did you mean 'target_prefix'?",
     ),
+    (
+        INPUT + "output.kafka: {hosts: [h], topic: a, close_inactive: 1h}\n",
+        "output.kafka.close_inactive: unknown option; it belongs to an item of inputs",
+    ),
+    (WHOLE + "paths: [x]\n", "paths: unknown option; did you mean 'path'?"),
+    (WHOLE + "tail_files: true\n", "tail_files: unknown option; it belongs to an item of inputs"),
     (WHOLE + "loggins.level: info\n", "did you mean 'logging'?"),
     (WHOLE + "name: a\nname: b\n", "name: given twice, first on line 3; keep one"),
     (OUTPUT + "filebeat.inputs: [{type: filestream, paths: [x]}]\n", "id: missing; every filestream input needs its"),

@@ -24,7 +24,7 @@ def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue
     places = None if config.codec.format is None else PlaceHeaders()
     codec = make_codec(config.codec, record_limit(config), places)
     headers = [(header.key, header.value) for header in config.headers]
-    beside = Beside(None if config.key is None else Keys(config.key), headers, places)
+    beside = Beside(None if config.key is None else Keys(config.key), headers, places, config.timestamp == "event")
     chooser = TopicChooser(config.topic, config.topics)
     errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)

@@ -115,7 +115,16 @@ class FakeTransactionalProducer:
         self._queue += [Written(topic, message["key"], message["value"], callback) for message in messages]
         return len(messages)
 
-    def produce(self, topic: str, *, value: str, key: str, headers: Headers, callback: Report) -> None:
+    def produce(
+        self,
+        topic: str,
+        *,
+        value: str,
+        key: str,
+        callback: Report,
+        headers: Headers | None = None,
+        timestamp: int = 0,
+    ) -> None:
         self.produce_batch(topic, [{"key": key, "value": value}], callback=callback)
 
     def poll(self, timeout: float) -> int:

@@ -120,6 +120,7 @@ class Sent:
     report: Report
     topic: str
     headers: tuple[tuple[str, str], ...] = ()
+    timestamp: int = 0  # milliseconds; 0: when it is sent
 
 
 Verdict = Callable[[Sequence[Sent]], Sequence[int | None]]
@@ -193,8 +194,17 @@ class FakeProducer:
                 message["_error"] = error
         return taken
 
-    def produce(self, topic: str, *, value: str, key: str, headers: Headers, callback: Report) -> None:
-        error = self._take(Sent(value, key, callback, topic, tuple(headers)))
+    def produce(
+        self,
+        topic: str,
+        *,
+        value: str,
+        key: str,
+        callback: Report,
+        headers: Headers | None = None,
+        timestamp: int = 0,
+    ) -> None:
+        error = self._take(Sent(value, key, callback, topic, tuple(headers or ()), timestamp))
         if error is not None and error.code() == KafkaError._QUEUE_FULL:
             raise BufferError(error.str())
         if error is not None:

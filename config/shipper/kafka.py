@@ -176,6 +176,14 @@ class KafkaOutputConfig:
     headers: tuple[HeaderConfig, ...] = field(
         default=(), metadata={"doc": "Headers that all records have; several may have the same key.", "since": "0.2"}
     )
+    timestamp: Literal["event", "sent"] = field(
+        default="sent",
+        metadata={
+            "doc": "The time of records in Kafka: that of sending, or the event's @timestamp, which costs about a tenth"
+            " more CPU time.",
+            "since": "0.2",
+        },
+    )
     version: str | None = field(
         default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
     )

@@ -17,7 +17,7 @@ from shipper.errors import StartError
 from shipper.event import Batch, Source, Topics
 from shipper.metrics import Metrics
 from shipper.output.base import Deliveries
-from shipper.output.kafka_errors import LIMITS, POISON, PURGED, ErrorReporter
+from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED, ErrorReporter
 from shipper.output.kafka_records import Producer, RecordMaker, Report, produce
 from shipper.output.lane import Flight, Lane
 from shipper.output.renewal import never
@@ -92,6 +92,7 @@ class KafkaOutput:
         if lane is None:
             lane = self._lanes[batch.source.file_id] = Lane()
         flight = Flight(batch, lane, self._topics(batch))
+        flight.has_times = self._records.sets_times
         if self._shares is not None:
             self._shares.add(batch, flight.topics)
         self.in_flight += 1
@@ -144,7 +145,7 @@ class KafkaOutput:
     def _send(self, flight: Flight, indices: list[int] | None) -> None:
         """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
         batch = flight.batch if indices is None else flight.batch.part(indices)
-        records = self._records.records(batch)
+        records = self._records.records(batch, with_times=flight.has_times)
         flight.left = len(records)
         if not records:
             self._settle(flight)  # no event has a topic
@@ -198,6 +199,9 @@ class KafkaOutput:
     def _failed(self, flight: Flight, index: int, error: KafkaError, message: Message) -> None:
         flight.fail(index, error.code(), error.str())
         self._pause(flight)
+        if flight.has_times and error.code() in MAY_BE_TIMES:
+            self._errors.times_refused(error.str(), message.topic() or "")
+            return
         if error.fatal() or error.code() == KafkaError._FATAL:
             self._fatal = True
         if error.code() in LIMITS and not flight.lane.alone:
@@ -230,9 +234,10 @@ class KafkaOutput:
     def _plan_retry(self, lane: Lane) -> None:
         """Set when the lane is sent again: immediately and in parts if records may be poison, else after a growing
         delay."""
+        times_refused = any(flight.times_refused for flight in lane.flights)
         lane.learn()
         codes = {code for flight in lane.flights for code in flight.failed.values()}
-        if codes <= POISON:
+        if codes <= POISON or (times_refused and codes <= POISON | MAY_BE_TIMES):
             lane.attempts = 0
             lane.retry_at = 0.0
         else:

@@ -21,9 +21,12 @@ LIMITS = {
     KafkaError.MSG_SIZE_TOO_LARGE: "max.message.bytes",
     KafkaError.RECORD_LIST_TOO_LARGE: "segment.bytes",
 }
-# The second means that another record of the same request is invalid. INVALID_TIMESTAMP is not among them: records
-# have the time at which they are sent, so this host's clock is wrong, and all of them fail until that is corrected.
+# The second means that another record of the same request is invalid. INVALID_TIMESTAMP is not among them: records that
+# have the time at which they are sent show that this host's clock is wrong, and all of them fail until it is corrected.
 INVALID = frozenset({KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD})
+# What a broker may answer to the times of events: if several records of a request have one that it refuses, it is
+# INVALID_RECORD. They are sent again with the time of sending: one old event must not hold up its file.
+MAY_BE_TIMES = INVALID | {KafkaError.INVALID_TIMESTAMP}
 POISON = INVALID | LIMITS.keys()
 # What our own purge reports when a producer is replaced.
 PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
@@ -116,6 +119,16 @@ class ErrorReporter:
                 "Raise the topic's limit, or lower output.kafka.max_message_bytes to it",
                 self._where(topic),
                 LIMITS[code],
+            )
+
+    def times_refused(self, text: str, topic: str) -> None:
+        if self._is_due(KafkaError.INVALID_TIMESTAMP, topic):
+            logger.warning(
+                "Kafka (%s): the times of events are refused as those of their records; such records are sent again "
+                "with the time of sending, their @timestamp stays. Raise message.timestamp.before.max.ms or "
+                "message.timestamp.after.max.ms of the topic, or set output.kafka.timestamp: sent. (%s)",
+                self._where(topic),
+                text,
             )
 
     def recovered(self, topics: Topics | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -9,6 +10,8 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from shipper.event import Batch
 from shipper.output.encode import Codec
 from shipper.output.place_headers import Headers, PlaceHeaders
+
+ONE_BY_ONE = ("headers", "timestamp")
 
 Report = Callable[[KafkaError | None, Message], None]
 
@@ -18,7 +21,9 @@ class Producer(Protocol):
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int: ...
 
-    def produce(self, topic: str, *, value: str, key: str, headers: Headers, callback: Report) -> None: ...
+    def produce(
+        self, topic: str, *, value: str, key: str, callback: Report, headers: Headers = ..., timestamp: int = ...
+    ) -> None: ...
 
     def poll(self, timeout: float) -> int: ...
 
@@ -30,11 +35,13 @@ class Producer(Protocol):
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What travels beside the value. `keys` gives the key of each event, without it all have the file id; `headers` are
-    the same for all records; `places` gives those of each event."""
+    the same for all records; `places` gives those of each event. `times`: the record's time is the event's, not that of
+    sending."""
 
     keys: Callable[[Batch], Sequence[str]] | None = None
     headers: Headers | None = None
     places: PlaceHeaders | None = None
+    times: bool = False
 
 
 class RecordMaker:
@@ -44,8 +51,13 @@ class RecordMaker:
         self._codec = codec
         self._beside = beside or Beside()
 
-    def records(self, batch: Batch) -> list[dict[str, Any]]:
-        """Return the record of each event, in order, with the names of `Producer.produce`: value, key and headers."""
+    @property
+    def sets_times(self) -> bool:
+        return self._beside.times
+
+    def records(self, batch: Batch, *, with_times: bool = True) -> list[dict[str, Any]]:
+        """Return the record of each event, in order, with the names of `Producer.produce`: value, key, headers and
+        timestamp. Without `with_times`, they have the time at which they are sent, whatever is configured."""
         beside, values = self._beside, self._codec.encode(batch)
         if beside.keys is None:
             key = batch.source.file_id
@@ -58,7 +70,20 @@ class RecordMaker:
         elif beside.headers:
             for record in records:
                 record["headers"] = beside.headers
+        if beside.times and with_times:
+            for record, milliseconds in zip(records, event_times(batch), strict=True):
+                record["timestamp"] = milliseconds
         return records
+
+
+def event_times(batch: Batch) -> list[int]:
+    """Return the time of each event in milliseconds of the epoch; 0, which is no time to the client, for what was
+    before."""
+    times = [max(int(batch.time * 1000), 0)] * batch.events
+    for index, doc in enumerate(batch.messages.docs or ()):
+        if "@timestamp" in doc:
+            times[index] = max(round(datetime.fromisoformat(doc["@timestamp"]).timestamp() * 1000), 0)
+    return times
 
 
 def produce(
@@ -66,10 +91,10 @@ def produce(
 ) -> int:
     """Hand records, at least one, to the client, and return how many it took: the others have their error as `_error`.
 
-    `report` is called once with the outcome of each; or, where records have headers, what `report_of` gives for the
-    place of the record. The client's call for a batch would leave out the headers without a word.
+    `report` is called once with the outcome of each; or, where records have headers or a time, what `report_of` gives
+    for the place of the record. The client's call for a batch leaves out headers without a word, and takes no times.
     """
-    if "headers" not in records[0]:
+    if records[0].keys().isdisjoint(ONE_BY_ONE):
         return producer.produce_batch(topic, records, callback=report)
     taken = 0
     for place, record in enumerate(records):

@@ -10,23 +10,26 @@ from bisect import bisect_left
 from collections import deque
 
 import orjson
-from confluent_kafka import Message
+from confluent_kafka import KafkaError, Message
 
 from shipper.event import Batch, Rejection, Topics
-from shipper.output.kafka_errors import POISON
+from shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
 
 class Flight:
     """A batch in flight: `left` reports are still to come, `failed` maps the index of an event to its error's code. An
-    event without a topic or a payload is rejected from the start."""
+    event without a topic or a payload is rejected from the start. `has_times`: its records have the times of the
+    events."""
 
-    __slots__ = ("batch", "failed", "lane", "left", "rejected", "topics")
+    __slots__ = ("batch", "failed", "has_times", "lane", "left", "rejected", "times_refused", "topics")
 
     def __init__(self, batch: Batch, lane: "Lane", topics: Topics) -> None:
         self.batch = batch
         self.lane = lane
         self.topics = topics
         self.left = 0
+        self.has_times = False
+        self.times_refused = False
         self.failed: dict[int, int] = {}
         self.rejected = [Rejection(index, reason, topics.of(index)) for index, reason in topics.refused.items()]
 
@@ -43,6 +46,10 @@ class Flight:
 
     def fail(self, index: int, code: int, reason: str) -> None:
         self.lane.paused = True
+        if self.has_times and code in MAY_BE_TIMES:
+            self.times_refused = True
+            self.failed[index] = KafkaError.INVALID_TIMESTAMP
+            return
         if self.lane.alone and code in POISON:
             self.rejected.append(Rejection(index, reason, self.topics.of(index)))
             return
@@ -86,7 +93,10 @@ class Lane:
 
     def learn(self) -> None:
         """Adapt the part after a round: half of it if it was refused, else twice as much, as refused records may be
-        rare."""
+        rare. What was refused for its times is sent without them."""
+        for flight in self.flights:
+            if flight.times_refused:
+                flight.has_times = flight.times_refused = False
         if self.refused:
             first = next(flight for flight in self.flights if flight.failed)
             known = min(self.part, len(first.failed)) if self.part else len(first.failed)

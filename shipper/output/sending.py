@@ -4,20 +4,21 @@ from confluent_kafka import KafkaError
 
 from shipper.event import Batch, Rejection, Topics
 from shipper.output.base import TransactionDeliveries
-from shipper.output.kafka_errors import POISON
+from shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
 
 class Sending:
     """`parts` are lists of indices of events; while nothing was refused there is one. `alone`: each part is the only
     one in its request, so that a refusal concerns it. An event without a topic or a payload is rejected from the
-    start."""
+    start. `has_times`: its records have the times of the events."""
 
-    __slots__ = ("_failed", "_saved", "_unsendable", "alone", "batch", "parts", "rejected", "topics")
+    __slots__ = ("_failed", "_saved", "_unsendable", "alone", "batch", "has_times", "parts", "rejected", "topics")
 
-    def __init__(self, batch: Batch, topics: Topics) -> None:
+    def __init__(self, batch: Batch, topics: Topics, has_times: bool = False) -> None:
         self.batch = batch
         self.topics = topics
         self.alone = False
+        self.has_times = has_times
         self.rejected = [Rejection(index, reason, topics.of(index)) for index, reason in topics.refused.items()]
         self.parts = [[index for index in range(batch.events) if index not in topics.refused]]
         self._failed: dict[int, KafkaError] = {}  # by the number of the part
@@ -40,6 +41,10 @@ class Sending:
     def learn(self) -> None:
         """Decide in which parts to send it next: what was refused is halved, or rejected where it was one record that
         was alone in its request."""
+        if self.has_times and not MAY_BE_TIMES.isdisjoint(self.codes):
+            self.has_times = False  # that may have been the reason
+            self._failed, self._unsendable = {}, {}
+            return
         parts: list[list[int]] = []
         poison = {index: error for index, error in self._unsendable.items() if error.code() in POISON}
         for number, part in enumerate(self.parts):

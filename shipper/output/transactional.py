@@ -31,7 +31,7 @@ from shipper.metrics import Metrics
 from shipper.output.background import Background
 from shipper.output.base import TransactionDeliveries
 from shipper.output.kafka import KafkaContext, by_topic
-from shipper.output.kafka_errors import LIMITS, POISON, PURGED
+from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED
 from shipper.output.kafka_records import RecordMaker, produce
 from shipper.output.sending import Sending
 from shipper.output.transactional_id import TransactionalId, TransactionalProducer
@@ -133,7 +133,7 @@ class TransactionalOutput:
 
     def publish(self, batch: Batch) -> bool:
         self.in_flight += 1
-        self._waiting.append(Sending(batch, self._kafka.topics(batch)))
+        self._waiting.append(Sending(batch, self._kafka.topics(batch), self._records.sets_times))
         self._continue()
         return True
 
@@ -244,12 +244,13 @@ class TransactionalOutput:
 
     def _send(self, sending: Sending, part: int) -> None:
         batch, indices = sending.batch, sending.parts[part]
-        records = self._records.records(batch if len(indices) == batch.events else batch.part(indices))
+        chosen = batch if len(indices) == batch.events else batch.part(indices)
+        records = self._records.records(chosen, with_times=sending.has_times)
 
         def report(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 sending.fail(part, error)
-                self._record_failed(error, message.topic() or "")
+                self._record_failed(error, message.topic() or "", sending.has_times)
 
         for topic, sent, group in by_topic(sending.topics, indices, records):
             if produce(self._client, topic, group, report, lambda _: report) < len(group):
@@ -258,12 +259,14 @@ class TransactionalOutput:
                         sending.refuse(index, error)
                         self._record_failed(error, topic)
 
-    def _record_failed(self, error: KafkaError, topic: str) -> None:
+    def _record_failed(self, error: KafkaError, topic: str, has_times: bool = False) -> None:
         self._failed = True
+        if has_times and error.code() in MAY_BE_TIMES:
+            self._kafka.errors.times_refused(error.str(), topic)
+        elif error.code() not in POISON | PURGED:
+            self._report(error, topic)
         if error.code() in LIMITS:
             self._kafka.errors.request_too_large(error.code(), topic)
-        if error.code() not in POISON | PURGED:
-            self._report(error, topic)
 
     @property
     def _is_full(self) -> bool:

@@ -1,12 +1,18 @@
 """What a record consists of, by the options of output.kafka: the real process against a real broker."""
 
 import json
+import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import TIMESTAMP_CREATE_TIME, Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+)
 
 from demo.broker import Broker
 from tests.e2e.running import Agent, await_true, lines_of
@@ -80,8 +86,8 @@ def test_a_text_is_the_line_and_its_place_is_in_the_headers(agent: Agent, arrive
     file_id = (records[0].key() or b"").decode()
     for record, (offset, length) in zip(records, [(0, 6), (6, 12), (18, 3)], strict=True):
         named = headers(record)
-        time = named.pop("@timestamp")
-        assert abs(datetime.fromisoformat(time).timestamp() - record.timestamp()[1] / 1000) < 60
+        moment = named.pop("@timestamp")
+        assert abs(datetime.fromisoformat(moment).timestamp() - record.timestamp()[1] / 1000) < 60
         assert named.pop("host.name")
         assert named == {
             "log.file.id": file_id,
@@ -130,6 +136,49 @@ def test_json_in_another_style_is_the_same_event(agent: Agent, arrived: Arrived)
     assert (record.value() or b"").startswith(b"{\n  ")
     assert event(record)["message"] == "<a & b>"
     assert record.headers() == [("a", b"1"), ("a", b"2")]
+
+
+@pytest.mark.parametrize("codec", [{}, {"codec.format.string": "%{[message]}"}])
+def test_a_record_has_the_time_of_its_event_where_that_is_asked_for(
+    agent: Agent, arrived: Arrived, codec: dict[str, str]
+) -> None:
+    agent.kafka = {"timestamp": "event", **codec}
+    agent.configure(parsers=[{"ndjson": {"target": "", "message_key": "message", "overwrite_keys": True}}])
+    recent = datetime.now(UTC).replace(microsecond=123000) - timedelta(hours=1)
+    agent.append(json.dumps({"message": "a", "@timestamp": recent.isoformat()}), '{"message": "b"}')
+    assert agent.once() == 0
+    own, read = arrived(2)
+    assert own.timestamp() == (TIMESTAMP_CREATE_TIME, round(recent.timestamp() * 1000))
+    if not codec:
+        moment = datetime.fromisoformat(event(read)["@timestamp"]).timestamp()
+        assert read.timestamp() == (TIMESTAMP_CREATE_TIME, round(moment * 1000))
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_an_event_whose_time_the_broker_refuses_has_the_time_of_sending(
+    agent: Agent, arrived: Arrived, kafka_broker: Broker, delivery: str
+) -> None:
+    agent.kafka = {"timestamp": "event", "delivery": delivery}
+    agent.configure(parsers=NDJSON)
+    resource = ConfigResource(
+        ConfigResource.Type.TOPIC,
+        agent.topic,
+        incremental_configs=[
+            ConfigEntry("message.timestamp.before.max.ms", "3600000", incremental_operation=AlterConfigOpType.SET)
+        ],
+    )
+    admin = kafka_broker.admin()
+    admin.incremental_alter_configs([resource])[resource].result(30)
+    old = "2001-01-01T00:00:00.000Z"
+    agent.append(
+        *(json.dumps({"message": str(number), "@timestamp": old}) for number in range(20)), '{"message": "now"}'
+    )
+    before = time.time()
+    assert agent.once() == 0
+    records = arrived(21)
+    assert sorted(event(record)["message"] for record in records) == sorted([*map(str, range(20)), "now"])
+    assert sum(event(record)["@timestamp"] == old for record in records) == 20
+    assert all(record.timestamp()[1] > (before - 5) * 1000 for record in records)
 
 
 def test_texts_land_in_the_table_once_though_they_are_sent_twice(

@@ -57,13 +57,14 @@ class TextDesk:
     """An output that sends texts: what identifies an event is not in the value."""
 
     clock: ManualClock
+    beside: Beside = field(default_factory=lambda: Beside(places=PlaceHeaders()))
     kafka: MemoryKafka = field(default_factory=MemoryKafka)
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
     def __post_init__(self) -> None:
         errors = ErrorReporter("fake:9092", "logs", self.clock)
         context = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), self.clock)
-        maker = RecordMaker(FormatCodec(MESSAGE, 10**6), Beside(places=PlaceHeaders()))
+        maker = RecordMaker(FormatCodec(MESSAGE, 10**6), self.beside)
         self.output = KafkaOutput(self.kafka.connect, maker, self.deliveries, context)
 
     def publish(self, *texts: str, start: int = 0) -> Batch:
@@ -119,3 +120,55 @@ def test_what_the_client_does_not_take_is_sent_again_or_rejected(desk: TextDesk)
     desk.poll(30)
     assert sorted(desk.offsets) == [("a", "0"), ("b", "2"), ("c", "106")]
     assert [rejection.index for rejection in desk.deliveries.rejections[made]] == [2]
+
+
+TIME = 1_795_000_000.25
+OLD = "2001-01-01T00:00:00.000Z"
+
+
+def refuse_old_times(request: Sequence[Sent]) -> list[int | None]:
+    """As librdkafka reports it: a broker that names several records of a request makes them all invalid."""
+    old = [0 < sent.timestamp < 10**12 for sent in request]
+    code = KafkaError.INVALID_TIMESTAMP if sum(old) == 1 else KafkaError.INVALID_RECORD
+    return [code if is_old else KafkaError._INVALID_DIFFERENT_RECORD if any(old) else None for is_old in old]
+
+
+def test_the_time_of_a_record_may_be_that_of_its_event() -> None:
+    events = batch_of([{"message": "a"}, {"message": "b", "@timestamp": OLD}], time=TIME)
+    maker = RecordMaker(encoder(), Beside(times=True))
+    assert [record["timestamp"] for record in maker.records(events)] == [1_795_000_000_250, 978_307_200_000]
+    assert all("timestamp" not in record for record in maker.records(events, with_times=False))
+    before = batch_of([{"message": "a", "@timestamp": "1969-12-31T23:59:59.000Z"}])
+    assert [record["timestamp"] for record in maker.records(before)] == [0]
+
+
+@pytest.mark.parametrize("old", [{1}, {0, 2}, {0, 1, 2}])
+def test_an_event_whose_time_is_refused_is_sent_with_the_time_of_sending(
+    clock: ManualClock, old: set[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = TextDesk(clock, Beside(places=PlaceHeaders(), times=True))
+    desk.kafka.verdict = refuse_old_times
+    docs = [{"message": str(number)} | ({"@timestamp": OLD} if number in old else {}) for number in range(3)]
+    assert desk.output.publish(batch_of(docs, time=TIME))
+    desk.output.poll(0)
+    desk.output.poll(0)
+    assert [(sent.value, sent.timestamp) for sent in desk.kafka.sent] == [("0", 0), ("1", 0), ("2", 0)]
+    assert desk.deliveries.rejections == {}
+    assert "such records are sent again with the time of sending" in caplog.text
+    assert desk.output.publish(batch_of([{"message": "later"}], time=TIME))
+    desk.output.poll(0)
+    assert desk.kafka.sent[-1].timestamp == 1_795_000_000_250
+
+
+def test_a_record_that_is_poison_whatever_its_time_is_rejected(clock: ManualClock) -> None:
+    def refuse_poison(request: Sequence[Sent]) -> list[int | None]:
+        hit = any(sent.value == "poison" for sent in request)
+        return [KafkaError.INVALID_RECORD if hit else None] * len(request)
+
+    desk = TextDesk(clock, Beside(places=PlaceHeaders(), times=True))
+    desk.kafka.verdict = refuse_poison
+    events = batch_of([{"message": "a"}, {"message": "poison"}, {"message": "b"}], time=TIME)
+    assert desk.output.publish(events)
+    desk.poll(20)
+    assert sorted(sent.value for sent in desk.kafka.sent) == ["a", "b"]
+    assert [rejection.index for rejection in desk.deliveries.rejections[events]] == [1]

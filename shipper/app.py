@@ -32,8 +32,7 @@ from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.output.transactional import TransactionalOutput
 from shipper.output_context import OutputContext
-from shipper.outputs import build_output
-from shipper.pipeline.dead_letter import DeadLetter
+from shipper.outputs import build_output, dead_letters
 from shipper.pipeline.pipeline import Pipeline
 from shipper.pipeline.processing import Processing
 from shipper.pipeline.publisher import Publisher
@@ -122,7 +121,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     registrar.start()
 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
-    publisher = Publisher(queue, DeadLetter(data / "dead_letter.ndjson", clock), metrics, clock)
+    publisher = Publisher(queue, dead_letters(config, data, clock), metrics, clock)
     staging = Staging()
     output = environment.connect(config, OutputContext(publisher, metrics, clock, agent, staging))
     stack.callback(output.close)

@@ -20,6 +20,7 @@ from registry.errors import RegistryError
 from shipper import app, logs
 from shipper.command_line import NotSupported, normalized
 from shipper.config_commands import ConfigCommands
+from shipper.dead_letter_commands import add_dead_letter_commands
 from shipper.errors import StartError
 from shipper.output_check import check_output, examine
 from shipper.positions.commands import add_registry_commands
@@ -92,6 +93,8 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     looking.add_migrate(commands)
     registry = commands.add_parser("registry", help="show the registry, or change it while no agent runs")
     add_registry_commands(registry, _add_common, _context)
+    letters = commands.add_parser("dead-letter", help="show events that the output refused, or send them again")
+    add_dead_letter_commands(letters, _add_common, _context)
     secrets = commands.add_parser("keystore", help="keep secrets for ${NAME} in the configuration")
     looking.add_keystore(secrets, _add_common)
     commands.add_parser("version", help="print the version").set_defaults(command=_version)

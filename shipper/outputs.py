@@ -1,6 +1,9 @@
 """Makes the output that the configuration selects."""
 
-from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, ShipperConfig
+from pathlib import Path
+
+from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
+from shipper.clock import Clock
 from shipper.codecs import make_codec
 from shipper.inputs import UNLIMITED
 from shipper.kafka_outputs import kafka_parts
@@ -8,8 +11,10 @@ from shipper.output.base import Output
 from shipper.output.console import ConsoleOutput
 from shipper.output.file import FileOutput, output_file
 from shipper.output.kafka import KafkaOutput
+from shipper.output.kafka_dead_letter import KafkaDeadLetter
 from shipper.output.kafka_settings import make_producer
 from shipper.output_context import OutputContext
+from shipper.pipeline.dead_letter import FILE, DeadLetterFile, DeadLetters
 from shipper.transactional_output import transactional_output
 
 
@@ -23,3 +28,12 @@ def build_output(config: ShipperConfig, context: OutputContext) -> Output:
     if chosen.delivery == "exactly_once":
         return transactional_output(config, records, kafka, context)
     return KafkaOutput(make_producer(chosen), records, context.publisher, kafka)
+
+
+def dead_letters(config: ShipperConfig, data: Path, clock: Clock) -> DeadLetters:
+    """Return where the events that the output refuses are kept; `data`: path.data."""
+    file = DeadLetterFile(data / FILE, clock, rotate_at=config.dead_letter.rotate_every)
+    output = config.output.chosen
+    if config.dead_letter.kafka is None or not isinstance(output, KafkaOutputConfig):
+        return file
+    return KafkaDeadLetter(config.dead_letter.kafka.topic, make_producer(output), file, clock)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from config.shipper import filebeat, included, modules, old_names
+from config.shipper.dead_letters import LettersConfig
 from config.shipper.exactly_once import conflicts
 from config.shipper.flat_inputs import ContainerInput, LogInput, StdinInput
 from config.shipper.identity import FileIdentityConfig
@@ -198,6 +199,7 @@ class ShipperConfig:
     )
     # For the log: what was accepted and ignored, and what Filebeat ignores but its author did not mean.
     keystore: KeystoreConfig = field(default_factory=KeystoreConfig)
+    dead_letter: LettersConfig = field(default_factory=LettersConfig)
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})
     warnings: tuple[str, ...] = field(default=(), metadata={"key": None})
 
@@ -247,6 +249,8 @@ class ShipperConfig:
         yield from ((f"inputs{below}", message) for below, message in reads_own_output(self.inputs, self.written()))
 
         output = self.output.chosen
+        if self.dead_letter.kafka is not None and not isinstance(output, KafkaOutputConfig):
+            yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
         if isinstance(output, KafkaOutputConfig) and output.delivery == "exactly_once":
             yield from conflicts(self.inputs, self._processor_lists())
 
@@ -274,7 +278,14 @@ class ShipperConfig:
     def written(self) -> dict[str, str]:
         """Return every file that the shipper itself writes -> the option that names it."""
         registry = os.path.join(self.path.data, self.registry.path)
-        kept = ("dead_letter.ndjson", "agent_id", "first_start", KEYSTORE)
+        kept = (
+            "dead_letter.ndjson",
+            "dead_letter-*.ndjson",
+            "dead_letter.resending.ndjson",
+            "agent_id",
+            "first_start",
+            KEYSTORE,
+        )
         files = {os.path.join(self.path.data, name): "path.data" for name in kept}
         files |= {os.path.join(registry, name): "the registry in path.data" for name in REGISTRY_FILES}
         if self.keystore.path is not None:

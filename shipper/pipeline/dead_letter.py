@@ -1,7 +1,4 @@
-"""The file of events that the output rejected: one JSON object a line, on disk before the event is resolved.
-
-`message` is the text, and `event` has the members that parsers and processors added, if there are any. What all events
-of the file share is left out: it follows from the path and the configuration.
+"""The file of events that the output rejected: one letter a line, on disk before the event is resolved.
 
 A repeat is possible, as everywhere before an acknowledgement is saved: readers recognise it by file id and offset.
 """
@@ -9,45 +6,60 @@ A repeat is possible, as everywhere before an acknowledgement is saved: readers 
 import errno
 import os
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
+from shipper import letter
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
-from shipper.event import DELETED, Batch, Rejection
-from shipper.record import readable_path, timestamp
-from shipper.text import dumps
+from shipper.event import Batch, Rejection
+
+FILE = "dead_letter.ndjson"  # below path.data
+ROTATED = "dead_letter-*.ndjson"
 
 
-class DeadLetter:
-    def __init__(self, path: Path, clock: Clock, fsync: Callable[[int], None] = os.fsync) -> None:
+class DeadLetters(Protocol):
+    """Where rejected events are kept; `place` names it in messages."""
+
+    @property
+    def place(self) -> str: ...
+
+    def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        """Keep these events of the batch. Raises OSError where that is not possible now; nothing of the batch may be
+        resolved then."""
+
+
+class DeadLetterFile:
+    def __init__(
+        self, path: Path, clock: Clock, fsync: Callable[[int], None] = os.fsync, rotate_at: float = float("inf")
+    ) -> None:
+        """`rotate_at`: bytes from which on the file is renamed, by the time of that, and a new one begun."""
         self.path = path
         self._clock = clock
         self._fsync = fsync
+        self._rotate_at = rotate_at
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
 
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        """Append and fsync. Raises OSError if the disk refuses; nothing of the batch may be resolved then."""
-        lines = b"".join(self._line(batch, rejection) for rejection in rejected)
+        """Append and fsync. Raises OSError if the disk refuses."""
+        lines = b"".join(letter.written(batch, rejection, self._clock.time()) for rejection in rejected)
         # Opened each time: rejections are rare, and the person who handles them may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
             file.append(lines)
             file.sync()
             if not file.holds_all():
                 raise OSError(errno.ESTALE, "it was renamed, removed or truncated at that moment", str(self.path))
+            if file.size >= self._rotate_at:
+                with suppress(OSError):  # the letters are safe: the next one tries again
+                    self.path.rename(rotated_name(self.path, self._clock.time()))
 
-    def _line(self, batch: Batch, rejection: Rejection) -> bytes:
-        messages, source, index = batch.messages, batch.source, rejection.index
-        letter = {
-            "time": timestamp(self._clock.time()),
-            "reason": rejection.reason,
-            "topic": rejection.topic,
-            "file_id": source.file_id,
-            "path": readable_path(source.path),
-            "offset": messages.offsets[index],
-            "length": messages.lengths[index],
-            "message": messages.texts[index],
-        }
-        event = messages.docs[index] if messages.docs else {}
-        if members := {name: value for name, value in event.items() if value is not DELETED}:
-            letter["event"] = members
-        return f"{dumps(letter)}\n".encode()
+
+def rotated_name(path: Path, now: float) -> Path:
+    """Return the name that the file gets at this time, in unix seconds."""
+    moment = datetime.fromtimestamp(now, UTC)
+    return path.with_name(ROTATED.replace("*", f"{moment:%Y%m%dT%H%M%S.%f}"))

@@ -8,7 +8,7 @@ from shipper.clock import Clock
 from shipper.event import Batch, Rejection
 from shipper.metrics import Metrics
 from shipper.output.base import Output
-from shipper.pipeline.dead_letter import DeadLetter
+from shipper.pipeline.dead_letter import DeadLetters
 from shipper.pipeline.queue import MemoryQueue
 
 logger = logging.getLogger(__name__)
@@ -19,9 +19,9 @@ RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a di
 class Publisher:
     """Driven by `step`, on the reading thread. It is the `Deliveries` of the output, or its `TransactionDeliveries`."""
 
-    def __init__(self, queue: MemoryQueue, dead_letter: DeadLetter, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, queue: MemoryQueue, dead_letters: DeadLetters, metrics: Metrics, clock: Clock) -> None:
         self._queue = queue
-        self._dead_letter = dead_letter
+        self._dead_letters = dead_letters
         self._metrics = metrics
         self._clock = clock
         self._unsaved: deque[tuple[Batch, Sequence[Rejection]]] = deque()
@@ -62,13 +62,13 @@ class Publisher:
 
     def _save(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
         try:
-            self._dead_letter.write(batch, rejected)
+            self._dead_letters.write(batch, rejected)
         except OSError as error:
             self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
             logger.error(
                 "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with "
-                "them; free some space or make the path writable; trying again every %d s",
-                self._dead_letter.path,
+                "them; make it writable again; trying again every %d s",
+                self._dead_letters.place,
                 error.strerror,
                 len(rejected),
                 batch.source.path,
@@ -86,7 +86,7 @@ class Publisher:
                 batch.source.path,
                 batch.source.file_id,
                 batch.messages.offsets[rejection.index],
-                self._dead_letter.path,
+                self._dead_letters.place,
                 rejection.reason,
             )
 

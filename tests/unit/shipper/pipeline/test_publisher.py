@@ -6,7 +6,7 @@ import pytest
 from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.pipeline.acks import Ledger
-from shipper.pipeline.dead_letter import DeadLetter
+from shipper.pipeline.dead_letter import DeadLetterFile
 from shipper.pipeline.publisher import RETRY_INTERVAL, Publisher
 from shipper.pipeline.queue import MemoryQueue
 from tests.builders import batch, encoder
@@ -23,7 +23,9 @@ class Desk:
         self.metrics = Metrics()
         self.queue = MemoryQueue(1000, 1_000_000)
         self.ledger = Ledger(0)
-        self.publisher = Publisher(self.queue, DeadLetter(self.directory / "dead.ndjson", clock), self.metrics, clock)
+        self.publisher = Publisher(
+            self.queue, DeadLetterFile(self.directory / "dead.ndjson", clock), self.metrics, clock
+        )
         self.output = MemoryOutput(encoder(), self.publisher)
 
     def put(self, *texts: str) -> Batch:

@@ -1,0 +1,150 @@
+"""The commands of `shipper dead-letter`, and their options."""
+
+import argparse
+import json
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from config.shipper.model import KafkaOutputConfig, ShipperConfig
+from config.text.units import parse_duration
+from logs.visible import visible
+from shipper.clock import SystemClock
+from shipper.data_directory import DataDirectory
+from shipper.errors import StartError
+from shipper.letter_box import LetterBox, StoredLetter
+from shipper.metrics import Metrics
+from shipper.output_context import OutputContext
+from shipper.outputs import build_output, dead_letters
+from shipper.pipeline.publisher import Publisher
+from shipper.pipeline.queue import MemoryQueue
+from shipper.record import Agent
+from shipper.resend import ResendPipeline, Resent, resend
+from shipper.source.reading.staging import Staging
+
+FAILED = 1
+REFUSED = 3
+SHORT_ID = 8
+
+# Adds the options that all commands share, and the command itself.
+AddCommon = Callable[[argparse.ArgumentParser, object], None]
+# The configuration, and the data path.
+Context = Callable[[argparse.Namespace], tuple[ShipperConfig | None, Path]]
+
+
+def add_dead_letter_commands(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:
+    commands = parser.add_subparsers(required=True, metavar="WHAT")
+
+    listing = commands.add_parser("list", help="one line a letter: id, time, topic, file, offset, reason")
+    listing.add_argument("--json", action="store_true", help="one JSON object a letter")
+    add_common(listing, lambda options: _list(options, _box(context(options)[1])))
+
+    show = commands.add_parser("show", help="all of a letter")
+    show.add_argument("ids", metavar="ID", nargs="+", help="or the first characters of it")
+    add_common(show, lambda options: _show(options, _box(context(options)[1])))
+
+    sending = commands.add_parser("resend", help="send letters again; the agent may run meanwhile")
+    sending.add_argument("ids", metavar="ID", nargs="*", help="those with these ids only")
+    sending.add_argument("--topic", help="to this topic, whatever the configuration has")
+    sending.add_argument(
+        "--timeout", type=parse_duration, default=60.0, metavar="TIME", help="give up after this long without an answer"
+    )
+    add_common(sending, lambda options: _resend(options, *context(options)))
+
+
+def _box(data: Path) -> LetterBox:
+    return LetterBox(data)
+
+
+def _list(options: argparse.Namespace, box: LetterBox) -> int:
+    count = 0
+    for count, stored in enumerate(box.letters(), 1):  # noqa: B007
+        print(_as_json(stored) if options.json else visible(_line(stored)))  # noqa: T201
+    if not count and not options.json:
+        print(f"no dead letters in {box.directory}")  # noqa: T201
+    return 0
+
+
+def _line(stored: StoredLetter) -> str:
+    letter = stored.letter
+    if letter is None:
+        return f"{stored.id[:SHORT_ID]}  cannot be read: {stored.problem}"
+    where = f"{letter.path} at {letter.offset}"
+    return f"{stored.id[:SHORT_ID]}  {letter.time}  {letter.topic or '(no topic)'}  {where}  {letter.reason}"
+
+
+def _as_json(stored: StoredLetter, *, indent: int | None = None) -> str:
+    if stored.letter is None:
+        values = {"id": stored.id, "problem": stored.problem, "line": stored.line.decode("utf-8", "replace")}
+    else:
+        values = {"id": stored.id, **json.loads(stored.line)}
+    return json.dumps(values, indent=indent, ensure_ascii=False)
+
+
+def _show(options: argparse.Namespace, box: LetterBox) -> int:
+    for stored in _selected(box, options.ids):
+        print(_as_json(stored, indent=2))  # noqa: T201
+    return 0
+
+
+def _selected(box: LetterBox, prefixes: Sequence[str]) -> list[StoredLetter]:
+    """Raises StartError for an id that none has."""
+    letters = list(box.letters())
+    for prefix in prefixes:
+        if not any(stored.id.startswith(prefix) for stored in letters):
+            raise StartError(f"no dead letter in {box.directory} has the id {prefix}; 'dead-letter list' shows them")
+    return [stored for stored in letters if stored.id.startswith(tuple(prefixes))]
+
+
+def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Path) -> int:
+    if config is None:
+        raise StartError("the letters are sent to the output of the configuration: give it (-c FILE)")
+    box = LetterBox(data)
+    ids = {stored.id for stored in _selected(box, options.ids)} if options.ids else None
+    pipeline = _pipeline(_for_resending(config, options.topic), data)
+    with closing(pipeline.output):
+        result = resend(box, pipeline, lambda stored: ids is None or stored.id in ids, options.timeout)
+    return _report(result, box.directory)
+
+
+def _for_resending(config: ShipperConfig, topic: str | None) -> ShipperConfig:
+    """Return the configuration with the topic, if one is given; letters are no part of a transaction's positions."""
+    output = config.output.chosen
+    if not isinstance(output, KafkaOutputConfig):
+        if topic is not None:
+            raise StartError("--topic: there are topics with output.kafka only")
+        return config
+    output = replace(output, delivery="at_least_once")
+    if topic is not None:
+        output = replace(output, topic=topic, topics=())
+    return replace(config, output=replace(config.output, kafka=output))
+
+
+def _pipeline(config: ShipperConfig, data: Path) -> ResendPipeline:
+    clock, metrics = SystemClock(), Metrics()
+    queue = MemoryQueue(2**31, 2**40)
+    publisher = Publisher(queue, dead_letters(config, data, clock), metrics, clock)
+    name = config.name or socket.gethostname()
+    directory = DataDirectory(data)
+    with directory.translating_errors():
+        agent = Agent(name, name, directory.agent_id, version("log-shipper"))
+    output = build_output(config, OutputContext(publisher, metrics, clock, agent, Staging()))
+    return ResendPipeline(queue, publisher, output, metrics, clock)
+
+
+def _report(result: Resent, directory: Path) -> int:
+    print(f"{_counted(result.sent)} sent again")  # noqa: T201
+    if result.refused:
+        print(f"{_counted(result.refused)} refused again: 'dead-letter list' shows why")  # noqa: T201
+    if result.unsent:
+        print(f"{_counted(result.unsent)} not acknowledged in time; run it again when Kafka takes them")  # noqa: T201
+    if result.left:
+        print(f"{_counted(result.left)} left in {directory}")  # noqa: T201
+    return FAILED if result.unsent else REFUSED if result.refused else 0
+
+
+def _counted(number: int) -> str:
+    return f"{number} letter was" if number == 1 else f"{number} letters were"

@@ -1,0 +1,106 @@
+"""A dead letter: an event that the output refused, as one JSON object, with all that is needed to send it again.
+
+`message` is the text; `event` has the members that parsers and processors added, and `constants` those that all events
+of the file share. `read` is when it was read: a record without a time of its own has it as `@timestamp`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from shipper.event import DELETED, Batch, Constants, Doc, Messages, Rejection, Source
+from shipper.record import readable_path, timestamp
+from shipper.text import dumps
+
+HALF_A_MILLISECOND = 0.0005  # without it a number of seconds could round to the millisecond before
+
+
+def written(batch: Batch, rejection: Rejection, now: float) -> bytes:
+    """Return the letter as a line; `now` is unix seconds."""
+    messages, source, index = batch.messages, batch.source, rejection.index
+    letter = {
+        "time": timestamp(now),
+        "reason": rejection.reason,
+        "topic": rejection.topic,
+        "file_id": source.file_id,
+        "path": readable_path(source.path),
+        "offset": messages.offsets[index],
+        "length": messages.lengths[index],
+        "message": messages.texts[index],
+    }
+    event = messages.docs[index] if messages.docs else {}
+    if members := {name: value for name, value in event.items() if value is not DELETED}:
+        letter["event"] = members
+    if deleted := [name for name, value in event.items() if value is DELETED]:
+        letter["deleted"] = deleted
+    if flags := messages.flags.get(index):
+        letter["flags"] = flags
+    letter |= {"read": timestamp(batch.time), "constants": batch.constants.members}
+    return f"{dumps(letter)}\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A letter as it was written. `event` has the members that shadow those of `constants`, DELETED ones too."""
+
+    time: str
+    reason: str
+    topic: str
+    file_id: str
+    path: str
+    offset: int
+    length: int
+    message: str
+    event: Doc
+    flags: tuple[str, ...]
+    read: float
+    constants: Doc
+
+    @classmethod
+    def parsed(cls, line: bytes) -> Letter:
+        """Raises ValueError for what is not a letter, or one of a release that did not write all that is needed."""
+        try:
+            values = orjson.loads(line)
+            event = values.get("event", {}) | dict.fromkeys(values.get("deleted", ()), DELETED)
+            return cls(
+                values["time"],
+                values["reason"],
+                values["topic"],
+                values["file_id"],
+                values["path"],
+                int(values["offset"]),
+                int(values["length"]),
+                values["message"],
+                event,
+                tuple(values.get("flags", ())),
+                datetime.fromisoformat(values["read"]).timestamp() + HALF_A_MILLISECOND,
+                values["constants"],
+            )
+        except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
+            raise ValueError(f"not a dead letter of this release ({error})") from error
+
+    def batch(self, resolve: Callable[[], None]) -> Batch:
+        """Return the event as a batch of its own, which becomes the record that it would have been."""
+        file: dict[str, Any] = self.constants["log"]["file"]
+        origin = self.constants.get("input", {})
+        constants = Constants(self.constants)
+        messages = Messages(self.offset, self.offset + self.length)
+        messages.append(self.message, self.offset, self.length, self.flags)
+        if self.event:
+            messages.docs = [self.event]
+        source = Source(
+            file_id=self.file_id,
+            path=self.path,
+            inode=int(file["inode"]),
+            device=int(file["device_id"]),
+            input_id=str(origin.get("id", "")),
+            input_type=str(origin.get("type", "")),
+            constants=constants,
+        )
+        return Batch(source, messages, self.read, resolve)

@@ -1,0 +1,101 @@
+"""Events that the output refuses: kept, shown, and sent again. The real process against a real broker."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from demo.broker import Broker
+from tests.e2e.running import REPOSITORY, Topic
+from tests.e2e.test_shipper_topics import TopicsAgent, messages
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[TopicsAgent]:
+    agent = TopicsAgent(tmp_path, kafka_broker.bootstrap, topic_name)
+    yield agent
+    agent.end()
+
+
+def dead_letter(agent: TopicsAgent, *arguments: str, code: int = 0) -> str:
+    command = [sys.executable, "-m", "shipper", "dead-letter", *arguments, "-c", str(agent.data.parent / "shipper.yml")]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stdout + done.stderr
+
+
+def ship_three(agent: TopicsAgent) -> None:
+    """Ship three events, of which two have no topic."""
+    agent.append('{"message": "a", "app": "web"}', '{"message": "b", "n": 1}', '{"message": "c", "app": "no/topic"}')
+    assert agent.once() == 3
+
+
+def test_letters_are_listed_shown_and_sent_again(agent: TopicsAgent, kafka_broker: Broker, topic_name: str) -> None:
+    for name in ("web", "other"):
+        kafka_broker.create_topic(f"{topic_name}-{name}", 2)
+    agent.send_to(parsers=[{"ndjson": {"target": ""}}], topic=f"{topic_name}-%{{[app]}}")
+    ship_three(agent)
+    first, second = dead_letter(agent, "list").splitlines()
+    assert "the event has no field app" in first
+    assert str(agent.path) in first
+    shown = json.loads(dead_letter(agent, "show", second.split()[0]))
+    assert (shown["message"], shown["event"]["app"]) == ("c", "no/topic")
+    assert "1 letter was sent again\n1 letter was left" in dead_letter(
+        agent, "resend", first.split()[0], "--topic", f"{topic_name}-other"
+    )
+    assert dead_letter(agent, "list").splitlines() == [second]
+    assert "1 letter was refused again" in dead_letter(agent, "resend", code=3)
+    agent.send_to(topic=f"{topic_name}-other")
+    assert dead_letter(agent, "resend") == "1 letter was sent again\n"
+    assert "no dead letters" in dead_letter(agent, "list")
+    assert messages(kafka_broker, f"{topic_name}-other", 2) == ["b", "c"]
+    assert dead_letter(agent, "resend") == "0 letters were sent again\n"
+    with_all = Topic(kafka_broker, f"{topic_name}-other")
+    with_all.await_records(2)
+    assert sorted(record.value.get("n", 0) for record in with_all.records) == [0, 1]
+    with_all.close()
+
+
+def test_letters_go_to_a_topic_where_one_is_configured(
+    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+) -> None:
+    letters = f"{topic_name}-letters"
+    for name in (f"{topic_name}-web", letters):
+        kafka_broker.create_topic(name, 2)
+    agent.settings = {"dead_letter.kafka.topic": letters}
+    agent.send_to(parsers=[{"ndjson": {"target": ""}}], topic=f"{topic_name}-%{{[app]}}")
+    ship_three(agent)
+    assert messages_of_letters(kafka_broker, letters) == ["b", "c"]
+    assert not (agent.data / "dead_letter.ndjson").exists()
+    assert f"went to topic {letters}: the event has no field app" in agent.log
+
+
+def messages_of_letters(broker: Broker, name: str) -> list[str]:
+    topic = LetterTopic(broker, name)
+    topic.await_records(2)
+    topic.close()
+    return [record.value["message"] for record in topic.records]
+
+
+class LetterTopic(Topic):
+    """A topic whose records are letters, which have the file id where they have it."""
+
+    def _add(self, record: object) -> None:
+        self.records.append(record)  # type: ignore[arg-type]
+
+
+def test_a_topic_for_letters_needs_the_brokers_of_output_kafka(tmp_path: Path) -> None:
+    config = tmp_path / "shipper.yml"
+    config.write_text(
+        f"shipper.inputs: [{{type: filestream, id: a, paths: [{tmp_path}/*.log]}}]\n"
+        "output.console: {}\ndead_letter.kafka.topic: letters\n"
+    )
+    command = [sys.executable, "-m", "shipper", "test", "config", "-c", str(config)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "dead_letter.kafka: needs output.kafka" in done.stderr + done.stdout

@@ -1,0 +1,133 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from durable.locking import FileInUse
+from shipper.event import Rejection
+from shipper.letter_box import DONE, RESENDING, LetterBox, Resending, StoredLetter
+from shipper.metrics import Metrics
+from shipper.pipeline.dead_letter import FILE, DeadLetterFile
+from shipper.pipeline.publisher import Publisher
+from shipper.pipeline.queue import MemoryQueue
+from shipper.resend import ResendPipeline, Resent, resend
+from tests.builders import batch, encoder
+from tests.fakes import ManualClock, MemoryOutput
+
+
+class Desk:
+    """Letters in a directory, and an output that takes them."""
+
+    def __init__(self, directory: Path, clock: ManualClock) -> None:
+        self.directory = directory
+        self.clock = clock
+        self.box = LetterBox(directory)
+        self.file = DeadLetterFile(directory / FILE, clock)
+        self.metrics = Metrics()
+        queue = MemoryQueue(10**6, 10**9)
+        self.publisher = Publisher(queue, self.file, self.metrics, clock)
+        self.output = MemoryOutput(encoder(), self.publisher)
+        self.pipeline = ResendPipeline(queue, self.publisher, self.output, self.metrics, clock)
+
+    def add(self, *texts: str, start: int = 0) -> None:
+        self.file.write(batch(texts, start=start), [Rejection(index, "x", "logs") for index in range(len(texts))])
+
+    def resend(self, is_wanted: Callable[[StoredLetter], bool] = lambda stored: True) -> Resent:
+        return resend(self.box, self.pipeline, is_wanted, 10.0)
+
+    @property
+    def sent(self) -> list[str]:
+        return [json.loads(record)["message"] for record in self.output.records]
+
+    @property
+    def left(self) -> list[str]:
+        return [stored.letter.message for stored in self.box.letters() if stored.letter is not None]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, clock: ManualClock) -> Desk:
+    return Desk(tmp_path, clock)
+
+
+def test_letters_of_all_files_are_sent_in_their_order_and_nothing_is_left(desk: Desk) -> None:
+    desk.add("a")
+    desk.file.path.rename(desk.directory / "dead_letter-20251113T000000.000000.ndjson")
+    desk.add("b", "c", start=10)
+    assert desk.left == ["a", "b", "c"]
+    assert desk.resend() == Resent(sent=3)
+    assert desk.sent == ["a", "b", "c"]
+    assert list(desk.directory.iterdir()) == []
+
+
+def test_without_letters_nothing_happens(desk: Desk) -> None:
+    assert desk.resend() == Resent()
+    assert list(desk.directory.iterdir()) == []
+
+
+def test_letters_that_are_not_wanted_or_not_readable_stay(desk: Desk) -> None:
+    desk.add("a", "b")
+    with desk.file.path.open("ab") as file:
+        file.write(b'{"message":"of an older release"}\n')
+    result = desk.resend(lambda stored: stored.letter is not None and stored.letter.message == "b")
+    assert result == Resent(sent=1, left=2)
+    assert desk.sent == ["b"]
+    assert desk.left == ["a"]
+    assert desk.file.path.read_bytes().count(b"\n") == 2
+
+
+def test_an_event_that_is_refused_again_is_a_new_letter(desk: Desk, clock: ManualClock) -> None:
+    desk.add("a", "b")
+    clock.advance(60)
+    desk.output.refuse = lambda message: "still too large" if message == "a" else None
+    assert desk.resend() == Resent(sent=1, refused=1)
+    (stored,) = desk.box.letters()
+    assert stored.letter is not None
+    assert (stored.letter.message, stored.letter.reason) == ("a", "still too large")
+
+
+def test_letters_that_are_not_acknowledged_in_time_stay(desk: Desk, clock: ManualClock) -> None:
+    desk.add(*(f"{number}" for number in range(150)))
+
+    class Slow(MemoryOutput):
+        def poll(self, timeout: float) -> None:
+            super().poll(timeout)
+            clock.advance(1)
+
+    slow = Slow(encoder(), desk.publisher, holding=True)
+    desk.pipeline = ResendPipeline(desk.pipeline.queue, desk.publisher, slow, desk.metrics, clock)
+    assert desk.resend() == Resent(unsent=150, left=150)
+    assert len(desk.left) == 150
+
+
+def test_what_was_sent_before_a_kill_is_not_sent_again(desk: Desk) -> None:
+    desk.add("a", "b", "c")
+    killed = Resending(desk.box)
+    for _ in killed.files():
+        first, *_ = killed.letters()
+        killed.note_sent([first.id])
+        break
+    killed._notes.close()
+    assert desk.left == ["b", "c"]
+    desk.add("d", start=10)
+    assert desk.resend() == Resent(sent=3)
+    assert desk.sent == ["b", "c", "d"]
+    assert list(desk.directory.iterdir()) == []
+
+
+def test_a_kill_while_letters_are_written_back_sends_none_of_them_twice(desk: Desk) -> None:
+    desk.add("a", "b")
+    written = desk.file.path.read_bytes()
+    (desk.directory / RESENDING).write_bytes(written)  # and they are in the current file already
+    assert desk.resend() == Resent(sent=2)
+    assert desk.sent == ["a", "b"]
+
+
+def test_only_one_process_sends_letters_again(desk: Desk) -> None:
+    desk.add("a")
+    other = Resending(desk.box)
+    with pytest.raises(FileInUse, match="in use by process"):
+        desk.resend()
+    other.close()
+    assert not (desk.directory / DONE).exists()
+    assert desk.resend() == Resent(sent=1)

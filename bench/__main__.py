@@ -4,6 +4,7 @@ script/bench           one file: how fast, how late, for how much; --svg FILE dr
 script/bench --shapes  what readers and processors cost, beside the plain path
 script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
 script/bench --kills   how many lines arrive twice after a kill -9
+script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
 script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
 """
 
@@ -11,7 +12,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import chart, kills, scale, shapes, sink, speed
+from bench import chart, delivery, kills, scale, shapes, sink, speed
 from bench.contenders import available, of_checkout
 from bench.runs import Runs, broker, report
 from config.text.units import parse_duration, parse_size
@@ -50,6 +51,8 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
     if options.shapes is not None:
         shipper = next(contender for contender in contenders if contender.name == "shipper --once")
         return [shapes.table(runs, shipper, options.rounds, options.lines, options.shapes)]
+    if options.delivery:
+        return delivery.tables(runs, options.rounds, options.lines, options.seconds)
     if options.kills:
         shipper = next(contender for contender in contenders if contender.name == "shipper")
         return [kills.table(runs, shipper, options.rounds, options.lines)]
@@ -70,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         "--shapes", nargs="*", metavar="WORD", help="messages of other shapes: those with a word in their name, or all"
     )
     parser.add_argument("--kills", action="store_true", help="kill the shipper, start it again, count the repeats")
+    parser.add_argument("--delivery", action="store_true", help="at_least_once and exactly_once side by side")
     sizes = parser.add_argument_group("--scale")
     sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")

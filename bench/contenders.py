@@ -11,7 +11,7 @@ from pathlib import Path
 class ShippingJob:
     """One run: `log` is the file to ship, or a pattern of files; `directory` is empty and the contender's own.
     `inactive`: seconds after which the shipper closes a quiet file (its default). `options` of the shipper's input and
-    its `processors` are in YAML's flow style."""
+    its `processors`, and `output`, options of output.kafka, are in YAML's flow style."""
 
     bootstrap: str
     topic: str
@@ -21,6 +21,7 @@ class ShippingJob:
     inactive: float = 300.0
     options: str = ""
     processors: str = ""
+    output: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ SHIPPER = """\
 shipper.inputs:
   - {{type: filestream, id: bench, paths: ["{log}"], close.on_state_change.inactive: {inactive:.0f}s, {options}}}
 processors: [{processors}]
-output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}}}
+output.kafka: {{hosts: ["{bootstrap}"], topic: {topic}, {output}}}
 path.data: {directory}/data
 logging.format: text
 """

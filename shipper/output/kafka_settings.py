@@ -121,7 +121,13 @@ def producers(configured: Callable[[], dict[str, Any]]) -> Callable[[Callable[[K
 
 def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
     """Return what makes clients that read the positions."""
-    reading = {"group.id": "not-used", "enable.auto.commit": False, "enable.partition.eof": True}
+    reading = {
+        "group.id": "not-used",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "earliest",
+        "fetch.wait.max.ms": 10,  # the end is reported after a fetch that found nothing
+    }
 
     def shared() -> dict[str, Any]:
         return {**client_settings(configured()), "error_cb": lambda error: None}

@@ -15,11 +15,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 from zlib import crc32
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._metadata import TopicMetadata
-from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AdminClient,
+    ConfigResource,
+    ResourceType,
+    TopicMetadata,
+)
 from confluent_kafka.cimpl import NewTopic
 
 from shipper.errors import StartError
@@ -142,19 +144,20 @@ class PositionsTopic:
             )
 
     def read(self) -> Committed:
-        ends = self._ends()
+        bounds = self._bounds()
         owner, entries = b"", dict[str, bytes]()
         consumer = self._clients.consumer("read_committed")
         try:
-            consumer.assign([TopicPartition(self.topic, number, OFFSET_BEGINNING) for number in ends])
-            missing = {number for number, end in ends.items() if end > 0}
+            # By number: to look up where a partition begins, the client takes half a second.
+            consumer.assign([TopicPartition(self.topic, number, start) for number, (start, _) in bounds.items()])
+            missing = {number for number, (start, end) in bounds.items() if end > start}
             while missing:
                 message = consumer.poll(TIMEOUT)
                 if message is None:  # another shipper's transaction is open, and nothing behind it can be read yet
                     raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{self.topic} is not read to its end"))
                 error, number = message.error(), message.partition()
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    missing -= {number} if (message.offset() or 0) >= ends[number or 0] else set()
+                    missing -= {number} if (message.offset() or 0) >= bounds[number or 0][1] else set()
                 elif error is not None:
                     raise KafkaException(error)
                 else:
@@ -167,13 +170,13 @@ class PositionsTopic:
             consumer.close()
         return Committed(Owner(**json.loads(owner)) if owner else None, entries)
 
-    def _ends(self) -> dict[int, int]:
-        """Return where each partition ends, open transactions of others included: what was committed meanwhile lies
-        behind their first record."""
+    def _bounds(self) -> dict[int, tuple[int, int]]:
+        """Return where each partition begins and ends, open transactions of others included: what was committed
+        meanwhile lies behind their first record."""
         consumer = self._clients.consumer("read_uncommitted")
         try:
             return {
-                number: consumer.get_watermark_offsets(TopicPartition(self.topic, number), timeout=TIMEOUT)[1]
+                number: consumer.get_watermark_offsets(TopicPartition(self.topic, number), timeout=TIMEOUT)
                 for number in self._partitions
             }
         finally:

@@ -307,9 +307,9 @@ class TransactionalOutput:
 
     def _committed(self) -> None:
         current, self._current, self._prepared = self._current, [], None
-        self._events = self._bytes = 0
-        self._is_open = False
-        self._attempts = 0
+        self._events = self._bytes = self._attempts = 0
+        self._is_open = self._failed = False
+        self._unsent.clear()
         for file_id in self._removed:
             self._forgotten.pop(file_id, None)
         self._metrics.transactions_committed += 1

@@ -36,3 +36,14 @@ def lab(tmp_path: Path, kafka_broker: Broker, topic_name: str, seed: int) -> Ite
     lab = SinkLab(tmp_path, kafka_broker, topic_name, seed)
     yield lab
     lab.kill()
+
+
+@pytest.fixture
+def guarded_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A broker that knows rights; what no rule is about is allowed."""
+    properties = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with Broker(tmp_path / "guarded", heap="256m", properties=properties) as broker:
+        yield broker

@@ -6,13 +6,22 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import orjson
 import pytest
-from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
-from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from demo.broker import Broker
 from tests.e2e.running import Agent, LiveWriter, Topic, frozen, live_log, stopped
@@ -183,3 +192,35 @@ def test_the_check_of_the_output_names_what_is_wrong_with_the_topic_of_positions
     agent.configure()
     assert agent.check_output() == 1
     assert "has cleanup.policy=delete" in agent.log
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (ResourceType.TRANSACTIONAL_ID, "the broker forbids the transactional id; give the user the rights"),
+        (ResourceType.TOPIC, "the broker forbids writing to the topic"),
+    ],
+    ids=["id", "topic"],
+)
+def test_without_a_right_it_waits_and_says_which_until_it_is_given(
+    guarded_broker: Broker, topic_name: str, tmp_path: Path, kind: ResourceType, words: str
+) -> None:
+    guarded_broker.create_topic(topic_name, 2)
+    writing = (kind, topic_name, ResourcePatternType.LITERAL, "User:*", "*", AclOperation.WRITE)
+    admin = guarded_broker.admin()
+    rule = AclBinding(*writing, AclPermissionType.DENY)
+    admin.create_acls([rule])[rule].result(30)
+    agent = Agent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
+    agent.kafka = {"delivery": "exactly_once", "transaction": {"id": topic_name}, "backoff.max": "1s"}
+    agent.configure()
+    try:
+        agent.append("one", "two")
+        agent.start()
+        agent.await_log(words)
+        lifted = AclBindingFilter(*writing, AclPermissionType.DENY)
+        admin.delete_acls([lifted])[lifted].result(30)
+        with closing(Topic(guarded_broker, topic_name)) as topic:
+            expect_once(topic, agent.path)
+        assert agent.stop() == 0
+    finally:
+        agent.end()

@@ -146,17 +146,6 @@ def test_a_topic_that_is_deleted_holds_up_its_own_files_until_it_is_there_again(
     assert agent.stop() == 0
 
 
-@pytest.fixture
-def guarded_broker(tmp_path: Path) -> Iterator[Broker]:
-    """A broker that knows rights; what no rule is about is allowed."""
-    properties = {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "allow.everyone.if.no.acl.found": "true",
-    }
-    with Broker(tmp_path / "guarded", heap="256m", properties=properties) as broker:
-        yield broker
-
-
 def test_a_topic_without_the_right_to_write_holds_up_its_own_files_until_it_is_given(
     guarded_broker: Broker, topic_name: str, tmp_path: Path
 ) -> None:

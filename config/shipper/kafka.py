@@ -247,3 +247,7 @@ class KafkaOutputConfig:
             yield from ((f"transaction.topic{below}", fault) for below, fault in topic_name(self.transaction.topic))
         tls = bool(self.ssl.enabled)
         yield from credentials(self.username, self.password, self.sasl, self.kerberos, tls=tls)
+
+    def remarks(self) -> Iterator[Finding]:
+        if self.sasl.mechanism.startswith("SCRAM") and not (self.username or "sasl.username" in self.librdkafka):
+            yield "sasl.mechanism", "has no effect without username: the client does not authenticate"

@@ -11,10 +11,8 @@ from shipper.clock import Clock
 
 logger = logging.getLogger(__name__)
 
-Look = tuple[tuple[int, ...], ...]  # of each file: device, inode, size and time of change; () if it is missing
-
-
 DAY = 24 * 3600.0
+Look = tuple[tuple[int, ...], ...]  # of each file: device, inode, size and time of change; () if it is missing
 
 
 class Inspection(Protocol):

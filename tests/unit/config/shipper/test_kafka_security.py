@@ -75,6 +75,12 @@ def test_what_excludes_another_option_is_reported(lab: Lab, more: str, message: 
     assert message in problem
 
 
+def test_a_mechanism_for_a_user_who_is_not_given_is_noted(lab: Lab) -> None:
+    (note,) = lab.load(f"{KAFKA}  sasl.mechanism: SCRAM-SHA-256\n  username: ''\n").notes
+    assert "has no effect without username: the client does not authenticate" in note
+    assert lab.load(f"{KAFKA}  sasl.mechanism: SCRAM-SHA-256\n  username: u\n  password: p\n").notes == ()
+
+
 def test_kerberos_that_is_disabled_may_lack_anything(lab: Lab) -> None:
     kafka = lab.load(f"{KAFKA}  kerberos: {{enabled: false, auth_type: password}}\n").output.kafka
     assert kafka is not None

@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -187,3 +189,9 @@ def test_the_files_that_are_named_are_listed_and_texts_are_not() -> None:
         certificate_authorities=("/ca", "-----BEGIN X"), certificate="/c", key="/k", key_passphrase_path="p"
     )
     assert paths(ssl, "/more", "-----BEGIN Y") == ("/ca", "/c", "/k", "p", "/more")
+
+
+def test_without_tls_nothing_is_imported_for_it() -> None:
+    program = "import sys, shipper.cli; print({'cryptography', 'botocore'} & set(sys.modules))"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert printed.stdout == "set()\n"

@@ -10,7 +10,8 @@ from shipper.output.kafka import KafkaContext
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.kafka_settings import clients, latest, producers, transactional
 from shipper.output.positions_topic import Owner, PositionsTopic
-from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
+from shipper.output.transaction_context import Limits, TransactionContext
+from shipper.output.transactional import TransactionalOutput
 from shipper.output.transactional_id import TransactionalId
 from shipper.output_context import OutputContext
 from shipper.record import timestamp

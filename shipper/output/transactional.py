@@ -20,9 +20,7 @@ each of them would wait for the interpreter lock. Successful ones are not passed
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
@@ -30,40 +28,16 @@ from shipper.event import Batch, Source
 from shipper.metrics import Metrics
 from shipper.output.background import Background
 from shipper.output.base import TransactionDeliveries
-from shipper.output.kafka import KafkaContext, by_topic
+from shipper.output.kafka import by_topic
 from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED
 from shipper.output.kafka_records import RecordMaker, produce
 from shipper.output.sending import Sending
+from shipper.output.transaction_context import TransactionContext
 from shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
 logger = logging.getLogger(__name__)
 
 STOP_CHECK = 0.2  # seconds
-
-
-class Positions(Protocol):
-    """Makes the positions of a transaction, and moves them when it is committed."""
-
-    def prepare(self, batches: Iterable[Batch]) -> Mapping[str, bytes]:
-        """Return the entry of each file, by its id, as it will be once these batches are committed."""
-
-    def commit(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When a transaction ends: after `interval` seconds, or when its batches cost `bytes`, or have so many `events`."""
-
-    interval: float
-    events: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionContext:
-    kafka: KafkaContext
-    positions: Positions
-    limits: Limits
 
 
 class TransactionalOutput:

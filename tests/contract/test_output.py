@@ -26,7 +26,8 @@ from shipper.output.kafka_records import Producer, RecordMaker
 from shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
 from shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from shipper.output.rotation import OutputFile
-from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
+from shipper.output.transaction_context import Limits, TransactionContext
+from shipper.output.transactional import TransactionalOutput
 from shipper.output.transactional_id import MakeProducer, TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import MemoryPositions, PlannedPositions, TransactionalKafka

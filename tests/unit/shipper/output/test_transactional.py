@@ -14,7 +14,8 @@ from shipper.output.kafka import Backoff, KafkaContext
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.positions_topic import Owner
-from shipper.output.transactional import Limits, TransactionalOutput, TransactionContext
+from shipper.output.transaction_context import Limits, TransactionContext
+from shipper.output.transactional import TransactionalOutput
 from shipper.output.transactional_id import TransactionalId
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import (

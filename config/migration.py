@@ -101,7 +101,9 @@ class _Input:
         # What separates two options: a comma within braces, else a new line with their indentation.
         self._next = ", " if node.flow_style else "\n" + " " * node.start_mark.column
         self._type = self._options.get("type", self._options.get("input_type"))
-        self._containers = [key.value for key, _ in node.value if key.value.partition(".")[0] == _CONTAINERS]
+        is_docker = self._type is not None and self._type.value == "docker"
+        names = self._options if is_docker else ()
+        self._containers = [name for name in names if name.partition(".")[0] == _CONTAINERS]
 
     def edits(self) -> Iterator[Edit]:
         if self._entries and self._type is None:
@@ -115,8 +117,10 @@ class _Input:
                     yield _entry(key, value, f"type: container{added}", "type: docker is type: container")
                 case name if name in RENAMED_OF_INPUT:
                     yield from self._renamed(key, value)
-                case "document_type":
+                case "document_type" if value.value:
                     yield from self._document_type(key, value)
+                case "take_over" if isinstance(value, yaml.ScalarNode) and value.value:
+                    yield _entry(key, value, f"take_over.enabled: {_source(value)}", "take_over is take_over.enabled")
                 case "combine_partials":
                     yield self._removed(key, value, "combine_partials is always so")
                 case name if name in self._containers and name == self._containers[0]:

@@ -229,7 +229,7 @@ class ShipperConfig:
         key, own = included.inputs_of(raw.root)
         if own is None or (not own.items and others is None):
             return raw  # what is missing or not a list is reported when it is read
-        default_type = "log" if raw.tolerant else None  # Filebeat's, of which an input without one is of an older time
+        default_type = "log" if raw.tolerant else None  # Filebeat's, which is older than filestream
         todays = old_names.with_todays_options(
             (*own.items, *(others or [])), key, raw.problems, default_type=default_type
         )

@@ -62,14 +62,9 @@ def with_todays_options(
 
 def _input(item: Section, path: str, problems: list[Problem], default_type: str | None) -> Section:
     written = item.children(lambda *_: None)
-    is_old = _is_docker(written.get("type")) or _is_docker(written.get("input_type")) or _OLD & written.keys()
-    if is_old or isinstance(written.get("take_over"), Scalar):
-        entries = list(_todays(item, path, written, problems))
-    elif "type" in written or default_type is None:
-        return item
-    else:
-        entries = list(item.entries)
-    if default_type is not None and not any(entry.key == "type" for entry in entries):
+    is_old = _is_docker(written) or _OLD & written.keys() or isinstance(written.get("take_over"), Scalar)
+    entries = list(_todays(item, path, written, problems)) if is_old else list(item.entries)
+    if default_type is not None and not any(entry.key == "type" and not is_null(entry.node) for entry in entries):
         entries.append(Entry("type", Scalar(default_type, "str", True, item.place), item.place))
     return replace(item, entries=tuple(entries))
 
@@ -82,21 +77,21 @@ def _todays(item: Section, path: str, written: Mapping[str, Node], problems: lis
 
     for entry in item.entries:
         match entry.key.partition(".")[0]:
-            case "type" | "input_type" if _is_docker(entry.node):
+            case "type" | "input_type" if _is_docker(written):
                 paths = _paths_of_containers(written.get("containers"), entry)
                 listed = ", ".join(item.text for item in paths.items if isinstance(item, Scalar))
                 lapse(entry, f"an old type; today it is type: container with paths: [{listed}]")
                 yield Entry("type", Scalar("container", "str", True, entry.place), entry.place, entry.rank)
                 if "paths" not in written:
                     yield Entry("paths", paths, entry.place, entry.rank)
-            case "containers":
+            case "containers" if _is_docker(written):
                 yield from _stream(entry)
             case "combine_partials":
                 lapse(entry, "an old option; the parts of a line are always joined")
-            case "document_type" if not is_null(entry.node):
+            case "document_type" if _has_document_type(written):
                 lapse(entry, "an old option; today it is the processor add_fields with target: '' and fields.type")
                 yield _document_type(entry, written.get("processors"))
-            case "processors" if "document_type" in written:
+            case "processors" if _has_document_type(written):
                 pass  # they are behind the one that sets the type
             case "take_over" if isinstance(entry.node, Scalar) and not is_null(entry.node):
                 lapse(entry, "an old form; today it is take_over.enabled")
@@ -109,8 +104,13 @@ def _todays(item: Section, path: str, written: Mapping[str, Node], problems: lis
                 yield entry
 
 
-def _is_docker(node: Node | None) -> bool:
-    return isinstance(node, Scalar) and node.text == "docker"
+def _is_docker(written: Mapping[str, Node]) -> bool:
+    kinds = (written.get("type"), written.get("input_type"))
+    return any(isinstance(kind, Scalar) and kind.text == "docker" for kind in kinds)
+
+
+def _has_document_type(written: Mapping[str, Node]) -> bool:
+    return "document_type" in written and not is_null(written["document_type"])
 
 
 def _paths_of_containers(containers: Node | None, entry: Entry) -> ListNode:

@@ -88,6 +88,7 @@ INPUTS = [
     "- type: docker\n  containers:\n    ids:\n      - a\n      - b  # more\n    stream: stdout\n  tags: [x]",
     "- type: docker\n  containers.ids: '*'\n  containers.path: /data/\n  tags: [x]",
     "- {type: docker}",
+    "- {type: filestream, id: a, paths: [x], take_over: true}",
     "- type: docker\n  combine_partials: true",
     "- type: filestream\n  paths: [x, y]",
     "- type: filestream\n  paths: x",
@@ -104,6 +105,9 @@ def test_the_result_is_the_same_configuration_without_a_warning(lab: Lab, key: s
     assert migrated(lab, after) == after
 
 
+KEPT = "- {type: container, paths: [x], containers.stream: stderr}\n- {type: log, paths: [x], document_type: }\n"
+
+
 def test_a_file_of_inputs_is_migrated_too(lab: Lab) -> None:
     assert migrated(lab, "- input_type: log\n  paths: [x]\n") == "- type: log\n  paths: [x]\n"
 
@@ -113,7 +117,7 @@ def test_a_section_keeps_its_options(lab: Lab) -> None:
     assert migrated(lab, before) == before.replace("prospectors", "inputs")
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "5\n", "filebeat.inputs:\n- \n- 5\n- {}\n"])
+@pytest.mark.parametrize("text", ["", "# nothing\n", "5\n", "filebeat.inputs:\n- \n- 5\n- {}\n", KEPT])
 def test_where_there_is_nothing_old_nothing_changes(lab: Lab, text: str) -> None:
     assert migrated(lab, text) == text
 

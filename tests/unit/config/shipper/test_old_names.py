@@ -131,3 +131,19 @@ def test_in_a_configuration_of_our_own_an_old_name_is_a_mistake(lab: Lab) -> Non
 def test_both_names_of_the_inputs_clash(lab: Lab) -> None:
     text = f"{INPUT}filebeat.prospectors: [{{paths: [y]}}]\n{OUTPUT}"
     assert lab.problems(text)[0] == "shipper.yml:2: filebeat.inputs: given twice, first on line 1; keep one"
+
+
+def test_a_document_type_without_a_value_leaves_the_processors_as_they_are(lab: Lab) -> None:
+    read, (warning,) = one(lab, "type: log, paths: [x], document_type: , processors: [add_tags.tags: a]")
+    assert read.processors == (AddTagsConfig(tags=("a",)),)
+    assert "document_type: unknown option" in warning
+
+
+def test_only_type_docker_has_containers(lab: Lab) -> None:
+    read, (warning,) = one(lab, "type: container, paths: [x], containers.stream: stderr")
+    assert read.paths == ("x",)
+    assert "containers: unknown option" in warning
+
+
+def test_a_type_without_a_value_is_log_too(lab: Lab) -> None:
+    assert one(lab, "type: , paths: [x]")[0].type == "log"

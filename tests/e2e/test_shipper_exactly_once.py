@@ -202,7 +202,7 @@ def test_the_check_of_the_output_names_what_is_wrong_with_the_topic_of_positions
     ],
     ids=["id", "topic"],
 )
-def test_without_a_right_it_waits_and_says_which_until_it_is_given(
+def test_without_a_right_it_waits_and_logs_which_until_it_is_given(
     guarded_broker: Broker, topic_name: str, tmp_path: Path, kind: ResourceType, words: str
 ) -> None:
     guarded_broker.create_topic(topic_name, 2)

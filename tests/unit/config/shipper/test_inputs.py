@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.shipper.filebeat import INPUT_NOT_YET
 from config.shipper.model import (
     CloseConfig,
     DeleteConfig,
@@ -279,3 +280,9 @@ def test_the_older_form_of_taking_over_is_read_with_a_warning(lab: Lab) -> None:
     config = lab.load(old)
     assert config.inputs[0].take_over.enabled
     assert config.warnings[0].endswith("filebeat.inputs[0].take_over: an old form; today it is take_over.enabled")
+
+
+@pytest.mark.parametrize("name", sorted(INPUT_NOT_YET))
+def test_an_option_that_does_not_exist_here_is_refused_with_what_to_do_instead(lab: Lab, name: str) -> None:
+    (message,) = lab.problems(lab.whole.replace("output.", f"    {name}: x\noutput."))
+    assert len(message.partition("not supported; ")[2].split()) > 2

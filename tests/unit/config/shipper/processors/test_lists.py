@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.shipper.processors import Branch
+from config.shipper.processors import PROCESSORS, Branch
 from config.shipper.processors.adding import AddTagsConfig
 from config.shipper.processors.moving import DropEventConfig
 from config.yaml.errors import ConfigError
@@ -58,6 +58,13 @@ def test_a_script_is_refused_with_the_reason() -> None:
     assert "left out on purpose" in message
     alternatives = ("rename", "convert", "dissect", "grok", "drop_event", "if/then/else")
     assert [name for name in alternatives if name not in message] == []
+
+
+@pytest.mark.parametrize("name", sorted(PROCESSORS.not_yet))
+def test_a_processor_that_does_not_exist_here_is_refused_with_what_to_do_instead(name: str) -> None:
+    (message,) = problems(f"- {name}: {{field: message}}")
+    assert message.startswith(f"processors[0].{name}: not supported; ")
+    assert len(message.partition("; ")[2].split()) > 1
 
 
 def test_two_processors_in_one_item_are_reported() -> None:

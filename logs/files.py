@@ -19,6 +19,7 @@ from pathlib import Path
 from logs.throttle import Throttle
 
 SYSLOG = "/dev/log"
+_MISSING = "the program continues, and lines of its log are missing"
 _SYSLOG_PATIENCE = 0.2  # seconds: a syslog daemon that hangs must not hang the program
 _HOUR = 3600
 # Intervals that follow the local clock; what has to differ for the next one to begin. Others are counted from 1970.
@@ -68,12 +69,16 @@ class LogFileHandler(RotatingFileHandler):
 
     def doRollover(self) -> None:
         self._period = self._period_of(self._now())
-        super().doRollover()
+        try:
+            super().doRollover()
+        except OSError:  # the file can be written, and those beside it not
+            _report(f"cannot rotate {self.baseFilename}", "it grows until that succeeds", self._throttle)
+            self.stream = self.stream or self._open()
 
     def handleError(self, record: logging.LogRecord) -> None:
         # What the stream has buffered would be written later, behind lines that were written by then.
         self._give_up_stream()
-        _report(f"cannot write the log to {self.baseFilename}", self._throttle)
+        _report(f"cannot write the log to {self.baseFilename}", _MISSING, self._throttle)
 
     def _is_at_path(self, stream: TextIOWrapper) -> bool:
         try:
@@ -116,13 +121,13 @@ class LocalSyslogHandler(SysLogHandler):
         vars(self)["socket"].settimeout(_SYSLOG_PATIENCE)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        _report(f"cannot write the log to syslog ({self.address})", self._throttle)
+        _report(f"cannot write the log to syslog ({self.address})", _MISSING, self._throttle)
 
 
-def _report(what: str, throttle: Throttle) -> None:
+def _report(what: str, effect: str, throttle: Throttle) -> None:
     error = sys.exc_info()[1]
     if throttle.is_due():
         reason = getattr(error, "strerror", None) or error
         with suppress(OSError, ValueError, AttributeError):  # stderr may be closed
-            sys.stderr.write(f"{what}: {reason}; the program continues, and lines of its log are missing\n")
+            sys.stderr.write(f"{what}: {reason}; {effect}\n")
             sys.stderr.flush()

@@ -220,6 +220,21 @@ def test_a_line_that_a_full_disk_refused_does_not_come_later(tmp_path: Path) -> 
     assert (tmp_path / "log").read_text() == "written\n"
 
 
+def test_a_file_that_cannot_be_rotated_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "logs" / "log"
+    handler = LogFileHandler(LogFile(path, most_bytes=10))
+    with without_capabilities():
+        path.parent.chmod(0o500)
+        for text in ("one of many bytes", "two", "three"):
+            handler.emit(logging.makeLogRecord({"msg": text}))
+        path.parent.chmod(0o700)
+    assert path.read_text().splitlines() == ["one of many bytes", "two", "three"]
+    handler.emit(logging.makeLogRecord({"msg": "four"}))
+    handler.close()
+    assert path.read_text() == "four\n"
+    assert capsys.readouterr().err == f"cannot rotate {path}: Permission denied; it grows until that succeeds\n"
+
+
 def test_a_file_that_is_removed_is_made_again(tmp_path: Path) -> None:
     to_files(tmp_path)
     (tmp_path / "shipper.ndjson").unlink()

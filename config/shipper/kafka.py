@@ -13,7 +13,7 @@ from config.shipper.kafka_records import HeaderConfig, PartitionConfig
 from config.shipper.kafka_security import KerberosConfig, SaslConfig, credentials
 from config.shipper.queues import QueueConfig
 from config.shipper.tls import SslConfig
-from config.shipper.transactions import TransactionConfig
+from config.shipper.transactions import TransactionConfig, shorter_than_a_transaction
 from config.text.checks import Finding, addresses
 from config.text.format_strings import parse_format
 from config.text.units import Duration, Size
@@ -243,6 +243,7 @@ class KafkaOutputConfig:
             yield "topic", "missing; name the topic that records are sent to"
         if self.transaction is not None and self.delivery != "exactly_once":
             yield "transaction", "needs delivery: exactly_once; set it, or remove transaction"
+        yield from shorter_than_a_transaction(self.transaction or TransactionConfig(), self.librdkafka)
         if self.transaction is not None:
             yield from ((f"transaction.topic{below}", fault) for below, fault in topic_name(self.transaction.topic))
         tls = bool(self.ssl.enabled)

@@ -1,7 +1,7 @@
 """`output.kafka.transaction`: how records and positions are committed together (`delivery: exactly_once`)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -39,3 +39,13 @@ class TransactionConfig:
             "max": 10,
         },
     )
+
+
+def shorter_than_a_transaction(
+    transaction: TransactionConfig, raw: Mapping[str, str | int | float | bool]
+) -> Iterator[Finding]:
+    """Yield a raw timeout at which the broker would end each transaction before it is committed."""
+    timeout = raw.get("transaction.timeout.ms")
+    if isinstance(timeout, int) and timeout < 2000 * transaction.interval:
+        least = f"{2000 * transaction.interval:.0f}"
+        yield "librdkafka.transaction.timeout.ms", f"{timeout} must be at least {least}, twice transaction.interval"

@@ -43,6 +43,10 @@ _TRANSACTIONAL_ID = (
     "the broker forbids the transactional id; give the user the rights Write and Describe on it "
     "(output.kafka.transaction.id)"
 )
+_COORDINATOR = (
+    "no broker coordinates transactions; check the brokers, and with fewer than three of them set "
+    "transaction.state.log.replication.factor and transaction.state.log.min.isr to their number"
+)
 _REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the brokers back"
 
 # What to do, for the person who reads the log at night.
@@ -56,6 +60,7 @@ ADVICE = {
     KafkaError._UNKNOWN_TOPIC: _NO_TOPIC,
     KafkaError.UNKNOWN_TOPIC_OR_PART: _NO_TOPIC,
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "the broker forbids writing to the topic; give the user the right to write",
+    KafkaError.COORDINATOR_NOT_AVAILABLE: _COORDINATOR,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _TRANSACTIONAL_ID,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the right IdempotentWrite",
     KafkaError.NOT_ENOUGH_REPLICAS: _REPLICAS,

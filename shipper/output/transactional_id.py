@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from shipper.errors import Fenced
 from shipper.output.kafka_records import Producer
@@ -72,7 +72,13 @@ class TransactionalId:
             self._producer.purge()
         self._producer = None
         producer = self._make_producer(on_error)
-        producer.init_transactions(TIMEOUT)
+        try:
+            producer.init_transactions(TIMEOUT)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._TIMED_OUT:
+                raise
+            words = f"init_transactions had no answer within {TIMEOUT:g} s"
+            raise KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE, words)) from error
         self._producer = producer
 
     def _check_owner(self) -> None:

@@ -29,6 +29,10 @@ def test_a_transaction_has_an_id_a_topic_and_an_interval(lab: Lab) -> None:
         (", transaction.id: a b", "transaction.id: 'a b' must be 1 to 200 ASCII characters without blanks"),
         (", transaction.topic: a/b", "transaction.topic: 'a/b' is not a valid topic name"),
         (", transaction.interval: 0s", "transaction.interval: "),
+        (
+            ", transaction.interval: 2s, librdkafka: {transaction.timeout.ms: 3000}",
+            "librdkafka.transaction.timeout.ms: 3000 must be at least 4000, twice transaction.interval",
+        ),
     ],
 )
 def test_a_mistake_is_named(lab: Lab, text: str, problem: str) -> None:

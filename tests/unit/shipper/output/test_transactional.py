@@ -190,9 +190,10 @@ def test_a_start_returns_what_was_committed_under_the_id(desk: Desk) -> None:
     assert desk.make(OTHER).start(forever) == {"f1": b"2"}
 
 
-def test_a_start_waits_until_kafka_answers(desk: Desk) -> None:
+def test_a_start_waits_until_kafka_answers(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     desk.kafka.fail("init_transactions", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 3)
     assert desk.make(OTHER).start(forever) == {}
+    assert "set transaction.state.log.replication.factor" in caplog.text
 
 
 def test_a_start_that_waits_ends_when_the_agent_is_to_stop(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 MULTILINE = "multiline"
 TRUNCATED = "truncated"
+SPLIT = "split"
 
 # The memory that an event takes beside its bytes: the constant fields of its record, and the client's book-keeping.
 EVENT_OVERHEAD = 600

@@ -81,7 +81,9 @@ def static_fields(config: InputConfig, root: ShipperConfig) -> Doc:
 def message_limit(config: InputConfig, root: ShipperConfig) -> int:
     """Return the most bytes of a message: no more than the output can send, which would only be cut later."""
     kafka = root.output.chosen
-    return min(config.message_max_bytes, record_limit(kafka) if isinstance(kafka, KafkaOutputConfig) else UNLIMITED)
+    if not isinstance(kafka, KafkaOutputConfig) or kafka.oversized != "cut":
+        return config.message_max_bytes
+    return min(config.message_max_bytes, record_limit(kafka))
 
 
 def record_limit(config: KafkaOutputConfig) -> int:

@@ -6,12 +6,14 @@ from dataclasses import replace
 from config.shipper.model import KafkaOutputConfig, MemQueue
 from shipper.codecs import make_codec
 from shipper.event import Batch, Topics
-from shipper.inputs import record_limit
+from shipper.inputs import UNLIMITED, record_limit
+from shipper.metrics import Metrics
 from shipper.output.encode import Codec
 from shipper.output.kafka import Backoff, KafkaContext
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
 from shipper.output.kafka_settings import renewals
+from shipper.output.oversized import RefusingCodec, Splitter
 from shipper.output.place_headers import PlaceHeaders
 from shipper.output.topic_shares import TopicShares
 from shipper.output_context import OutputContext
@@ -23,6 +25,8 @@ def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue
     """Return what makes the records, and what else an output needs."""
     places = None if config.codec.format is None else PlaceHeaders()
     codec = make_codec(config.codec, record_limit(config), places)
+    if config.oversized == "dead_letter":
+        codec = RefusingCodec(make_codec(config.codec, UNLIMITED, places), record_limit(config))
     headers = [(header.key, header.value) for header in config.headers]
     beside = Beside(None if config.key is None else Keys(config.key), headers, places, config.timestamp == "event")
     chooser = TopicChooser(config.topic, config.topics)
@@ -32,6 +36,12 @@ def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue
     topics, are_renewed = sendable_topics(chooser, codec), renewals(config, context.clock)
     kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed)
     return RecordMaker(codec, beside), kafka
+
+
+def splitter(config: KafkaOutputConfig, metrics: Metrics) -> Splitter:
+    """Return what splits the events that are too large."""
+    places = None if config.codec.format is None else PlaceHeaders()
+    return Splitter(make_codec(config.codec, UNLIMITED, places), record_limit(config), metrics)
 
 
 def sendable_topics(chooser: TopicChooser, codec: Codec) -> Callable[[Batch], Topics]:

@@ -13,6 +13,7 @@ class Metrics:
     events_filtered: int = 0  # dropped on purpose, by include_lines, exclude_lines or a processor
     processor_failures: int = 0  # events that a processor could not process; the reason is in error.message
     events_truncated: int = 0  # events whose message was cut to message_max_bytes
+    events_split: int = 0  # events that were sent in parts because of output.kafka.max_message_bytes
     messages_cut_short: int = 0  # messages that were ended early because of queue.mem.pending_bytes
     bytes_read: int = 0  # raw bytes that became events or were dropped on purpose
     bytes_acked: int = 0  # raw bytes of resolved batches

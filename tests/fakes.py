@@ -13,8 +13,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from shipper.event import Batch, Rejection, Source
-from shipper.output.base import Deliveries
+from shipper.event import Batch, Rejection
+from shipper.output.base import Deliveries, OnePlace
 from shipper.output.encode import Encoder
 from shipper.output.kafka_records import Report
 from shipper.output.place_headers import Headers
@@ -45,7 +45,7 @@ class ManualClock:
         self._time += seconds
 
 
-class MemoryOutput:
+class MemoryOutput(OnePlace):
     """Keeps records in `records`. While `holding`, the test decides when batches arrive and are acknowledged.
 
     A batch arrives (its records are in `records`) before it is acknowledged (the pipeline learns of it), as with a
@@ -68,13 +68,6 @@ class MemoryOutput:
             return False
         self._on_the_way.append(batch)
         return True
-
-    def takes_more(self, source: Source) -> bool:
-        return True
-
-    @property
-    def awaits_reports(self) -> bool:
-        return False
 
     def poll(self, timeout: float) -> None:
         self.last_timeout = timeout

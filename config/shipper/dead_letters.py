@@ -1,4 +1,4 @@
-"""`dead_letter`: what becomes of events that the output refuses permanently."""
+"""`dead_letter`: what happens to events that the output refuses permanently."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar

@@ -196,7 +196,15 @@ class KafkaOutputConfig:
     )
     max_message_bytes: Size = field(
         default=1_000_000,
-        metadata={"doc": "The largest record; larger events are truncated to fit and flagged.", "min": 1000},
+        metadata={"doc": "The largest record; `oversized` decides about larger events.", "min": 1000},
+    )
+    oversized: Literal["cut", "split", "dead_letter"] = field(
+        default="cut",
+        metadata={
+            "since": "0.2",
+            "doc": "What happens to a larger event: its message is cut to fit, and flagged (cut); it is sent in "
+            "numbered parts (split); or the whole of it is a dead letter (dead_letter).",
+        },
     )
     username: str | None = field(
         default=None, metadata={"doc": "The user name; turns SASL by password on unless it is empty."}

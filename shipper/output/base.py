@@ -48,3 +48,14 @@ class Output(Protocol):
 
     def close(self) -> None:
         """Give up what is in flight and free all resources. At-least-once is preserved: no position has moved."""
+
+
+class OnePlace:
+    """An output that sends everything to one place: what holds up one file holds up all."""
+
+    def takes_more(self, source: Source) -> bool:
+        return True
+
+    @property
+    def awaits_reports(self) -> bool:
+        return False

@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 from shipper.clock import Clock, SystemClock
 from shipper.errors import StartError
-from shipper.event import Batch, Source
-from shipper.output.base import Deliveries
+from shipper.event import Batch
+from shipper.output.base import Deliveries, OnePlace
 from shipper.output.encode import Codec, rejections, sendable
 
 # How long `poll` waits for a full pipe, even if its timeout is less: everything else waits for the destination then,
@@ -29,7 +29,7 @@ PIECE = select.PIPE_BUF
 FILE_PIECE = 1024 * 1024
 
 
-class ConsoleOutput:
+class ConsoleOutput(OnePlace):
     """Delivered means written to the kernel. A closed pipe or a full disk raises OSError and ends the run, as there is
     no destination any more. Any number of batches may be in flight (the queue bounds them); a partly written one is
     completed before anything else."""
@@ -60,13 +60,6 @@ class ConsoleOutput:
         if len(self._pending) == 1:
             self._write_pending(0)
         return True
-
-    def takes_more(self, source: Source) -> bool:
-        return True
-
-    @property
-    def awaits_reports(self) -> bool:
-        return False
 
     def poll(self, timeout: float) -> None:
         """Waits up to `PIPE_WAIT` while the reader of a pipe does not read, even if `timeout` is less."""

@@ -11,8 +11,8 @@ from logs.throttle import Throttle
 from shipper.append_file import AppendFile
 from shipper.clock import Clock
 from shipper.errors import StartError
-from shipper.event import Batch, Source
-from shipper.output.base import Deliveries
+from shipper.event import Batch
+from shipper.output.base import Deliveries, OnePlace
 from shipper.output.encode import Codec, rejections, sendable
 from shipper.output.rotation import OutputFile, Rotation
 
@@ -30,7 +30,7 @@ def output_file(config: FileOutputConfig) -> OutputFile:
     return OutputFile(Path(config.path) / config.filename, int(config.permissions, 8), rotation)
 
 
-class FileOutput:
+class FileOutput(OnePlace):
     """Batches are written as they come and synced together: in `poll`, or when there are enough bytes. Any number may
     be in flight (the queue bounds them).
 
@@ -82,13 +82,6 @@ class FileOutput:
             if self._file.unsynced >= SYNC_BYTES:
                 self._sync()
         return True
-
-    def takes_more(self, source: Source) -> bool:
-        return True
-
-    @property
-    def awaits_reports(self) -> bool:
-        return False
 
     def poll(self, timeout: float) -> None:
         now = self._clock.monotonic()

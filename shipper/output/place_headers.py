@@ -3,12 +3,13 @@
 log.file.id, log.offset, log.length    where the event is: together with host.name they identify it
 @timestamp, log.file.path, host.name   as in JSON records
 log.flags                              joined by commas, only where there are any
+log.part                               of an event that was split: 2/3 is the second of three
 """
 
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from shipper.event import DELETED, Batch, Constants, Doc
+from shipper.event import DELETED, SPLIT, Batch, Constants, Doc
 from shipper.record import timestamp
 from shipper.text import dumps, without_surrogates
 
@@ -44,6 +45,9 @@ class PlaceHeaders:
                 made[index][: len(shared)] = _of_members(_with_own(batch.constants.members, doc))
         for index, flags in messages.flags.items():
             made[index].append(("log.flags", ",".join(flags)))
+            if SPLIT in flags and messages.docs is not None:
+                part = messages.docs[index]["log"]["part"]
+                made[index].append(("log.part", f"{part['number']}/{part['count']}"))
         return made
 
     def _shared_by(self, constants: Constants) -> Headers:

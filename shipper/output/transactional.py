@@ -24,10 +24,10 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from shipper.event import Batch, Source
+from shipper.event import Batch
 from shipper.metrics import Metrics
 from shipper.output.background import Background
-from shipper.output.base import TransactionDeliveries
+from shipper.output.base import OnePlace, TransactionDeliveries
 from shipper.output.kafka import by_topic
 from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED
 from shipper.output.kafka_records import RecordMaker, produce
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 STOP_CHECK = 0.2  # seconds
 
 
-class TransactionalOutput:
+class TransactionalOutput(OnePlace):
     """`start` is called before anything else."""
 
     def __init__(
@@ -110,13 +110,6 @@ class TransactionalOutput:
         self._waiting.append(Sending(batch, self._kafka.topics(batch), self._records.sets_times))
         self._continue()
         return True
-
-    def takes_more(self, source: Source) -> bool:
-        return True  # a transaction ends with all of its records or with none: what holds up one topic holds up all
-
-    @property
-    def awaits_reports(self) -> bool:
-        return False
 
     def poll(self, timeout: float) -> None:
         self._is_renewed |= self._then != self._replaced and self._kafka.are_renewed()

@@ -10,7 +10,7 @@ queue waits for them.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shipper.event import Batch, Growth, Part, Source
@@ -25,6 +25,10 @@ ALL = "all"
 AHEAD = "ahead"
 
 
+def _leave(batch: Batch) -> None:
+    pass
+
+
 @dataclass(slots=True)
 class _Parked:
     """`part` is None for a batch that is done and waits in line, and for a piece that was not begun yet."""
@@ -37,8 +41,10 @@ class _Parked:
 class Processing:
     """Driven by `step`, on the reading thread. Puts batches into the queue when processors have finished them."""
 
-    def __init__(self, queue: MemoryQueue) -> None:
+    def __init__(self, queue: MemoryQueue, fit: Callable[[Batch], None] = _leave) -> None:
+        """`fit` replaces events that are too large for the output."""
         self._queue = queue
+        self._fit = fit
         self._ahead: dict[str, deque[_Parked]] = {}  # pieces that were not begun yet, by file id; never an empty one
         self._lines: dict[str, deque[_Parked]] = {}  # by file id; never an empty one
         self._loose: list[_Parked] = []
@@ -181,6 +187,7 @@ class Processing:
     def _forward(self, batch: Batch) -> None:
         if batch.events or batch.size:
             self._weigh(batch)
+            self._fit(batch)
             self._queue.put(batch)
         else:
             batch.resolve()

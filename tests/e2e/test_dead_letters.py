@@ -99,3 +99,35 @@ def test_a_topic_for_letters_needs_the_brokers_of_output_kafka(tmp_path: Path) -
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "dead_letter.kafka: needs output.kafka" in done.stderr + done.stdout
+
+
+LARGE = "0123456789" * 2000
+
+
+def ship_large(agent: TopicsAgent, topic: str, oversized: str) -> int:
+    """Ship three events, of which the second is larger than a record may be."""
+    agent.send_to(topic=topic, max_message_bytes=10_000, oversized=oversized)
+    agent.append("before", LARGE, "after")
+    return agent.once()
+
+
+def test_a_large_event_is_cut_split_or_a_dead_letter(agent: TopicsAgent, kafka_broker: Broker, topic_name: str) -> None:
+    topic = f"{topic_name}-large"
+    kafka_broker.create_topic(topic, 1)
+    assert ship_large(agent, topic, "cut") == 0
+    first, cut, last = messages(kafka_broker, topic, 3)
+    assert (first, last) == ("before", "after")
+    assert LARGE.startswith(cut)
+    assert 9000 < len(cut) < 10_000
+
+    assert ship_large(agent, topic, "split") == 0
+    before, *parts, after = messages(kafka_broker, topic, 8)[3:]
+    assert (before, "".join(parts), after) == ("before", LARGE, "after")
+    assert len(parts) == 3
+
+    assert ship_large(agent, topic, "dead_letter") == 3
+    assert messages(kafka_broker, topic, 10)[8:] == ["before", "after"]
+    assert "max_message_bytes has room for" in dead_letter(agent, "list")
+    agent.send_to(topic=topic, max_message_bytes=100_000)
+    assert dead_letter(agent, "resend") == "1 letter was sent again\n"
+    assert messages(kafka_broker, topic, 11)[10:] == [LARGE]

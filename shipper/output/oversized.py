@@ -1,0 +1,110 @@
+"""Events whose payload is larger than what may be sent, where they are not cut: they are refused, or split into
+numbered parts."""
+
+from collections.abc import Callable, Mapping
+
+from shipper.event import SPLIT, Batch, Doc, Messages, add_flag
+from shipper.metrics import Metrics
+from shipper.output.encode import Codec
+
+# An event of so many raw bytes is measured: its payload may have this many times as many, beside the members that all
+# events of the file share. Where processors may have enlarged events much, all are measured.
+MOST_GROWTH = 12
+SHARED_BYTES = 64 * 1024
+MOST_ATTEMPTS = 16  # to split an event, each into half as many parts more
+
+
+class RefusingCodec:
+    """Refuses events whose payload would be too large. `whole` writes payloads of any size."""
+
+    def __init__(self, whole: Codec, max_bytes: int) -> None:
+        self._whole = whole
+        self._max_bytes = max_bytes
+
+    def refused(self, batch: Batch) -> Mapping[int, str]:
+        refused = self._whole.refused(batch)
+        reason = "its record has {} bytes, and output.kafka.max_message_bytes has room for {}"
+        sizes = sizes_above(self._max_bytes, self._whole, batch, refused)
+        return {**refused, **{index: reason.format(size, self._max_bytes) for index, size in sizes.items()}}
+
+    def encode(self, batch: Batch) -> list[str]:
+        return self._whole.encode(batch)
+
+
+class Splitter:
+    """Replaces events that are too large by parts of their message, which are flagged; `log.part` has the number of
+    each, from 1, and their count. They divide the raw bytes of the event among them, so that each has an offset of its
+    own. An event whose message is not a text, or whose other members are too large, stays as it is."""
+
+    def __init__(self, whole: Codec, max_bytes: int, metrics: Metrics) -> None:
+        self._whole = whole
+        self._max_bytes = max_bytes
+        self._metrics = metrics
+
+    def __call__(self, batch: Batch) -> None:
+        sizes = sizes_above(self._max_bytes, self._whole, batch, self._whole.refused(batch))
+        if not sizes:
+            return
+        whole = batch.messages
+        split = Messages(whole.start, whole.end, cut=whole.cut, docs=[], interleaved=whole.interleaved)
+        for index in range(batch.events):
+            event = batch.part([index])
+            parts = self._parts(event, sizes[index]) if index in sizes else None
+            self._metrics.events_split += parts is not None
+            _append(split, parts or event.messages)
+        batch.messages = split
+
+    def _parts(self, event: Batch, size: int) -> Messages | None:
+        (text,), (length,) = event.messages.texts, event.messages.lengths
+        count = size // self._max_bytes + 1
+        for _ in range(MOST_ATTEMPTS):
+            if count > min(len(text), length):
+                return None  # each part needs a byte of its own
+            parts = _split(event.messages, count)
+            attempt = event.part([0])
+            attempt.messages = parts
+            if not sizes_above(self._max_bytes, self._whole, attempt, {}, measured=lambda index: True):
+                return parts
+            count += count // 2 + 1
+        return None
+
+
+def sizes_above(
+    most: int,
+    codec: Codec,
+    batch: Batch,
+    refused: Mapping[int, str],
+    measured: Callable[[int], bool] | None = None,
+) -> dict[int, int]:
+    """Return the bytes of each payload that has more than `most`, by the index of its event. `measured`: which events
+    may be so large; without it, those that are long."""
+    lengths = batch.messages.lengths
+    if measured is None:
+        longest = (most - SHARED_BYTES) // MOST_GROWTH
+        if not batch.grown and max(lengths, default=0) <= longest:
+            return {}
+        measured = (lambda index: True) if batch.grown else (lambda index: lengths[index] > longest)
+    indices = [index for index in range(batch.events) if index not in refused and measured(index)]
+    payloads = codec.encode(batch.part(indices))
+    sizes = {index: len(payload.encode()) for index, payload in zip(indices, payloads, strict=True)}
+    return {index: size for index, size in sizes.items() if size > most}
+
+
+def _split(event: Messages, count: int) -> Messages:
+    (text,), (offset,), (length,) = event.texts, event.offsets, event.lengths
+    own: Doc = event.docs[0] if event.docs else {}
+    parts = Messages(event.start, event.end, docs=[])
+    for number in range(count):
+        start, end = offset + length * number // count, offset + length * (number + 1) // count
+        piece = text[len(text) * number // count : len(text) * (number + 1) // count]
+        parts.append(piece, start, end - start, add_flag(event.flags.get(0, ()), SPLIT))
+        log = {**own.get("log", {}), "part": {"number": number + 1, "count": count}}
+        parts.documents()[-1] |= {**own, "log": log}
+    return parts
+
+
+def _append(messages: Messages, more: Messages) -> None:
+    for index, text in enumerate(more.texts):
+        messages.append(text, more.offsets[index], more.lengths[index], more.flags.get(index, ()))
+        if more.docs is not None:
+            messages.documents()[-1] |= more.docs[index]

@@ -98,7 +98,8 @@ _LIMITS = (
     "other in a chain. Whatever exceeds a limit is reported like any other mistake.",
 )
 _LIMITS_OF_INPUTS = "The limit of values applies to all files of `config.inputs` together."
-_INPUTS = "Each item of `shipper.inputs` (or `filebeat.inputs`). An option that only some types have names these types."
+_INPUTS = """Each item of `shipper.inputs` (or `filebeat.inputs`). An option that only some types have names these
+types. An input without `type` is filestream, and `log` in a configuration with `filebeat.*` names, as in Filebeat."""
 _PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they are applied in order."
 _PROCESSORS = """Each item of `processors`, as in `- add_fields: {fields: {env: prod}}`, of an input or of all; they
 are applied in order, those of the input first. Each of them also takes `when`, one condition."""

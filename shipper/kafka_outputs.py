@@ -1,9 +1,10 @@
 """What the outputs for Kafka are made of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from config.shipper.model import KafkaOutputConfig, MemQueue
+from shipper import partitioning
 from shipper.codecs import make_codec
 from shipper.event import Batch, Topics
 from shipper.inputs import UNLIMITED, record_limit
@@ -17,7 +18,6 @@ from shipper.output.oversized import RefusingCodec, Splitter
 from shipper.output.place_headers import PlaceHeaders
 from shipper.output.topic_shares import TopicShares
 from shipper.output_context import OutputContext
-from shipper.processor.keys import Keys
 from shipper.processor.topics import TopicChooser
 
 
@@ -28,13 +28,16 @@ def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue
     if config.oversized == "dead_letter":
         codec = RefusingCodec(make_codec(config.codec, UNLIMITED, places), record_limit(config))
     headers = [(header.key, header.value) for header in config.headers]
-    beside = Beside(None if config.key is None else Keys(config.key), headers, places, config.timestamp == "event")
+    keys, hashes = partitioning.keys(config), partitioning.hashes(config)
+    beside = Beside(keys, headers, places, config.timestamp == "event", hashes)
     chooser = TopicChooser(config.topic, config.topics)
     errors = ErrorReporter(",".join(config.hosts), chooser.fixed or "", context.clock)
     backoff = Backoff(config.backoff.init, config.backoff.max)
     shares = TopicShares(mem.events, mem.bytes, context.clock) if chooser.fixed is None else None
-    topics, are_renewed = sendable_topics(chooser, codec), renewals(config, context.clock)
-    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed)
+    topics = sendable_topics(chooser, codec, partitioning.unhashable(config))
+    are_renewed = renewals(config, context.clock)
+    partitions = partitioning.partitions(config, errors, context.clock)
+    kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed, partitions)
     return RecordMaker(codec, beside), kafka
 
 
@@ -44,13 +47,16 @@ def splitter(config: KafkaOutputConfig, metrics: Metrics) -> Splitter:
     return Splitter(make_codec(config.codec, UNLIMITED, places), record_limit(config), metrics)
 
 
-def sendable_topics(chooser: TopicChooser, codec: Codec) -> Callable[[Batch], Topics]:
-    """Return a function that gives the topics of a batch; an event that has a topic and no payload is refused too."""
+def sendable_topics(
+    chooser: TopicChooser, codec: Codec, unhashable: Callable[[Batch], Mapping[int, str]]
+) -> Callable[[Batch], Topics]:
+    """Return a function that gives the topics of a batch; an event that has a topic, but no payload or no partition, is
+    refused too."""
     fixed = Topics(chooser.fixed)
 
     def topics(batch: Batch) -> Topics:
         chosen = chooser(batch) if fixed.shared is None else fixed
-        refused = codec.refused(batch)
+        refused = {**unhashable(batch), **codec.refused(batch)}
         return replace(chosen, refused={**refused, **chosen.refused}) if refused else chosen
 
     return topics

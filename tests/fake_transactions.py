@@ -10,7 +10,6 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from shipper.output.kafka_records import Report
-from shipper.output.place_headers import Headers
 from shipper.output.positions_topic import Committed, Owner
 
 POSITIONS = "positions"
@@ -109,23 +108,16 @@ class FakeTransactionalProducer:
         self._kafka.aborted += 1
         self._open = None
 
-    def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int:
+    def produce_batch(
+        self, topic: str, messages: list[dict[str, Any]], *, callback: Report, partition: int = -1
+    ) -> int:
         assert self._open is not None, "no transaction is open"
         self._raise_planned("produce_batch")
         self._queue += [Written(topic, message["key"], message["value"], callback) for message in messages]
         return len(messages)
 
-    def produce(
-        self,
-        topic: str,
-        *,
-        value: str,
-        key: str,
-        callback: Report,
-        headers: Headers | None = None,
-        timestamp: int = 0,
-    ) -> None:
-        self.produce_batch(topic, [{"key": key, "value": value}], callback=callback)
+    def produce(self, topic: str, *, callback: Report, **record: Any) -> None:
+        self.produce_batch(topic, [record], callback=callback)
 
     def poll(self, timeout: float) -> int:
         if not self.paused and self._open is not None and self._queue:

@@ -114,6 +114,7 @@ class Sent:
     topic: str
     headers: tuple[tuple[str, str], ...] = ()
     timestamp: int = 0  # milliseconds; 0: when it is sent
+    partition: int = -1  # -1: the client chooses
 
 
 Verdict = Callable[[Sequence[Sent]], Sequence[int | None]]
@@ -177,27 +178,20 @@ class FakeProducer:
         self._errors: deque[KafkaError] = deque()
         self._failed_for_good = False
 
-    def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int:
+    def produce_batch(
+        self, topic: str, messages: list[dict[str, Any]], *, callback: Report, partition: int = -1
+    ) -> int:
         taken = 0
         for message in messages:
-            error = self._take(Sent(message["value"], message["key"], callback, topic))
+            error = self._take(Sent(message["value"], message["key"], callback, topic, partition=partition))
             if error is None:
                 taken += 1
             else:
                 message["_error"] = error
         return taken
 
-    def produce(
-        self,
-        topic: str,
-        *,
-        value: str,
-        key: str,
-        callback: Report,
-        headers: Headers | None = None,
-        timestamp: int = 0,
-    ) -> None:
-        error = self._take(Sent(value, key, callback, topic, tuple(headers or ()), timestamp))
+    def produce(self, topic: str, *, callback: Report, headers: Headers | None = None, **record: Any) -> None:
+        error = self._take(Sent(report=callback, topic=topic, headers=tuple(headers or ()), **record))
         if error is not None and error.code() == KafkaError._QUEUE_FULL:
             raise BufferError(error.str())
         if error is not None:

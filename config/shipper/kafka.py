@@ -176,6 +176,13 @@ class KafkaOutputConfig:
     headers: tuple[HeaderConfig, ...] = field(
         default=(), metadata={"doc": "Headers that all records have; several may have the same key.", "since": "0.2"}
     )
+    partition: PartitionConfig | None = field(
+        default=None,
+        metadata={
+            "doc": "How the partition of a record is chosen: by its key when absent. With another one, a file's lines"
+            " are in several partitions, and have no order among these."
+        },
+    )
     timestamp: Literal["event", "sent"] = field(
         default="sent",
         metadata={
@@ -229,9 +236,6 @@ class KafkaOutputConfig:
         repr=False,
         metadata={"doc": "Raw settings of librdkafka; they take precedence over the shipper's."},
     )
-    partition: PartitionConfig | None = field(
-        default=None, metadata=_unused("a file's lines stay in one partition, by the hash of the file id")
-    )
     metadata: MetadataConfig | None = field(default=None, metadata=_unused(_CLIENT))
     required_acks: int | None = field(
         default=None,
@@ -247,6 +251,11 @@ class KafkaOutputConfig:
     queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
 
     def check(self) -> Iterator[Finding]:
+        if self.delivery == "exactly_once" and self.partition is not None and self.partition.is_explicit:
+            yield (
+                "partition",
+                "cannot be combined with delivery: exactly_once; leave it out, and set key to spread records",
+            )
         if not self.topic and not self.topics:
             yield "topic", "missing; name the topic that records are sent to"
         if self.transaction is not None and self.delivery != "exactly_once":

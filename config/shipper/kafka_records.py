@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from config.text.checks import Finding, not_blank
-
-_UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
-
 
 # The headers of records whose payload is a text: what the sink lands them by (spark_sink/records/headers.py).
 PLACE_HEADERS = (
@@ -33,26 +30,50 @@ class HeaderConfig:
     value: str = field(metadata={"doc": "Its value, the same for all records."})
 
 
+_REACHABLE: dict[str, Any] = {
+    "doc": "Whether records go only to partitions that have a leader, as of the last minute, if any has one."
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedPartition:
-    reachable_only: bool = field(default=False, metadata=_UNUSED)
-    group_events: int = field(default=1, metadata={**_UNUSED, "min": 1})
+    reachable_only: bool = field(default=False, metadata=_REACHABLE)
+    group_events: int = field(
+        default=1, metadata={"doc": "How many records in a row go to the same partition.", "min": 1}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashPartition:
-    reachable_only: bool = field(default=False, metadata=_UNUSED)
-    hash: tuple[str, ...] = field(default=(), metadata=_UNUSED)
-    random: bool = field(default=True, metadata=_UNUSED)
+    reachable_only: bool = field(default=False, metadata=_REACHABLE)
+    hash: tuple[str, ...] = field(
+        default=(), metadata={"doc": "The fields whose values choose the partition; the key when empty."}
+    )
+    random: bool = field(
+        default=True,
+        metadata={
+            "doc": "Whether an event that lacks one of the fields goes to a random partition; else it is a dead letter."
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionConfig:
-    random: GroupedPartition | None = field(default=None, metadata=_UNUSED)
-    round_robin: GroupedPartition | None = field(default=None, metadata=_UNUSED)
-    hash: HashPartition | None = field(default=None, metadata=_UNUSED)
+    since: ClassVar = "0.2"
+    random: GroupedPartition | None = field(default=None, metadata={"doc": "A random partition."})
+    round_robin: GroupedPartition | None = field(default=None, metadata={"doc": "The partitions in turn."})
+    hash: HashPartition | None = field(default=None, metadata={"doc": "By the hash of fields, or of the key."})
 
     def check(self) -> Iterator[Finding]:
         given = [name for name in ("random", "round_robin", "hash") if getattr(self, name) is not None]
         for name in given[1:]:
             yield name, f"partition.{given[0]} is given too; give exactly one"
+
+    @property
+    def reachable_only(self) -> bool:
+        return any(chosen.reachable_only for chosen in (self.random, self.round_robin, self.hash) if chosen is not None)
+
+    @property
+    def is_explicit(self) -> bool:
+        """True if the partition is not that of the key, among all there are."""
+        return self.reachable_only or bool(self.random or self.round_robin or (self.hash and self.hash.hash))

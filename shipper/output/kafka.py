@@ -20,11 +20,13 @@ from shipper.output.base import Deliveries
 from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED, ErrorReporter
 from shipper.output.kafka_records import Producer, RecordMaker, Report, produce
 from shipper.output.lane import Flight, Lane
+from shipper.output.partitions import Partitions
 from shipper.output.renewal import never
 from shipper.output.topic_shares import TopicShares
 
 logger = logging.getLogger(__name__)
 
+PARTITIONS_CHECK = 0.05  # seconds until it is asked again whether they are known
 RENEWAL_PATIENCE = 5.0  # seconds that renewed certificates wait for the acknowledgement of what is in flight
 
 
@@ -52,6 +54,7 @@ class KafkaContext:
     clock: Clock
     shares: TopicShares | None = None
     are_renewed: Callable[[], bool] = never  # the certificates; True once after that
+    partitions: Partitions | None = None  # where the client does not choose them by the key
 
 
 class KafkaOutput:
@@ -69,6 +72,7 @@ class KafkaOutput:
         self._deliveries = deliveries
         self._topics = context.topics
         self._shares = context.shares
+        self._partitions = context.partitions
         self._errors = context.errors
         self._backoff = context.backoff
         self._metrics = context.metrics
@@ -139,7 +143,13 @@ class KafkaOutput:
             return False
 
     def _start(self, flight: Flight) -> None:
-        flight.lane.flights.append(flight)
+        lane = flight.lane
+        if self._partitions is not None and not self._partitions.know(flight.topics):
+            lane.waiting.appendleft(flight)
+            lane.paused, lane.retry_at = True, self._clock.monotonic() + PARTITIONS_CHECK
+            self._pause(flight)
+            return
+        lane.flights.append(flight)
         self._send(flight, flight.sendable)
 
     def _send(self, flight: Flight, indices: list[int] | None) -> None:
@@ -153,6 +163,8 @@ class KafkaOutput:
         producer = self._single_producer(flight.lane) if flight.lane.alone else self._producer
         report = self._reporter(flight)
         for topic, sent, group in by_topic(flight.topics, indices or range(len(records)), records):
+            if self._partitions is not None:
+                self._partitions.assign(topic, group)
             if produce(producer, topic, group, report, partial(self._reporter_of, flight, sent)) < len(group):
                 self._not_taken(flight, sent, group)
 

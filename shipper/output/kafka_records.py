@@ -19,11 +19,12 @@ Report = Callable[[KafkaError | None, Message], None]
 class Producer(Protocol):
     """The part of confluent_kafka.Producer that is used; tests/fakes.py has a fake."""
 
-    def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, callback: Report) -> int: ...
+    def produce_batch(
+        self, topic: str, messages: list[dict[str, Any]], *, callback: Report, partition: int = ...
+    ) -> int: ...
 
-    def produce(
-        self, topic: str, *, value: str, key: str, callback: Report, headers: Headers = ..., timestamp: int = ...
-    ) -> None: ...
+    def produce(self, topic: str, *, callback: Report, **record: Any) -> None:
+        """`record`: value, key, headers, timestamp and partition, all but the first two optional."""
 
     def poll(self, timeout: float) -> int: ...
 
@@ -36,12 +37,13 @@ class Producer(Protocol):
 class Beside:
     """What travels beside the value. `keys` gives the key of each event, without it all have the file id; `headers` are
     the same for all records; `places` gives those of each event. `times`: the record's time is the event's, not that of
-    sending."""
+    sending. `hashes` gives the hash of each record by which its partition is chosen, None for a random one."""
 
     keys: Callable[[Batch], Sequence[str]] | None = None
     headers: Headers | None = None
     places: PlaceHeaders | None = None
     times: bool = False
+    hashes: Callable[[Batch, Sequence[str]], Sequence[int | None]] | None = None
 
 
 class RecordMaker:
@@ -56,8 +58,9 @@ class RecordMaker:
         return self._beside.times
 
     def records(self, batch: Batch, *, with_times: bool = True) -> list[dict[str, Any]]:
-        """Return the record of each event, in order, with the names of `Producer.produce`: value, key, headers and
-        timestamp. Without `with_times`, they have the time at which they are sent, whatever is configured."""
+        """Return the record of each event, in order, with the names of `Producer.produce`: value, key, headers,
+        timestamp, and as the partition the hash by which it is chosen. Without `with_times`, they have the time at
+        which they are sent, whatever is configured."""
         beside, values = self._beside, self._codec.encode(batch)
         if beside.keys is None:
             key = batch.source.file_id
@@ -70,6 +73,10 @@ class RecordMaker:
         elif beside.headers:
             for record in records:
                 record["headers"] = beside.headers
+        if beside.hashes is not None:
+            keys = [record["key"] for record in records]
+            for record, hashed in zip(records, beside.hashes(batch, keys), strict=True):
+                record["partition"] = hashed
         if beside.times and with_times:
             for record, milliseconds in zip(records, event_times(batch), strict=True):
                 record["timestamp"] = milliseconds
@@ -95,6 +102,8 @@ def produce(
     for the place of the record. The client's call for a batch leaves out headers without a word, and takes no times.
     """
     if records[0].keys().isdisjoint(ONE_BY_ONE):
+        if "partition" in records[0]:
+            return _produce_to_partitions(producer, topic, records, report)
         return producer.produce_batch(topic, records, callback=report)
     taken = 0
     for place, record in enumerate(records):
@@ -106,3 +115,13 @@ def produce(
         except KafkaException as error:
             record["_error"] = error.args[0]
     return taken
+
+
+def _produce_to_partitions(producer: Producer, topic: str, records: list[dict[str, Any]], report: Report) -> int:
+    """The client's call for a batch ignores the partition of a record: there is one call for each partition."""
+    groups: dict[int, list[dict[str, Any]]] = {}
+    for record in records:
+        groups.setdefault(record["partition"], []).append(record)
+    return sum(
+        producer.produce_batch(topic, group, callback=report, partition=number) for number, group in groups.items()
+    )

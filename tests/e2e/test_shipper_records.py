@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 )
 
 from demo.broker import Broker
+from shipper.processor.field_hashes import fnv1a
 from tests.e2e.running import Agent, await_true, lines_of
 from tests.e2e.sinking import SinkLab
 
@@ -136,6 +137,54 @@ def test_json_in_another_style_is_the_same_event(agent: Agent, arrived: Arrived)
     assert (record.value() or b"").startswith(b"{\n  ")
     assert event(record)["message"] == "<a & b>"
     assert record.headers() == [("a", b"1"), ("a", b"2")]
+
+
+def in_partitions(records: Sequence[Message]) -> dict[int, list[str]]:
+    """Return the messages of each partition, in order."""
+    messages: dict[int, list[str]] = {}
+    for record in records:
+        messages.setdefault(record.partition() or 0, []).append(event(record)["message"])
+    return messages
+
+
+def test_round_robin_spreads_a_file_evenly_over_the_partitions(agent: Agent, arrived: Arrived) -> None:
+    agent.kafka = {"partition.round_robin": {"group_events": 2, "reachable_only": True}}
+    agent.configure()
+    agent.append(*map(str, range(80)))
+    assert agent.once() == 0
+    messages = in_partitions(arrived(80))
+    assert {len(texts) for texts in messages.values()} == {20}
+    assert all(
+        int(one) + 1 == int(two)
+        for texts in messages.values()
+        for one, two in zip(texts[::2], texts[1::2], strict=True)
+    )
+
+
+def test_random_groups_of_records_reach_every_partition(agent: Agent, arrived: Arrived) -> None:
+    agent.kafka = {"partition.random.group_events": 10, "headers": [{"key": "a", "value": "b"}]}
+    agent.configure()
+    agent.append(*map(str, range(2000)))
+    assert agent.once() == 0
+    messages = in_partitions(arrived(2000))
+    assert set(messages) == set(range(PARTITIONS))
+    assert {len(texts) % 10 for texts in messages.values()} == {0}
+
+
+def test_the_hash_of_fields_chooses_the_partition_and_without_them_the_event_is_a_dead_letter(
+    agent: Agent, arrived: Arrived
+) -> None:
+    agent.kafka = {"partition.hash": {"hash": ["user"], "random": False}}
+    agent.configure(parsers=NDJSON)
+    users = ["a", "b", "foobar", "x", "y"]
+    agent.append(*(json.dumps({"message": f"{user} {number}", "user": user}) for number in range(10) for user in users))
+    agent.append('{"message": "without"}')
+    assert agent.once() == 3
+    records = arrived(50)
+    partitions = {(event(record)["user"], record.partition()) for record in records}
+    assert partitions == {(user, fnv1a(user.encode()) % PARTITIONS) for user in users}
+    (letter,) = map(json.loads, (agent.data / "dead_letter.ndjson").read_text().splitlines())
+    assert (letter["message"], letter["topic"]) == ("without", agent.topic)
 
 
 @pytest.mark.parametrize("codec", [{}, {"codec.format.string": "%{[message]}"}])

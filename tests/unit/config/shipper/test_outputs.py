@@ -155,6 +155,9 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
             "codec.format",
             "codec.json is given too; give one of the two",
         ),
+        ("partition: {random: {}, hash: {}}", "partition.hash", "partition.random is given too; give exactly one"),
+        ("partition.round_robin.group_events: 0", "partition.round_robin.group_events", "must be at least 1"),
+        ("timestamp: read", "timestamp", "'read' must be one of: event, sent"),
         ("headers: [{key: '', value: x}]", "headers[0].key", "is empty"),
         ("headers: [{key: a}]", "headers[0].value", "missing"),
         (
@@ -168,6 +171,18 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
 )
 def test_a_mistake_in_the_kafka_output_is_named(lab: Lab, line: str, where: str, message: str) -> None:
     assert lab.problems(f"{KAFKA}  {line}\n") == [f"shipper.yml:5: output.kafka.{where}: {message}"]
+
+
+def test_only_the_partition_of_the_key_is_possible_with_transactions(lab: Lab) -> None:
+    text = f"{KAFKA}  delivery: exactly_once\n  partition."
+    assert lab.problems(f"{text}round_robin: {{}}\n") == [
+        "shipper.yml:6: output.kafka.partition: cannot be combined with delivery: exactly_once; leave it out, and set "
+        "key to spread records"
+    ]
+    kafka = lab.load(f"{text}hash: {{random: true}}\n").output.kafka
+    assert kafka is not None
+    assert kafka.partition is not None
+    assert not kafka.partition.is_explicit
 
 
 def test_what_belongs_together_is_accepted_together(lab: Lab) -> None:

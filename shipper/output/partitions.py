@@ -1,0 +1,120 @@
+"""The partition of each record, where the configuration wants another one than that of its key.
+
+The number of partitions is asked of the broker in the background, at the first record for a topic and then every
+minute. Until it is known, the records of the topic wait: nothing else tells where they belong.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaError, KafkaException
+
+from shipper.clock import Clock
+from shipper.event import Topics
+from shipper.output.background import Background
+
+REFRESH = 60.0  # seconds
+RETRY = 1.0
+# The events decide how many topics there are.
+MOST_LOOKUPS = 4  # at a time
+MOST_TOPICS = 1000
+
+Records = list[dict[str, Any]]
+# Returns the numbers of a topic's partitions that may be written to. Blocks, and raises KafkaException.
+Lookup = Callable[[str], Sequence[int]]
+
+
+class Choice(Protocol):
+    def assign(self, topic: str, records: Records, numbers: Sequence[int]) -> None:
+        """Set `partition` of each record to one of these numbers."""
+
+
+class ByHash:
+    """`partition` of the records is the hash by which they are spread; None for a random one."""
+
+    def assign(self, topic: str, records: Records, numbers: Sequence[int]) -> None:
+        count = len(numbers)
+        for record in records:
+            hashed = record["partition"]
+            record["partition"] = numbers[(random.getrandbits(31) if hashed is None else hashed) % count]
+
+
+class InGroups:
+    """As many records as `size` in a row go to the same partition of a topic; then to the next, or to a random one."""
+
+    def __init__(self, size: int, *, at_random: bool) -> None:
+        self._size = size
+        self._at_random = at_random
+        self._places: dict[str, tuple[int, int]] = {}  # the partition's place, and how many records it still gets
+
+    def assign(self, topic: str, records: Records, numbers: Sequence[int]) -> None:
+        if len(self._places) >= MOST_TOPICS:
+            self._places.clear()
+        place, left = self._places.get(topic, (random.randrange(len(numbers)), 0))
+        for record in records:
+            if not left:
+                place, left = (random.randrange(len(numbers)) if self._at_random else place + 1), self._size
+            left -= 1
+            record["partition"] = numbers[place % len(numbers)]
+        self._places[topic] = place % len(numbers), left
+
+
+@dataclass(slots=True)
+class _Topic:
+    numbers: Sequence[int] = ()
+    latest: Sequence[int] = ()  # of the lookup that runs
+    lookup: Background | None = None
+    due: float = 0.0
+
+
+@dataclass(slots=True)
+class Partitions:
+    """Used by the publishing thread. `report` gets the error of a lookup and its topic."""
+
+    choice: Choice
+    look_up: Lookup
+    clock: Clock
+    report: Callable[[KafkaError, str], None]
+    _topics: dict[str, _Topic] = field(default_factory=dict)
+
+    def know(self, topics: Topics) -> bool:
+        """True if the partitions of all these topics are known; those that are not are asked for. Does not block."""
+        names = [topics.shared] if topics.shared is not None else {name for name in topics.of_each if name}
+        unknown = [name for name in names if not self._numbers(name)]
+        return not unknown
+
+    def assign(self, topic: str, records: Records) -> None:
+        """Choose the partition of each record; the topic must be known."""
+        self.choice.assign(topic, records, self._numbers(topic))
+
+    def _numbers(self, name: str) -> Sequence[int]:
+        topic = self._topics.get(name)
+        if topic is None:
+            if len(self._topics) >= MOST_TOPICS:
+                self._topics.clear()
+            topic = self._topics[name] = _Topic()
+        if topic.lookup is not None and topic.lookup.wait(0):
+            self._take(name, topic, topic.lookup)
+        if topic.lookup is None and self.clock.monotonic() >= topic.due and self._lookups < MOST_LOOKUPS:
+            topic.lookup = Background(lambda: self._find(name, topic), "partitions")
+        return topic.numbers
+
+    @property
+    def _lookups(self) -> int:
+        return sum(topic.lookup is not None for topic in self._topics.values())
+
+    def _find(self, name: str, topic: _Topic) -> None:
+        topic.latest = self.look_up(name)
+
+    def _take(self, name: str, topic: _Topic, lookup: Background) -> None:
+        topic.lookup = None
+        try:
+            lookup.check()
+        except KafkaException as error:
+            topic.due = self.clock.monotonic() + RETRY
+            self.report(error.args[0], name)
+        else:
+            topic.numbers = topic.latest
+            topic.due = self.clock.monotonic() + (REFRESH if topic.latest else RETRY)

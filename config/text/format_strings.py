@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 _PIECE = re.compile(r"%\{(?P<inside>[^}]*)(?P<end>\}?)|\\(?P<escaped>.)|(?P<text>[^%\\]+|.)", re.DOTALL)
 _FIELD = re.compile(r"\s*((?:\[[^\[\]]+\])+)\s*(?::(.*))?", re.DOTALL)
@@ -30,7 +31,7 @@ class TimePart:
 
     def text(self, moment: datetime) -> str:
         """Return the time, which is in UTC."""
-        return "".join(_element(matched, moment) for matched in _LAYOUT.finditer(self.layout))
+        return "".join(_element(matched, moment) for matched in _elements(self.layout))
 
 
 FormatPart = str | FieldPart | TimePart
@@ -122,6 +123,11 @@ _ELEMENTS: dict[str, Callable[[datetime, int], str]] = {
     "z": lambda moment, count: "UTC",
     "Z": lambda moment, count: "+0000" if count == 1 else "+00:00",
 }
+
+
+@lru_cache(maxsize=64)  # a topic may be chosen for each event
+def _elements(layout: str) -> tuple[re.Match[str], ...]:
+    return tuple(_LAYOUT.finditer(layout))
 
 
 def _element(matched: re.Match[str], moment: datetime) -> str:

@@ -17,9 +17,7 @@ from shipper.output.background import Background
 
 REFRESH = 60.0  # seconds
 RETRY = 1.0
-# The events decide how many topics there are.
-MOST_LOOKUPS = 4  # at a time
-MOST_TOPICS = 1000
+MOST_LOOKUPS = 4  # at a time: the events decide how many topics there are
 
 Records = list[dict[str, Any]]
 # Returns the numbers of a topic's partitions that may be written to. Blocks, and raises KafkaException.
@@ -50,8 +48,6 @@ class InGroups:
         self._places: dict[str, tuple[int, int]] = {}  # the partition's place, and how many records it still gets
 
     def assign(self, topic: str, records: Records, numbers: Sequence[int]) -> None:
-        if len(self._places) >= MOST_TOPICS:
-            self._places.clear()
         place, left = self._places.get(topic, (random.randrange(len(numbers)), 0))
         for record in records:
             if not left:
@@ -71,7 +67,8 @@ class _Topic:
 
 @dataclass(slots=True)
 class Partitions:
-    """Used by the publishing thread. `report` gets the error of a lookup and its topic."""
+    """Used by the publishing thread. A topic is never forgotten, as the client does not forget one either: what is sent
+    again must find its partitions. `report` gets the error of a lookup and its topic."""
 
     choice: Choice
     look_up: Lookup
@@ -90,11 +87,7 @@ class Partitions:
         self.choice.assign(topic, records, self._numbers(topic))
 
     def _numbers(self, name: str) -> Sequence[int]:
-        topic = self._topics.get(name)
-        if topic is None:
-            if len(self._topics) >= MOST_TOPICS:
-                self._topics.clear()
-            topic = self._topics[name] = _Topic()
+        topic = self._topics.setdefault(name, _Topic())
         if topic.lookup is not None and topic.lookup.wait(0):
             self._take(name, topic, topic.lookup)
         if topic.lookup is None and self.clock.monotonic() >= topic.due and self._lookups < MOST_LOOKUPS:

@@ -25,6 +25,7 @@ class Written:
     key: str
     value: Any
     report: Report
+    partition: int | None = None
 
 
 @dataclass
@@ -113,7 +114,9 @@ class FakeTransactionalProducer:
     ) -> int:
         assert self._open is not None, "no transaction is open"
         self._raise_planned("produce_batch")
-        self._queue += [Written(topic, message["key"], message["value"], callback) for message in messages]
+        self._queue += [
+            Written(topic, message["key"], message["value"], callback, message.get("partition")) for message in messages
+        ]
         return len(messages)
 
     def produce(self, topic: str, *, callback: Report, **record: Any) -> None:

@@ -205,6 +205,8 @@ class TransactionalOutput(OnePlace):
             sending, part = self._unsent[0]
             if (sending.alone or self._is_alone) and len(self._client):
                 return  # one at a time: a refusal of two parts in one request would not show which is meant
+            if self._kafka.partitions is not None and not self._kafka.partitions.know(sending.topics):
+                return  # they are looked up, and asked for again at the next poll
             self._unsent.popleft()
             self._is_alone = sending.alone
             self._send(sending, part)
@@ -220,6 +222,8 @@ class TransactionalOutput(OnePlace):
                 self._record_failed(error, message.topic() or "", sending.has_times)
 
         for topic, sent, group in by_topic(sending.topics, indices, records):
+            if self._kafka.partitions is not None:
+                self._kafka.partitions.assign(topic, group)
             if produce(self._client, topic, group, report, lambda _: report) < len(group):
                 for index, record in zip(sent, group, strict=True):
                     if (error := record.get("_error")) is not None:

@@ -13,6 +13,7 @@ from shipper.metrics import Metrics
 from shipper.output.kafka import Backoff, KafkaContext
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
+from shipper.output.partitions import InGroups, Partitions
 from shipper.output.positions_topic import Owner
 from shipper.output.transaction_context import Limits, TransactionContext
 from shipper.output.transactional import TransactionalOutput
@@ -47,6 +48,7 @@ class Desk:
     metrics: Metrics = field(default_factory=Metrics)
     positions: PlannedPositions = field(default_factory=PlannedPositions)
     renewals: int = 0
+    partitions: Partitions | None = None
 
     def __post_init__(self) -> None:
         self.output = self.make(OWNER)
@@ -55,7 +57,7 @@ class Desk:
     def make(self, owner: Owner) -> TransactionalOutput:
         errors = ErrorReporter("here", "logs", self.clock)
         kafka = KafkaContext(lambda batch: Topics("logs"), errors, Backoff(1.0, 60.0), self.metrics, self.clock)
-        kafka = replace(kafka, are_renewed=self.are_renewed)
+        kafka = replace(kafka, are_renewed=self.are_renewed, partitions=self.partitions)
         limits = Limits(INTERVAL, 100, 100_000)
         store = MemoryPositions(self.kafka)
         return TransactionalOutput(
@@ -111,6 +113,15 @@ def test_what_comes_within_an_interval_is_one_transaction_with_its_positions(des
     assert (desk.landed, desk.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
     assert desk.kafka.positions["web-1 f1"] == b"%d" % last.messages.end
     assert (desk.metrics.transactions_committed, desk.positions.commits) == (1, 1)
+
+
+def test_the_partitions_of_records_are_chosen_as_without_transactions(clock: ManualClock) -> None:
+    chosen = Partitions(InGroups(1, at_random=False), lambda topic: (4, 5, 6), clock, lambda error, topic: None)
+    desk = Desk(clock, partitions=chosen)
+    desk.publish("a", "b", "c")
+    desk.drain()
+    records = [record for record in desk.kafka.committed if record.topic == "logs"]
+    assert {record.partition for record in records} == {4, 5, 6}
 
 
 def test_a_transaction_ends_early_when_it_is_full(desk: Desk) -> None:

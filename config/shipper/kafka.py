@@ -251,11 +251,6 @@ class KafkaOutputConfig:
     queue: QueueConfig | None = field(default=None, metadata=_unused("set queue.mem at the top level"))
 
     def check(self) -> Iterator[Finding]:
-        if self.delivery == "exactly_once" and self.partition is not None and self.partition.is_explicit:
-            yield (
-                "partition",
-                "cannot be combined with delivery: exactly_once; leave it out, and set key to spread records",
-            )
         if not self.topic and not self.topics:
             yield "topic", "missing; name the topic that records are sent to"
         if self.transaction is not None and self.delivery != "exactly_once":

@@ -147,8 +147,9 @@ def in_partitions(records: Sequence[Message]) -> dict[int, list[str]]:
     return messages
 
 
-def test_round_robin_spreads_a_file_evenly_over_the_partitions(agent: Agent, arrived: Arrived) -> None:
-    agent.kafka = {"partition.round_robin": {"group_events": 2, "reachable_only": True}}
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_round_robin_spreads_a_file_evenly_over_the_partitions(agent: Agent, arrived: Arrived, delivery: str) -> None:
+    agent.kafka = {"partition.round_robin": {"group_events": 2, "reachable_only": True}, "delivery": delivery}
     agent.configure()
     agent.append(*map(str, range(80)))
     assert agent.once() == 0

@@ -173,13 +173,8 @@ def test_a_mistake_in_the_kafka_output_is_named(lab: Lab, line: str, where: str,
     assert lab.problems(f"{KAFKA}  {line}\n") == [f"shipper.yml:5: output.kafka.{where}: {message}"]
 
 
-def test_only_the_partition_of_the_key_is_possible_with_transactions(lab: Lab) -> None:
-    text = f"{KAFKA}  delivery: exactly_once\n  partition."
-    assert lab.problems(f"{text}round_robin: {{}}\n") == [
-        "shipper.yml:6: output.kafka.partition: cannot be combined with delivery: exactly_once; leave it out, and set "
-        "key to spread records"
-    ]
-    kafka = lab.load(f"{text}hash: {{random: true}}\n").output.kafka
+def test_a_hash_without_fields_is_the_partition_of_the_key(lab: Lab) -> None:
+    kafka = lab.load(f"{KAFKA}  partition.hash: {{random: true}}\n").output.kafka
     assert kafka is not None
     assert kafka.partition is not None
     assert not kafka.partition.is_explicit

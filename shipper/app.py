@@ -16,17 +16,17 @@ from pathlib import Path
 
 from watchdog.observers.inotify_c import InotifyFD
 
-from config.shipper.model import ConsoleOutputConfig, KafkaOutputConfig, ShipperConfig
+from config.shipper.model import ConsoleOutputConfig, ShipperConfig
 from logs.terminal import TerminalHandler
 from registry.files import DiskFiles
 from registry.registrar import Registrar
 from registry.state import FileState
 from registry.store import Store
 from shipper.clock import Clock, SystemClock
+from shipper.codecs import fit_for
 from shipper.committed_positions import Stopped, resume
 from shipper.data_directory import DataDirectory
 from shipper.inputs import InputFactory, static_fields
-from shipper.kafka_outputs import splitter
 from shipper.loop import Loop
 from shipper.memory import keep_freed_blocks
 from shipper.metrics import Metrics
@@ -135,7 +135,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     stage = staging.of if isinstance(output, TransactionalOutput) else None
     input_factory = InputFactory(processor_context, registrar, stage)
     inputs = input_factory.build(config)
-    pipeline = Pipeline(_processing(queue, config, metrics), queue, publisher, output)
+    pipeline = Pipeline(Processing(queue, fit_for(config, metrics)), queue, publisher, output)
     context = SourceContext(registrar, clock, metrics, once, pipeline.takes_more)
     source: BatchSource
     replace_inputs: ReplaceInputs | None = None
@@ -156,13 +156,6 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     reloader = Reloader(config, reading, input_factory, replace_inputs, clock)
     summary = Summary(metrics, source, clock, _summary_interval(config))
     return App(loop, source, registrar, metrics, summary, reloader)
-
-
-def _processing(queue: MemoryQueue, config: ShipperConfig, metrics: Metrics) -> Processing:
-    output = config.output.chosen
-    if isinstance(output, KafkaOutputConfig) and output.oversized == "split":
-        return Processing(queue, splitter(output, metrics))
-    return Processing(queue)
 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:

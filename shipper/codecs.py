@@ -1,10 +1,18 @@
 """Makes the codec that the configuration selects."""
 
+from collections.abc import Callable
+
 from config.shipper.codec import CodecConfig, JsonCodec
+from config.shipper.model import KafkaOutputConfig, ShipperConfig
+from shipper.event import Batch
+from shipper.inputs import UNLIMITED, record_limit
+from shipper.metrics import Metrics
 from shipper.output.encode import Codec, Encoder
 from shipper.output.format_codec import FormatCodec
+from shipper.output.oversized import RefusingCodec, Room, Splitter
 from shipper.output.place_headers import PlaceHeaders
 from shipper.output.styled import StyledEncoder
+from shipper.pipeline.processing import leave
 from shipper.processor.formatting import Formatter
 
 
@@ -18,3 +26,23 @@ def make_codec(config: CodecConfig, max_bytes: int, places: PlaceHeaders | None 
     if not json.pretty and not json.escape_html:
         return encoder
     return StyledEncoder(encoder, max_bytes, pretty=json.pretty, escape_html=json.escape_html)
+
+
+def kafka_codec(config: KafkaOutputConfig, places: PlaceHeaders | None) -> Codec:
+    """`places`: where they travel beside the payload."""
+    if config.oversized == "cut":
+        return make_codec(config.codec, record_limit(config), places)
+    return RefusingCodec(_room(config, places))  # an event that cannot be split is a dead letter, too
+
+
+def fit_for(config: ShipperConfig, metrics: Metrics) -> Callable[[Batch], None]:
+    """Return what replaces events that are too large for the output, before they are queued."""
+    output = config.output.chosen
+    if not isinstance(output, KafkaOutputConfig) or output.oversized != "split":
+        return leave
+    return Splitter(_room(output, None if output.codec.format is None else PlaceHeaders()), metrics)
+
+
+def _room(config: KafkaOutputConfig, places: PlaceHeaders | None) -> Room:
+    whole = make_codec(config.codec, UNLIMITED)
+    return Room(whole, record_limit(config)) if places is None else Room(whole, record_limit(config), places.size)

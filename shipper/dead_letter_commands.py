@@ -13,6 +13,7 @@ from config.shipper.model import KafkaOutputConfig, ShipperConfig
 from config.text.units import parse_duration
 from logs.visible import visible
 from shipper.clock import SystemClock
+from shipper.codecs import fit_for
 from shipper.data_directory import DataDirectory
 from shipper.errors import StartError
 from shipper.letter_box import LetterBox, StoredLetter
@@ -117,7 +118,9 @@ def _for_resending(config: ShipperConfig, topic: str | None) -> ShipperConfig:
         if topic is not None:
             raise StartError("--topic: there are topics with output.kafka only")
         return config
-    output = replace(output, delivery="at_least_once")
+    # A letter that is too large is refused again, not cut: it is the only copy.
+    oversized = "dead_letter" if output.oversized == "cut" else output.oversized
+    output = replace(output, delivery="at_least_once", oversized=oversized)
     if topic is not None:
         output = replace(output, topic=topic, topics=())
     return replace(config, output=replace(config.output, kafka=output))
@@ -132,7 +135,7 @@ def _pipeline(config: ShipperConfig, data: Path) -> ResendPipeline:
     with directory.translating_errors():
         agent = Agent(name, name, directory.agent_id, version("log-shipper"))
     output = build_output(config, OutputContext(publisher, metrics, clock, agent, Staging()))
-    return ResendPipeline(queue, publisher, output, metrics, clock)
+    return ResendPipeline(queue, publisher, output, metrics, clock, fit_for(config, metrics))
 
 
 def _report(result: Resent, directory: Path) -> int:

@@ -5,16 +5,13 @@ from dataclasses import replace
 
 from config.shipper.model import KafkaOutputConfig, MemQueue
 from shipper import partitioning
-from shipper.codecs import make_codec
+from shipper.codecs import kafka_codec
 from shipper.event import Batch, Topics
-from shipper.inputs import UNLIMITED, record_limit
-from shipper.metrics import Metrics
 from shipper.output.encode import Codec
 from shipper.output.kafka import Backoff, KafkaContext
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import Beside, RecordMaker
 from shipper.output.kafka_settings import renewals
-from shipper.output.oversized import RefusingCodec, Splitter
 from shipper.output.place_headers import PlaceHeaders
 from shipper.output.topic_shares import TopicShares
 from shipper.output_context import OutputContext
@@ -24,9 +21,7 @@ from shipper.processor.topics import TopicChooser
 def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue) -> tuple[RecordMaker, KafkaContext]:
     """Return what makes the records, and what else an output needs."""
     places = None if config.codec.format is None else PlaceHeaders()
-    codec = make_codec(config.codec, record_limit(config), places)
-    if config.oversized == "dead_letter":
-        codec = RefusingCodec(make_codec(config.codec, UNLIMITED, places), record_limit(config))
+    codec = kafka_codec(config, places)
     headers = [(header.key, header.value) for header in config.headers]
     keys, hashes = partitioning.keys(config), partitioning.hashes(config)
     beside = Beside(keys, headers, places, config.timestamp == "event", hashes)
@@ -39,12 +34,6 @@ def kafka_parts(config: KafkaOutputConfig, context: OutputContext, mem: MemQueue
     partitions = partitioning.partitions(config, errors, context.clock)
     kafka = KafkaContext(topics, errors, backoff, context.metrics, context.clock, shares, are_renewed, partitions)
     return RecordMaker(codec, beside), kafka
-
-
-def splitter(config: KafkaOutputConfig, metrics: Metrics) -> Splitter:
-    """Return what splits the events that are too large."""
-    places = None if config.codec.format is None else PlaceHeaders()
-    return Splitter(make_codec(config.codec, UNLIMITED, places), record_limit(config), metrics)
 
 
 def sendable_topics(

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -61,6 +60,8 @@ class Letter:
     flags: tuple[str, ...]
     read: float
     constants: Doc
+    inode: int
+    device: int
 
     @classmethod
     def parsed(cls, line: bytes) -> Letter:
@@ -68,6 +69,7 @@ class Letter:
         try:
             values = orjson.loads(line)
             event = values.get("event", {}) | dict.fromkeys(values.get("deleted", ()), DELETED)
+            file = values["constants"]["log"]["file"]  # a processor may have removed all but the id
             return cls(
                 values["time"],
                 values["reason"],
@@ -81,14 +83,16 @@ class Letter:
                 tuple(values.get("flags", ())),
                 datetime.fromisoformat(values["read"]).timestamp() + HALF_A_MILLISECOND,
                 values["constants"],
+                int(file.get("inode", 0)),
+                int(file.get("device_id", 0)),
             )
         except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
             raise ValueError(f"not a dead letter of this release ({error})") from error
 
     def batch(self, resolve: Callable[[], None]) -> Batch:
         """Return the event as a batch of its own, which becomes the record that it would have been."""
-        file: dict[str, Any] = self.constants["log"]["file"]
-        origin = self.constants.get("input", {})
+        origin = self.constants.get("input")
+        origin = origin if isinstance(origin, dict) else {}
         constants = Constants(self.constants)
         messages = Messages(self.offset, self.offset + self.length)
         messages.append(self.message, self.offset, self.length, self.flags)
@@ -97,8 +101,8 @@ class Letter:
         source = Source(
             file_id=self.file_id,
             path=self.path,
-            inode=int(file["inode"]),
-            device=int(file["device_id"]),
+            inode=self.inode,
+            device=self.device,
             input_id=str(origin.get("id", "")),
             input_type=str(origin.get("type", "")),
             constants=constants,

@@ -14,12 +14,14 @@ from pathlib import Path
 
 from xxhash import xxh3_64_hexdigest
 
+from durable.locking import FileInUse
 from shipper.append_file import AppendFile
 from shipper.letter import Letter
 from shipper.pipeline.dead_letter import FILE, ROTATED, rotated_name
 
 RESENDING = "dead_letter.resending.ndjson"
 DONE = "dead_letter.resent"
+PATIENCE = 10.0  # seconds that another process may write to the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,12 @@ class LetterBox:
 
     def letters(self) -> Iterator[StoredLetter]:
         """Yield all letters, the oldest first."""
-        done = self.done()
+        known = self.done()
         for path in (self.resending, *self.rotated(), self.current):
-            yield from (stored for stored in letters_in(path) if stored.id not in done)
+            for stored in letters_in(path):
+                if stored.id not in known:
+                    known.add(stored.id)
+                    yield stored
 
     def rotated(self) -> list[Path]:
         return sorted(self.directory.glob(ROTATED))
@@ -68,8 +73,7 @@ class Resending:
     def files(self) -> Iterator[None]:
         """Yield for each file that there was at the beginning, while it has the name of the one whose letters are sent;
         first for that of a run that was interrupted. What is written meanwhile is in a file of its own."""
-        with suppress(FileNotFoundError):
-            self._box.current.rename(rotated_name(self._box.current, time.time()))
+        self._move_current()
         others = self._box.rotated()
         if self._box.resending.exists():
             yield
@@ -77,9 +81,23 @@ class Resending:
             path.rename(self._box.resending)
             yield
 
+    def _move_current(self) -> None:
+        """Rename the current file while it is locked: a letter that is being written would be written again, to a new
+        file, under another id."""
+        deadline = time.monotonic() + PATIENCE
+        while self._box.current.exists():
+            try:
+                with closing(AppendFile(self._box.current)):
+                    self._box.current.rename(rotated_name(self._box.current, time.time()))
+            except FileInUse:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
     def letters(self) -> list[StoredLetter]:
-        """Return those of the file that were not sent yet."""
-        return [stored for stored in letters_in(self._box.resending) if stored.id not in self._done]
+        """Return those of the file that were not sent yet, each once."""
+        letters = {stored.id: stored for stored in letters_in(self._box.resending) if stored.id not in self._done}
+        return list(letters.values())
 
     def note_sent(self, ids: Iterable[str]) -> None:
         """Note letters that were acknowledged, on disk."""

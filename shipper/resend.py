@@ -7,13 +7,17 @@ offset. Letters that are refused again are new letters; those that could not be 
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 
 from shipper.clock import Clock
+from shipper.event import Batch
 from shipper.letter_box import LetterBox, Resending, StoredLetter
 from shipper.metrics import Metrics
 from shipper.output.base import Output
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
+
+Fit = Callable[[Batch], None]
 
 IN_FLIGHT = 100
 POLL = 0.1  # seconds
@@ -21,13 +25,14 @@ POLL = 0.1  # seconds
 
 @dataclass(frozen=True, slots=True)
 class ResendPipeline:
-    """The parts of the agent's pipeline that are behind its processors."""
+    """The parts of the agent's pipeline that are behind its processors. `fit` replaces events that are too large."""
 
     queue: MemoryQueue
     publisher: Publisher
     output: Output
     metrics: Metrics
     clock: Clock
+    fit: Fit
 
 
 @dataclass(slots=True)
@@ -68,7 +73,9 @@ def _send(resending: Resending, pipeline: ResendPipeline, wanted: Sequence[Store
             stored = waiting.pop()
             assert stored.letter is not None
             in_flight.add(stored.id)
-            pipeline.queue.put(stored.letter.batch(lambda letter_id=stored.id: settled.append(letter_id)))  # type: ignore[misc]
+            batch = stored.letter.batch(partial(settled.append, stored.id))
+            pipeline.fit(batch)
+            pipeline.queue.put(batch)
         pipeline.publisher.step(pipeline.output)
         pipeline.output.poll(POLL)
         if settled:
@@ -76,4 +83,8 @@ def _send(resending: Resending, pipeline: ResendPipeline, wanted: Sequence[Store
             in_flight -= set(settled)
             settled.clear()
             deadline = pipeline.clock.monotonic() + timeout
+    if in_flight:
+        pipeline.output.close()  # what arrives now is reported before the others are written back
+        resending.note_sent(settled)
+        in_flight -= set(settled)
     return len(waiting) + len(in_flight)

@@ -2,30 +2,56 @@
 numbered parts."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from shipper.event import SPLIT, Batch, Doc, Messages, add_flag
 from shipper.metrics import Metrics
 from shipper.output.encode import Codec
+from shipper.output.format_codec import nothing
 
-# An event of so many raw bytes is measured: its payload may have this many times as many, beside the members that all
-# events of the file share. Where processors may have enlarged events much, all are measured.
+# A payload may have so many times the bytes of the text, beside the members that all events of the file share; where
+# events have members of their own, all are measured.
 MOST_GROWTH = 12
 SHARED_BYTES = 64 * 1024
 MOST_ATTEMPTS = 16  # to split an event, each into half as many parts more
 
 
-class RefusingCodec:
-    """Refuses events whose payload would be too large. `whole` writes payloads of any size."""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The room for a payload: `max_bytes`, with the bytes that are `reserved` for what travels beside it. `whole`
+    writes payloads of any size."""
 
-    def __init__(self, whole: Codec, max_bytes: int) -> None:
-        self._whole = whole
-        self._max_bytes = max_bytes
+    whole: Codec
+    max_bytes: int
+    reserved: Callable[[Batch], int] = nothing
+
+    def of(self, batch: Batch) -> int:
+        return max(self.max_bytes - self.reserved(batch), 1)
+
+    def sizes_above(self, batch: Batch, refused: Mapping[int, str]) -> dict[int, int]:
+        """Return the bytes of each payload that is too large, by the index of its event."""
+        messages, most = batch.messages, self.of(batch)
+        longest = (most - SHARED_BYTES) // MOST_GROWTH
+        if messages.docs is None and not batch.grown and max(map(len, messages.texts), default=0) <= longest:
+            return {}
+        indices = [index for index in range(batch.events) if index not in refused]
+        payloads = self.whole.encode(batch.part(indices))
+        sizes = {index: len(payload.encode()) for index, payload in zip(indices, payloads, strict=True)}
+        return {index: size for index, size in sizes.items() if size > most}
+
+
+class RefusingCodec:
+    """Refuses events whose payload would be too large."""
+
+    def __init__(self, room: Room) -> None:
+        self._whole = room.whole
+        self._room = room
 
     def refused(self, batch: Batch) -> Mapping[int, str]:
         refused = self._whole.refused(batch)
         reason = "its record has {} bytes, and output.kafka.max_message_bytes has room for {}"
-        sizes = sizes_above(self._max_bytes, self._whole, batch, refused)
-        return {**refused, **{index: reason.format(size, self._max_bytes) for index, size in sizes.items()}}
+        sizes = self._room.sizes_above(batch, refused)
+        return {**refused, **{index: reason.format(size, self._room.of(batch)) for index, size in sizes.items()}}
 
     def encode(self, batch: Batch) -> list[str]:
         return self._whole.encode(batch)
@@ -36,13 +62,12 @@ class Splitter:
     each, from 1, and their count. They divide the raw bytes of the event among them, so that each has an offset of its
     own. An event whose message is not a text, or whose other members are too large, stays as it is."""
 
-    def __init__(self, whole: Codec, max_bytes: int, metrics: Metrics) -> None:
-        self._whole = whole
-        self._max_bytes = max_bytes
+    def __init__(self, room: Room, metrics: Metrics) -> None:
+        self._room = room
         self._metrics = metrics
 
     def __call__(self, batch: Batch) -> None:
-        sizes = sizes_above(self._max_bytes, self._whole, batch, self._whole.refused(batch))
+        sizes = self._room.sizes_above(batch, self._room.whole.refused(batch))
         if not sizes:
             return
         whole = batch.messages
@@ -56,38 +81,16 @@ class Splitter:
 
     def _parts(self, event: Batch, size: int) -> Messages | None:
         (text,), (length,) = event.messages.texts, event.messages.lengths
-        count = size // self._max_bytes + 1
+        count = size // self._room.of(event) + 1
         for _ in range(MOST_ATTEMPTS):
             if count > min(len(text), length):
                 return None  # each part needs a byte of its own
-            parts = _split(event.messages, count)
             attempt = event.part([0])
-            attempt.messages = parts
-            if not sizes_above(self._max_bytes, self._whole, attempt, {}, measured=lambda index: True):
-                return parts
+            attempt.messages = _split(event.messages, count)
+            if not self._room.sizes_above(attempt, {}):
+                return attempt.messages
             count += count // 2 + 1
         return None
-
-
-def sizes_above(
-    most: int,
-    codec: Codec,
-    batch: Batch,
-    refused: Mapping[int, str],
-    measured: Callable[[int], bool] | None = None,
-) -> dict[int, int]:
-    """Return the bytes of each payload that has more than `most`, by the index of its event. `measured`: which events
-    may be so large; without it, those that are long."""
-    lengths = batch.messages.lengths
-    if measured is None:
-        longest = (most - SHARED_BYTES) // MOST_GROWTH
-        if not batch.grown and max(lengths, default=0) <= longest:
-            return {}
-        measured = (lambda index: True) if batch.grown else (lambda index: lengths[index] > longest)
-    indices = [index for index in range(batch.events) if index not in refused and measured(index)]
-    payloads = codec.encode(batch.part(indices))
-    sizes = {index: len(payload.encode()) for index, payload in zip(indices, payloads, strict=True)}
-    return {index: size for index, size in sizes.items() if size > most}
 
 
 def _split(event: Messages, count: int) -> Messages:

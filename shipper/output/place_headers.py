@@ -45,9 +45,9 @@ class PlaceHeaders:
                 made[index][: len(shared)] = _of_members(_with_own(batch.constants.members, doc))
         for index, flags in messages.flags.items():
             made[index].append(("log.flags", ",".join(flags)))
-            if SPLIT in flags and messages.docs is not None:
-                part = messages.docs[index]["log"]["part"]
-                made[index].append(("log.part", f"{part['number']}/{part['count']}"))
+            part = messages.docs[index].get("log", {}).get("part") if SPLIT in flags and messages.docs else None
+            if isinstance(part, dict) and part.keys() == {"number", "count"}:  # else the event's own
+                made[index].append(("log.part", f"{_text(part['number'])}/{_text(part['count'])}"))
         return made
 
     def _shared_by(self, constants: Constants) -> Headers:

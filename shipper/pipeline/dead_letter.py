@@ -50,6 +50,8 @@ class DeadLetterFile:
         lines = b"".join(letter.written(batch, rejection, self._clock.time()) for rejection in rejected)
         # Opened each time: rejections are rare, and the person who handles them may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
+            if not file.holds_all():  # it was renamed before it was locked, and may be read already
+                raise OSError(errno.ESTALE, "it was renamed or removed at that moment", str(self.path))
             file.append(lines)
             file.sync()
             if not file.holds_all():

@@ -25,8 +25,8 @@ ALL = "all"
 AHEAD = "ahead"
 
 
-def _leave(batch: Batch) -> None:
-    pass
+def leave(batch: Batch) -> None:
+    """Leave the batch as it is."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class _Parked:
 class Processing:
     """Driven by `step`, on the reading thread. Puts batches into the queue when processors have finished them."""
 
-    def __init__(self, queue: MemoryQueue, fit: Callable[[Batch], None] = _leave) -> None:
+    def __init__(self, queue: MemoryQueue, fit: Callable[[Batch], None] = leave) -> None:
         """`fit` replaces events that are too large for the output."""
         self._queue = queue
         self._fit = fit

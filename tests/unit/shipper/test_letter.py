@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from shipper.event import DELETED, MULTILINE, Batch, Rejection
+from shipper.event import DELETED, MULTILINE, Batch, Constants, Rejection
 from shipper.letter import Letter, written
 from tests.builders import batch, encoder, nothing
 
@@ -47,3 +47,12 @@ def test_the_key_and_the_place_in_the_file_are_those_of_the_event() -> None:
 def test_what_is_not_a_letter_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError, match="not a dead letter of this release"):
         Letter.parsed(line)
+
+
+@pytest.mark.parametrize("origin", [None, "x", {"id": "app"}])
+def test_an_event_of_which_processors_left_little_is_sent_again(origin: object) -> None:
+    made = batch(["a"])
+    made.constants = Constants({"log": {"file": {"id": "f1"}}, **({} if origin is None else {"input": origin})})
+    again = sent_again(made, 0)
+    assert encoder().encode(again) == encoder().encode(made)
+    assert again.source.file_id == "f1"

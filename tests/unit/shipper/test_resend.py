@@ -1,14 +1,18 @@
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from durable.locking import FileInUse
+from shipper.append_file import AppendFile
 from shipper.event import Rejection
 from shipper.letter_box import DONE, RESENDING, LetterBox, Resending, StoredLetter
 from shipper.metrics import Metrics
 from shipper.pipeline.dead_letter import FILE, DeadLetterFile
+from shipper.pipeline.processing import leave
 from shipper.pipeline.publisher import Publisher
 from shipper.pipeline.queue import MemoryQueue
 from shipper.resend import ResendPipeline, Resent, resend
@@ -28,7 +32,7 @@ class Desk:
         queue = MemoryQueue(10**6, 10**9)
         self.publisher = Publisher(queue, self.file, self.metrics, clock)
         self.output = MemoryOutput(encoder(), self.publisher)
-        self.pipeline = ResendPipeline(queue, self.publisher, self.output, self.metrics, clock)
+        self.pipeline = ResendPipeline(queue, self.publisher, self.output, self.metrics, clock, leave)
 
     def add(self, *texts: str, start: int = 0) -> None:
         self.file.write(batch(texts, start=start), [Rejection(index, "x", "logs") for index in range(len(texts))])
@@ -95,7 +99,7 @@ def test_letters_that_are_not_acknowledged_in_time_stay(desk: Desk, clock: Manua
             clock.advance(1)
 
     slow = Slow(encoder(), desk.publisher, holding=True)
-    desk.pipeline = ResendPipeline(desk.pipeline.queue, desk.publisher, slow, desk.metrics, clock)
+    desk.pipeline = ResendPipeline(desk.pipeline.queue, desk.publisher, slow, desk.metrics, clock, leave)
     assert desk.resend() == Resent(unsent=150, left=150)
     assert len(desk.left) == 150
 
@@ -131,3 +135,40 @@ def test_only_one_process_sends_letters_again(desk: Desk) -> None:
     other.close()
     assert not (desk.directory / DONE).exists()
     assert desk.resend() == Resent(sent=1)
+
+
+def test_a_letter_that_is_in_the_files_twice_is_sent_once(desk: Desk) -> None:
+    desk.add("a")
+    desk.file.path.write_bytes(desk.file.path.read_bytes() * 2)
+    assert desk.left == ["a"]
+    assert desk.resend() == Resent(sent=1)
+    assert desk.sent == ["a"]
+
+
+def test_what_arrives_when_time_is_over_is_not_sent_again(desk: Desk, clock: ManualClock) -> None:
+    desk.add("a", "b")
+
+    class Late(MemoryOutput):
+        def poll(self, timeout: float) -> None:
+            clock.advance(1)
+
+        def close(self) -> None:
+            self.arrive(1)
+            self.acknowledge()
+            super().close()
+
+    late = Late(encoder(), desk.publisher)
+    desk.pipeline = ResendPipeline(desk.pipeline.queue, desk.publisher, late, desk.metrics, clock, leave)
+    assert desk.resend() == Resent(sent=1, unsent=1, left=1)
+    assert desk.left == ["b"]
+
+
+def test_a_file_that_is_written_to_is_not_taken_before_it_was_written(desk: Desk) -> None:
+    desk.add("a")
+    writing = AppendFile(desk.file.path)
+    resending = Resending(desk.box)
+    threading.Timer(0.1, writing.close).start()
+    before = time.monotonic()
+    assert len(list(resending.files())) == 1
+    assert time.monotonic() - before >= 0.1
+    resending.close()

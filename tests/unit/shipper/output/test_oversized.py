@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from shipper.event import MULTILINE, SPLIT, Batch
+from shipper.event import MULTILINE, SPLIT, TRUNCATED, Batch
 from shipper.metrics import Metrics
-from shipper.output.oversized import RefusingCodec, Splitter
+from shipper.output.format_codec import FormatCodec
+from shipper.output.oversized import RefusingCodec, Room, Splitter
 from shipper.output.place_headers import PlaceHeaders
 from tests.builders import batch, encoder
 
@@ -15,14 +16,14 @@ LARGE = "0123456789" * 500
 
 def split(made: Batch, limit: int = LIMIT) -> list[dict[str, Any]]:
     metrics = Metrics()
-    Splitter(encoder(), limit, metrics)(made)
+    Splitter(Room(encoder(), limit), metrics)(made)
     payloads = encoder(limit).encode(made)
     assert max(len(payload.encode()) for payload in payloads) <= limit
     return [json.loads(payload) for payload in payloads]
 
 
 def test_an_event_that_is_too_large_is_refused_whole_with_its_size() -> None:
-    codec = RefusingCodec(encoder(), LIMIT)
+    codec = RefusingCodec(Room(encoder(), LIMIT))
     made = batch(["a", LARGE, "b"])
     size = len(encoder().encode(made)[1])
     assert codec.refused(made) == {
@@ -34,8 +35,8 @@ def test_an_event_that_is_too_large_is_refused_whole_with_its_size() -> None:
 def test_an_event_that_fits_exactly_is_not_refused() -> None:
     made = batch([LARGE])
     size = len(encoder().encode(made)[0])
-    assert RefusingCodec(encoder(), size).refused(made) == {}
-    assert RefusingCodec(encoder(), size - 1).refused(made).keys() == {0}
+    assert RefusingCodec(Room(encoder(), size)).refused(made) == {}
+    assert RefusingCodec(Room(encoder(), size - 1)).refused(made).keys() == {0}
 
 
 @pytest.mark.parametrize("text", [LARGE, "\xe4\u20ac" * 3000, "a" * 3000 + "\x01" * 1000, "\U0001f600" * 1500])
@@ -86,7 +87,7 @@ def test_an_event_without_a_text_or_without_room_for_one_stays_as_it_is() -> Non
     made.grown = 1  # processors have added much
     before = made.messages
     metrics = Metrics()
-    Splitter(encoder(), LIMIT, metrics)(made)
+    Splitter(Room(encoder(), LIMIT), metrics)(made)
     assert (made.messages.texts, made.messages.docs) == (before.texts, before.docs)
     assert metrics.events_split == 0
 
@@ -94,7 +95,7 @@ def test_an_event_without_a_text_or_without_room_for_one_stays_as_it_is() -> Non
 def test_a_batch_whose_events_fit_is_not_touched() -> None:
     made = batch(["a", "b"])
     before = made.messages
-    Splitter(encoder(), LIMIT, Metrics())(made)
+    Splitter(Room(encoder(), LIMIT), Metrics())(made)
     assert made.messages is before
 
 
@@ -110,6 +111,36 @@ def test_what_processors_enlarged_is_measured_although_its_line_was_short() -> N
 def test_a_payload_that_is_a_text_has_the_number_of_its_part_as_a_header() -> None:
     made = batch([LARGE])
     made.messages.docs = [{"log": {"part": "of the event"}}]
-    Splitter(encoder(), LIMIT, Metrics())(made)
+    Splitter(Room(encoder(), LIMIT), Metrics())(made)
     headers = [dict(place) for place in PlaceHeaders()(made)]
     assert [place["log.part"] for place in headers] == [f"{n}/{len(headers)}" for n in range(1, len(headers) + 1)]
+
+
+def plain_texts(batch: Batch) -> tuple[list[str], dict[int, str]]:
+    return list(batch.messages.texts), {}
+
+
+@pytest.mark.parametrize("size", range(1500, 6000, 50))
+def test_texts_with_headers_beside_them_are_split_so_that_no_part_is_cut(size: int) -> None:
+    places = PlaceHeaders()
+    made = batch(["x" * size])
+    Splitter(Room(FormatCodec(plain_texts, 2**31), LIMIT, places.size), Metrics())(made)
+    assert "".join(FormatCodec(plain_texts, LIMIT, places.size).encode(made)) == "x" * size
+    assert all(TRUNCATED not in flags for flags in made.messages.flags.values())
+
+
+def test_a_text_that_is_longer_than_its_bytes_in_the_file_is_split() -> None:
+    made = batch([LARGE])
+    made.messages.lengths[0] = 20  # as of a container's message whose parts lie between those of another stream
+    made.messages.end = 20
+    assert "".join(record["message"] for record in split(made)) == LARGE
+
+
+@pytest.mark.parametrize(
+    "log", [{}, {"part": "x"}, {"part": {"number": 1}}, {"part": {"number": "\ud83d", "count": []}}]
+)
+def test_content_that_claims_to_be_a_part_ends_nothing(log: dict[str, Any]) -> None:
+    made = batch(["x"])
+    made.messages.flags[0] = (SPLIT,)
+    made.messages.docs = [{"log": log}] if log else [{}]
+    assert len(PlaceHeaders()(made)) == 1

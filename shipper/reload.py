@@ -103,13 +103,12 @@ class Reloader:
         """Apply a configuration. Raises StartError; nothing is changed then."""
         config = self._with_fixed_options(read)
         inputs = self._build_inputs(config)
+        if inputs != self._running:
+            replace_inputs(inputs)
         self._log_changes(read, inputs)
         if config.config_inputs != self._config.config_inputs:
             self._due = self._clock.monotonic() + config.config_inputs.reload.period
-        self._config = config
-        if inputs != self._running:
-            replace_inputs(inputs)
-            self._running = inputs
+        self._config, self._running = config, inputs
 
     def _with_fixed_options(self, read: ShipperConfig) -> ShipperConfig:
         """Return what was read, but with the options in effect that cannot change while the agent runs."""

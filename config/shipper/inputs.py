@@ -297,10 +297,9 @@ class InputConfig(EveryInput):
         return path_sets(self.paths, recursive=self.prospector.scanner.recursive_glob)
 
     def may_share_files(self, other: "InputConfig") -> bool:
-        """True if both match a file by their paths, and no other option may keep one of them from it."""
-        scanners = self.prospector.scanner, other.prospector.scanner
-        is_filtered = any(scanner.exclude_files or scanner.include_files for scanner in scanners)
-        return not is_filtered and overlap(self.path_sets, other.path_sets)
+        """True if the paths of both may match a file. What else may keep one of them from it is not looked at: that
+        two patterns exclude each other cannot be known."""
+        return overlap(self.path_sets, other.path_sets)
 
     def converted(self) -> "InputConfig":
         read = self.prospector.scanner.fingerprint
@@ -328,3 +327,16 @@ def with_distinct_ids(inputs: tuple[InputConfig, ...]) -> tuple[InputConfig, ...
             item = item if given[item.id] == 1 else replace(item, id=f"{item.id}-{given[item.id]}")
         distinct.append(item)
     return tuple(distinct)
+
+
+def kept_by_order(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
+    """Yield the inputs whose derived ids differ by a number only."""
+    known = set[object]()
+    for index, item in enumerate(inputs):
+        if item.has_derived_id and (item.type, frozenset(item.paths)) in known:
+            yield (
+                f"[{index}].id",
+                "missing, and another input has the same paths: the positions of the two are kept by their order, of "
+                f"this one under {item.id!r}; give each an id before their order changes",
+            )
+        known.add((item.type, frozenset(item.paths)))

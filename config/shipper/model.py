@@ -22,6 +22,7 @@ from config.shipper.inputs import (
     ScannerConfig,
     ScannerFingerprintConfig,
     StateChangeConfig,
+    kept_by_order,
     with_distinct_ids,
 )
 from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
@@ -258,6 +259,7 @@ class ShipperConfig:
         for where, processors in self._processor_lists().items():
             if any(isinstance(item, DropEventConfig) and item.when is None for item in processors):
                 yield where, "drop_event without 'when' drops every event"
+        yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)
         yield from ((f"inputs{below}", message) for below, message in reads_own_log(self.inputs, log))
 

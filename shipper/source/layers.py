@@ -7,8 +7,7 @@ Only the globs decide, not what lies under them now, so that no file changes its
 of them through a link, is not recognised: of the inputs of a layer the first one reads it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, count
 
 from config.shipper.model import InputConfig
@@ -16,6 +15,7 @@ from config.text.glob_overlap import PathSets, overlap
 from config.text.globs import matches, parse
 from registry.registrar import Registrar
 from registry.state import FileState
+from shipper.errors import StartError
 from shipper.event import Batch
 from shipper.source.base import SourceStatus
 from shipper.source.crawler import Crawler
@@ -57,9 +57,16 @@ class Crawlers:
         return SourceStatus.together([crawler.status() for crawler in self.crawlers])
 
     def replace_inputs(self, inputs: list[Input]) -> None:
-        """Read these inputs from now on. An input whose configuration has not changed is the same object, and stays on
-        its layer."""
-        layers = layers_of(inputs, self._layer_of)
+        """Read these inputs from now on. An input whose configuration has not changed is the same object. Raises
+        StartError for one that would have to leave its layer, and with it its entries; nothing is changed then."""
+        unchanged = {active for layer in self._layers for active in layer}.intersection(inputs)
+        layers = layers_of(inputs, self._layer_of, unchanged)
+        for name, number in _numbers(layers).items():
+            if self._layer_of.get(name, number) != number:
+                raise StartError(
+                    f"input {name!r} has paths now that another input reads, too: that takes effect at the next start "
+                    "only, so restart the agent"
+                )
         layers += [[] for _ in self.crawlers[len(layers) :]]
         for crawler, before, now in zip(self.crawlers, self._layers, layers, strict=False):
             if now != before:
@@ -73,11 +80,13 @@ class Crawlers:
             crawler.stop()
 
 
-def layers_of(inputs: Sequence[Input], layer_of: Mapping[str, int]) -> list[list[Input]]:
+def layers_of(
+    inputs: Sequence[Input], layer_of: Mapping[str, int], unchanged: Collection[Input] = ()
+) -> list[list[Input]]:
     """Return the inputs of each layer, in the order of the configuration; at least one layer. `layer_of`: by input id,
-    the layer to prefer."""
+    the layer to prefer; `unchanged` inputs come first."""
     layers: list[dict[Input, PathSets]] = [{}]
-    for added in sorted(inputs, key=lambda known: known.id not in layer_of):
+    for added in sorted(inputs, key=lambda known: (known not in unchanged, known.id not in layer_of)):
         paths = added.config.path_sets
         preferred = [layer_of[added.id]] if added.id in layer_of else []
         number = next(
@@ -91,9 +100,9 @@ def layers_of(inputs: Sequence[Input], layer_of: Mapping[str, int]) -> list[list
 
 
 def entries_of(layers: Sequence[Sequence[Input]], registrar: Registrar) -> list[list[FileState]]:
-    """Return the registry entries of each layer. Those of inputs that are not configured any more belong to the layer
-    of an input that takes them over; else to the first layer, which gives them to another input that matches the file.
-    Where that layer has an entry of the same file already, they are removed."""
+    """Return the registry entries of each layer. Those of inputs that are not configured any more belong to the first
+    layer that takes them over, or else has an input that matches the file, and has no entry of the same file; where
+    all of these have one, they are removed."""
     number_of = _numbers(layers)
     entries: list[list[FileState]] = [[] for _ in layers]
     left: list[FileState] = []
@@ -101,36 +110,36 @@ def entries_of(layers: Sequence[Sequence[Input]], registrar: Registrar) -> list[
         number = number_of.get(state.input)
         (left if number is None else entries[number]).append(state)
     known = [{_file_of(state) for state in own if state.ended is None} for own in entries]
-    takers = _takers(layers) if left and len(layers) > 1 else []
-    for state in left:
-        taken = (number for number, takes in takers if takes(state) and _file_of(state) not in known[number])
-        number = next(taken, 0)
-        if state.ended is None and _file_of(state) in known[number]:
+    for state in sorted(left, key=lambda state: -state.updated):
+        wanted = _layers_for(state, layers) if len(layers) > 1 else [0]
+        free = [number for number in wanted if state.ended is not None or _file_of(state) not in known[number]]
+        if not free:
             registrar.remove(state.id)
             continue
-        entries[number].append(state)
-        if number:
-            known[number].add(_file_of(state))
+        entries[free[0]].append(state)
+        if state.ended is None:
+            known[free[0]].add(_file_of(state))
     return entries
+
+
+def _layers_for(state: FileState, layers: Sequence[Sequence[Input]]) -> list[int]:
+    """Return the layers with an input that takes the entry over, then those with one that matches its file; the first
+    layer where there are none."""
+    taking = [number for number, layer in enumerate(layers) if any(_takes(active.config, state) for active in layer)]
+    others = [number for number, layer in enumerate(layers) if any(_matches(active.config, state) for active in layer)]
+    return [*taking, *(number for number in others if number not in taking)] or [0]
 
 
 def _file_of(state: FileState) -> object:
     return state.key or (state.device, state.inode)
 
 
-def _takers(layers: Sequence[Sequence[Input]]) -> list[tuple[int, Callable[[FileState], bool]]]:
-    """Return the numbers of the layers with an input that takes entries over, each with a test of which ones."""
-    return [
-        (number, partial(_takes, active.config))
-        for number, layer in enumerate(layers)
-        for active in layer
-        if active.config.take_over.enabled
-    ]
-
-
 def _takes(config: InputConfig, state: FileState) -> bool:
-    if config.take_over.from_ids and state.input not in config.take_over.from_ids:
-        return False
+    wanted = config.take_over
+    return wanted.enabled and (not wanted.from_ids or state.input in wanted.from_ids) and _matches(config, state)
+
+
+def _matches(config: InputConfig, state: FileState) -> bool:
     recursive = config.prospector.scanner.recursive_glob
     return any(matches(parse(path, recursive=recursive), state.path) for path in config.paths)
 

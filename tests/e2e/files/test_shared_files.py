@@ -96,14 +96,13 @@ def test_an_input_that_is_removed_leaves_its_files_to_the_others(agent: LocalAge
     assert arrived(agent) == sorted([*by_each("a", "b", "c"), ("one", "a")])
 
 
-def test_an_input_with_another_name_reads_again_what_another_input_reads_too(agent: LocalAgent) -> None:
+def test_an_input_with_another_name_resumes_what_another_input_reads_too(agent: LocalAgent) -> None:
     configure(agent, an_input(agent, "one"), an_input(agent, "two"))
     agent.append("a")
     expect(agent, by_each("a"))
     configure(agent, an_input(agent, "one"), an_input(agent, "three"))
     agent.append("b")
-    assert agent.once() == 0
-    assert arrived(agent) == sorted([*by_each("a"), *by_each("a", "b", inputs=("three",)), ("one", "b")])
+    expect(agent, [*by_each("a"), ("three", "b"), ("one", "b")])
 
 
 def test_an_input_with_another_name_may_take_over_what_the_one_before_has_read(agent: LocalAgent) -> None:
@@ -120,6 +119,23 @@ def test_an_input_with_another_name_may_take_over_what_the_one_before_has_read(a
     assert arrived(agent) == sorted([*by_each("a"), *by_each("b", inputs=("one", "three"))])
 
 
+def test_an_input_that_would_read_what_another_one_reads_takes_effect_at_the_next_start(agent: LocalAgent) -> None:
+    web = an_input(agent, "two", "web*.log")
+    configure(agent, an_input(agent, "one", "app*.log"), web)
+    agent.append("a")
+    agent.append("w", path=agent.logs / "web.log")
+    agent.start()
+    await_arrived(agent, ("one", "a"), ("two", "w"))
+    configure(agent, an_input(agent, "one", "*.log"), web)
+    hang_up(agent)
+    agent.await_log("input 'one' has paths now that another input reads, too: that takes effect at the next start only")
+    agent.append("b")
+    agent.append("x", path=agent.logs / "web.log")
+    await_arrived(agent, ("one", "b"), ("two", "x"))
+    assert agent.stop() == 0
+    expect(agent, [("one", "a"), ("one", "b"), ("one", "w"), ("one", "x"), ("two", "w"), ("two", "x")])
+
+
 def test_files_that_would_be_deleted_before_another_input_has_read_them_are_a_mistake(
     agent: LocalAgent, tmp_path: Path
 ) -> None:
@@ -127,3 +143,5 @@ def test_files_that_would_be_deleted_before_another_input_has_read_them_are_a_mi
     configure(agent, deleting, an_input(agent, "two", "app.log"))
     assert agent.once() == 1
     assert "inputs[0].delete.enabled: input 'two' may read the same files, which would be deleted" in agent.log
+    configure(agent, deleting | {"prospector.scanner.exclude_files": [r"\.gz$"]}, an_input(agent, "two", "app.log"))
+    assert agent.once() == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.shipper.inputs import PublisherPipelineConfig
+from config.shipper.inputs import PublisherPipelineConfig, kept_by_order
 from config.shipper.model import (
     CloseConfig,
     FileIdentityConfig,
@@ -158,6 +158,15 @@ def test_an_id_is_made_of_type_and_paths(lab: Lab) -> None:
 def test_two_inputs_of_the_same_paths_have_derived_ids_that_differ(lab: Lab) -> None:
     first, second, third = load(lab, *["{type: log, paths: [x, y]}"] * 2, "{type: log, paths: [y, x]}")
     assert (second.id, third.id) == (f"{first.id}-2", f"{first.id}-3")
+
+
+def test_inputs_whose_ids_differ_by_their_order_are_remarked(lab: Lab) -> None:
+    same, named = "{type: log, paths: [x, y]}", "{type: log, id: a, paths: [x, y]}"
+    inputs = load(lab, same, "{type: log, paths: [y, x]}", named)
+    ((where, message),) = kept_by_order(tuple(inputs))
+    assert where == "[1].id"
+    assert f"of this one under '{inputs[1].id}'; give each an id" in message
+    assert list(kept_by_order(tuple(load(lab, same, named)))) == []
 
 
 def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from config.shipper.inputs import TakeOverConfig
 from registry.registrar import Registrar
-from registry.state import REMOVED, FileState
+from registry.state import REMOVED, TRUNCATED, FileState
 from registry.store import Store
 from shipper.source.layers import entries_of, layers_of
 from shipper.source.reading.factory import Input
@@ -56,6 +56,12 @@ def test_an_input_stays_on_its_layer_and_the_order_is_that_of_the_configuration(
     assert ids(layers_of(inputs[1:], {"one": 1, "two": 1})) == [[], ["two", "one"]]
 
 
+def test_what_has_not_changed_keeps_its_layer_and_what_was_widened_leaves_it() -> None:
+    widened, unchanged = an_input("one", "/logs/*.log"), an_input("two", "/logs/b*.log")
+    layers = layers_of([widened, unchanged], {"one": 0, "two": 0}, {unchanged})
+    assert ids(layers) == [["two"], ["one"]]
+
+
 def test_an_input_leaves_its_layer_where_another_one_reads_its_new_paths() -> None:
     inputs = [an_input("one", "/logs/*.log"), an_input("two", "/logs/a.log")]
     assert ids(layers_of(inputs, {"one": 0, "two": 0})) == [["one"], ["two"]]
@@ -68,10 +74,36 @@ def test_entries_belong_to_the_layer_of_their_input(ended: str | None) -> None:
     assert entries_of(layers, registrar_with(A, other)) == [[A], [other]]
 
 
-def test_the_entry_of_an_input_that_is_gone_is_left_to_the_first_layer() -> None:
+@pytest.mark.parametrize(
+    ("paths", "layer"), [(("/logs/*", "/logs/*"), 0), (("/srv/*", "/logs/*"), 1), (("/srv/*", "/x/*"), 0)]
+)
+def test_the_entry_of_an_input_that_is_gone_is_left_to_the_first_layer_that_matches_its_file(
+    paths: tuple[str, str], layer: int
+) -> None:
     left = replace(A, input="gone")
-    registrar = registrar_with(left)
-    assert entries_of([[an_input("one", "/logs/*")], [an_input("two", "/logs/*")]], registrar) == [[left], []]
+    layers = [[an_input("one", paths[0])], [an_input("two", paths[1])]]
+    assert entries_of(layers, registrar_with(left))[layer] == [left]
+
+
+def test_an_input_with_another_name_resumes_the_files_that_another_input_reads_too() -> None:
+    left = replace(A, id="b", input="gone")
+    layers = [[an_input("one", "/logs/*")], [an_input("renamed", "/logs/*")]]
+    assert entries_of(layers, registrar_with(A, left)) == [[A], [left]]
+
+
+@pytest.mark.parametrize("of_ended_first", [True, False])
+def test_an_entry_that_has_ended_does_not_keep_that_of_the_same_inode_from_its_layer(of_ended_first: bool) -> None:
+    ended, live = replace(A, id="b", input="gone", ended=TRUNCATED), replace(A, id="c", input="gone")
+    states = (A, ended, live) if of_ended_first else (A, live, ended)
+    layers = [[an_input("one", "/logs/*")], [taking("two", "gone")]]
+    (first, second) = entries_of(layers, registrar_with(*states))
+    assert first == [A]
+    assert {state.id for state in second} == {"b", "c"}
+
+
+def test_of_several_entries_of_a_file_the_latest_is_left() -> None:
+    older, newer = replace(A, updated=1.0, input="gone"), replace(A, id="b", updated=2.0, input="another")
+    assert entries_of([[an_input("one", "/logs/*")]], registrar_with(older, newer)) == [[newer]]
 
 
 def test_the_entry_of_an_input_that_is_gone_is_removed_where_another_input_has_one_of_the_same_file() -> None:
@@ -91,7 +123,7 @@ def taking(name: str, *from_ids: str) -> Input:
 
 
 def test_an_input_takes_over_the_entries_of_those_that_it_names() -> None:
-    left, other = replace(A, id="b", input="gone"), replace(A, id="c", inode=3, input="another")
+    left, other = replace(A, id="b", inode=4, input="gone"), replace(A, id="c", inode=3, input="another")
     layers = [[an_input("one", "/logs/*")], [taking("two", "gone")]]
     assert entries_of(layers, registrar_with(A, left, other)) == [[A, other], [left]]
 

@@ -75,7 +75,9 @@ def _lookup(config: KafkaOutputConfig, *, reachable_only: bool) -> Callable[[str
             admin: AdminClient = clients(latest(config)).admin()
         except StartError as error:  # a certificate that is being renewed, for instance
             raise KafkaException(KafkaError(KafkaError._FAIL, str(error))) from error
-        metadata = admin.list_topics(topic, timeout=LOOKUP_TIMEOUT).topics[topic]
+        metadata = admin.list_topics(topic, timeout=LOOKUP_TIMEOUT).topics.get(topic)
+        if metadata is None:
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         if metadata.error is not None:
             raise KafkaException(metadata.error)
         reachable = [number for number, partition in metadata.partitions.items() if partition.leader >= 0]

@@ -16,6 +16,11 @@ class Background:
         """True if the call has ended, which is awaited for so many seconds."""
         return self._done.wait(timeout)
 
+    @property
+    def error(self) -> Exception | None:
+        """Return what a call that has ended raised, if anything."""
+        return self._error
+
     def check(self) -> None:
         """Raise the error of a call that has ended, if it raised one."""
         if self._error is not None:

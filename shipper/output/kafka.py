@@ -150,9 +150,9 @@ class KafkaOutput:
             self._pause(flight)
             return
         lane.flights.append(flight)
-        self._send(flight, flight.sendable)
+        self._send(flight, flight.sendable, self._producer)
 
-    def _send(self, flight: Flight, indices: list[int] | None) -> None:
+    def _send(self, flight: Flight, indices: list[int] | None, producer: Producer) -> None:
         """Hand the records with these indices (None: all) to the client, with one callback for all of them."""
         batch = flight.batch if indices is None else flight.batch.part(indices)
         records = self._records.records(batch, with_times=flight.has_times)
@@ -160,7 +160,6 @@ class KafkaOutput:
         if not records:
             self._settle(flight)  # no event has a topic
             return
-        producer = self._single_producer(flight.lane) if flight.lane.alone else self._producer
         report = self._reporter(flight)
         for topic, sent, group in by_topic(flight.topics, indices or range(len(records)), records):
             if self._partitions is not None:
@@ -168,10 +167,20 @@ class KafkaOutput:
             if produce(producer, topic, group, report, partial(self._reporter_of, flight, sent)) < len(group):
                 self._not_taken(flight, sent, group)
 
-    def _single_producer(self, lane: Lane) -> Producer:
-        self._single_lane = lane
+    def _single_producer(self, lane: Lane) -> Producer | None:
+        """Return the client for a record that is sent alone; None while it is busy or cannot be made."""
+        if self._single_lane is not None and not self._single_lane.drained:
+            return None  # one at a time: a refusal of two records in one request would not show which is meant
         if self._single is None:
-            self._single = self._make_producer(self._on_error)
+            try:
+                self._single = self._make_producer(self._on_error)
+            except StartError as error:  # as in `_replace_producer`
+                lane.attempts += 1
+                delay = self._backoff.delay(lane.attempts)
+                lane.retry_at = self._clock.monotonic() + delay
+                logger.error("%s; trying again in %.0f s", error, delay)
+                return None
+        self._single_lane = lane
         return self._single
 
     def _not_taken(self, flight: Flight, indices: Sequence[int], records: list[dict[str, Any]]) -> None:
@@ -262,23 +271,24 @@ class KafkaOutput:
             (i, lane) for i, lane in self._paused_lanes.items() if lane.drained and lane.retry_at <= now
         ]:
             flights = lane.next_round()
-            if lane.alone and self._single_lane is not None and not self._single_lane.drained:
-                continue  # one at a time: a refusal of two records in one request would not show which is meant
+            producer = self._single_producer(lane) if lane.alone else self._producer
+            if producer is None:
+                continue
             if not lane.in_parts:
                 lane.paused = False
                 del self._paused_lanes[file_id]
-            self._send_round(lane, flights)
+            self._send_round(lane, flights, producer)
             if lane.idle and not lane.paused:
                 self._lanes.pop(file_id, None)
 
-    def _send_round(self, lane: Lane, flights: list[tuple[Flight, list[int]]]) -> None:
+    def _send_round(self, lane: Lane, flights: list[tuple[Flight, list[int]]], producer: Producer) -> None:
         for flight, indices in flights:
             if lane.paused and not lane.in_parts:
                 break  # one was refused immediately: what comes after it must wait again
             for index in indices:
                 del flight.failed[index]
             self._metrics.batches_retried += 1
-            self._send(flight, indices)
+            self._send(flight, indices, producer)
         while lane.waiting and not lane.paused:
             self._start(lane.waiting.popleft())
 

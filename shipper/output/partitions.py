@@ -103,11 +103,18 @@ class Partitions:
 
     def _take(self, name: str, topic: _Topic, lookup: Background) -> None:
         topic.lookup = None
-        try:
-            lookup.check()
-        except KafkaException as error:
+        if lookup.error is not None:
             topic.due = self.clock.monotonic() + RETRY
-            self.report(error.args[0], name)
-        else:
-            topic.numbers = topic.latest
-            topic.due = self.clock.monotonic() + (REFRESH if topic.latest else RETRY)
+            self.report(_kafka_error(lookup.error), name)
+            return
+        # Partitions that were known stay: records that are sent again without asking need one.
+        topic.numbers = topic.latest or topic.numbers
+        topic.due = self.clock.monotonic() + (REFRESH if topic.latest else RETRY)
+
+
+def _kafka_error(error: Exception) -> KafkaError:
+    """Return any error of a lookup as one that can be reported: none may end the agent, as the next one may work."""
+    if isinstance(error, KafkaException):
+        kafka_error: KafkaError = error.args[0]
+        return kafka_error
+    return KafkaError(KafkaError._FAIL, f"the partitions cannot be looked up: {error!r}")

@@ -1,3 +1,4 @@
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -5,6 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import KafkaError
 
+from shipper.errors import StartError
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.kafka import RENEWAL_PATIENCE, Backoff, KafkaContext, KafkaOutput
@@ -244,6 +246,27 @@ def test_a_neighbour_in_the_request_does_not_have_a_good_record_rejected(desk: D
     desk.poll(30)
     assert sorted(desk.landed) == ["fine", "good"]
     assert [text for text, _ in desk.rejected] == ["poison"]
+
+
+def test_a_record_waits_while_no_client_can_be_made_that_sends_it_alone(desk: Desk, clock: ManualClock) -> None:
+    connect = desk.kafka.connect
+    tries: list[float] = []
+
+    def make(on_error: Callable[[KafkaError], None]) -> FakeProducer:
+        tries.append(clock.monotonic())
+        if len(tries) in (2, 3):  # the first is the client of all records
+            raise StartError("the certificate is missing")
+        return connect(on_error)
+
+    desk.kafka.connect = make  # type: ignore[method-assign]  # the certificate is missing at times
+    desk = Desk(clock, desk.kafka)
+    desk.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
+    desk.publish("poison", "b")
+    for _ in range(100):
+        desk.poll()
+        clock.advance(0.1)
+    assert (desk.landed, [text for text, _ in desk.rejected]) == (["b"], ["poison"])
+    assert [round(after - before, 1) for before, after in itertools.pairwise(tries[1:])] == [1.0, 2.0]
 
 
 def test_a_record_that_the_client_itself_refuses_is_rejected(desk: Desk) -> None:

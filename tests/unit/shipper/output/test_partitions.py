@@ -116,6 +116,38 @@ def test_a_topic_that_is_missing_is_reported_and_asked_for_again(clock: ManualCl
     await_known(partitions, LOGS)
 
 
+def test_a_lookup_that_fails_in_any_way_is_reported_and_repeated(clock: ManualClock) -> None:
+    cluster = Cluster()
+
+    def look_up(topic: str) -> Sequence[int]:
+        return cluster.topics[topic]  # KeyError
+
+    partitions = Partitions(ByHash(), look_up, clock, cluster.report)
+    deadline = time.monotonic() + 30
+    while not cluster.errors:
+        assert not partitions.know(LOGS)
+        assert time.monotonic() < deadline
+    assert cluster.errors == [(KafkaError._FAIL, "logs")]
+    cluster.topics["logs"] = [0]
+    clock.advance(RETRY)
+    await_known(partitions, LOGS)
+
+
+def test_partitions_that_were_known_stay_while_the_metadata_have_none(clock: ManualClock) -> None:
+    cluster = Cluster(logs=[3])
+    partitions = Partitions(ByHash(), cluster.look_up, clock, cluster.report)
+    await_known(partitions, LOGS)
+    cluster.topics["logs"] = []
+    clock.advance(REFRESH)
+    deadline = time.monotonic() + 30
+    while len(cluster.asked) < 3:  # the second lookup has ended before the third begins
+        assert time.monotonic() < deadline
+        clock.advance(RETRY)
+        made = records(1, 7)  # of a retry, which does not ask whether they are known
+        partitions.assign("logs", made)
+        assert numbers_of(made) == [3]
+
+
 def test_records_wait_in_order_until_the_partitions_of_their_topic_are_known(clock: ManualClock) -> None:
     cluster, kafka, deliveries = Cluster(), MemoryKafka(), RecordedDeliveries()
     partitions = Partitions(ByHash(), cluster.look_up, clock, cluster.report)

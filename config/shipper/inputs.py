@@ -330,13 +330,11 @@ def with_distinct_ids(inputs: tuple[InputConfig, ...]) -> tuple[InputConfig, ...
 
 
 def kept_by_order(inputs: tuple[InputConfig, ...]) -> Iterator[Finding]:
-    """Yield the inputs whose derived ids differ by a number only."""
-    known = set[object]()
+    """Yield the inputs whose ids `with_distinct_ids` has numbered."""
     for index, item in enumerate(inputs):
-        if item.has_derived_id and (item.type, frozenset(item.paths)) in known:
+        if item.id.startswith(f"{derived_id(item.type, item.paths)}-"):
             yield (
                 f"[{index}].id",
                 "missing, and another input has the same paths: the positions of the two are kept by their order, of "
                 f"this one under {item.id!r}; give each an id before their order changes",
             )
-        known.add((item.type, frozenset(item.paths)))

@@ -1,24 +1,31 @@
-"""Rejected events as letters in a Kafka topic of their own, each under the file id as its key."""
+"""Rejected events as letters in a Kafka topic of their own, each under the file id as its key.
+
+What became of a letter is kept until the call that writes it succeeds, so that a further try sends only what Kafka has
+not taken yet. Kafka may take longer than a try: the letter stays in flight, and a later try learns the outcome.
+"""
 
 import errno
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Protocol
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from shipper import letter
 from shipper.clock import Clock
+from shipper.errors import StartError
 from shipper.event import Batch, Rejection
 from shipper.output.kafka_errors import POISON
 from shipper.output.kafka_records import Producer
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 2.0  # seconds in which Kafka must take the letters; nothing else is done meanwhile
-
-Outcome = dict[int, KafkaError | None]  # by the number of the letter
+PATIENCE = 1.0  # seconds that a try waits for Kafka; nothing else is done meanwhile
+LONGEST_SILENCE = 60.0  # seconds without an outcome, after which a new client may do better
 
 
 class Fallback(Protocol):
@@ -28,6 +35,20 @@ class Fallback(Protocol):
     def place(self) -> str: ...
 
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None: ...
+
+
+class _State(Enum):
+    UNSENT = "unsent"
+    IN_FLIGHT = "in flight"
+    REFUSED = "refused"  # by the topic, for good
+    KEPT = "kept"  # in the topic or by the fallback
+
+
+@dataclass(slots=True)
+class _Letter:
+    text: str
+    state: _State = _State.UNSENT
+    error: KafkaError | None = None  # of the last try
 
 
 class KafkaDeadLetter:
@@ -45,55 +66,106 @@ class KafkaDeadLetter:
         self._fallback = fallback
         self._clock = clock
         self._producer: Producer | None = None  # rejections are rare: created at the first
+        self._has_failed = False  # the producer, permanently
+        self._silent_since = 0.0
+        # By batch and index. A batch is published until its letters are kept: none is left behind.
+        self._letters: dict[tuple[Batch, int], _Letter] = {}
 
     @property
     def place(self) -> str:
         return f"topic {self._topic}"
 
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        """Send, and wait for the acknowledgement. Raises OSError if Kafka does not take them now."""
-        outcome = self._send([letter.written(batch, rejection, self._clock.time()) for rejection in rejected], batch)
-        refused = [
-            rejection
-            for number, rejection in enumerate(rejected)
-            if (error := outcome.get(number)) is not None and error.code() in POISON
-        ]
-        if refused:
-            logger.warning(
-                "topic %s refuses %d letters, which go to %s", self._topic, len(refused), self._fallback.place
-            )
-            self._fallback.write(batch, refused)
-        others = [error for error in outcome.values() if error is not None and error.code() not in POISON]
-        if others:
-            raise OSError(errno.EAGAIN, others[0].str())
-        if len(outcome) < len(rejected):
-            raise OSError(errno.ETIMEDOUT, "Kafka does not answer")
+        """Send, and wait a moment for the acknowledgement. Raises OSError if Kafka has not taken all of them yet; the
+        next call with the same batch continues."""
+        letters = [self._letter(batch, rejection) for rejection in rejected]
+        try:
+            self._send(batch.source.file_id, letters)
+        except (KafkaException, StartError) as error:
+            self._drop_producer()
+            raise OSError(errno.EIO, _words(error)) from error
+        finally:
+            self._keep_refused(batch, rejected)
+        self._check(letters)
+        for rejection in rejected:
+            self._letters.pop((batch, rejection.index), None)
 
-    def _send(self, letters: Sequence[bytes], batch: Batch) -> Outcome:
-        """Return what became of each letter; one of which nothing is known is missing."""
-        outcome: Outcome = {}
-        if self._producer is None:
-            self._producer = self._make_producer(lambda error: None)
-        for number, line in enumerate(letters):
-            record = {"value": line.decode().rstrip("\n"), "key": batch.source.file_id}
-            report = partial(_note, outcome, number)
-            if not self._producer.produce_batch(self._topic, [record], callback=report):
-                outcome[number] = record.get("_error")  # type: ignore[assignment]  # added by the client
-        deadline = self._clock.monotonic() + PATIENCE
-        while len(outcome) < len(letters) and self._clock.monotonic() < deadline:
-            self._producer.poll(0.1)
-        known = dict(outcome)
-        if len(known) < len(letters):
-            self._give_up()
+    def _letter(self, batch: Batch, rejection: Rejection) -> _Letter:
+        """Return the letter, which is written once: a further try sends the same bytes."""
+        known = self._letters.get((batch, rejection.index))
+        if known is None:
+            line = letter.written(batch, rejection, self._clock.time())
+            known = self._letters[batch, rejection.index] = _Letter(line.decode().rstrip("\n"))
         return known
 
-    def _give_up(self) -> None:
-        """Forget what is in flight: it is sent again, by a new client."""
+    def _send(self, key: str, letters: Sequence[_Letter]) -> None:
+        """Send what is not sent yet, and take in reports. Raises KafkaException or StartError."""
+        if all(one.state in (_State.REFUSED, _State.KEPT) for one in letters):
+            return
+        if self._producer is None:
+            self._producer = self._make_producer(lambda error: None)
+            self._has_failed = False
+        if not _any_in_flight(self._letters.values()):
+            self._silent_since = self._clock.monotonic()
+        for unsent in [one for one in letters if one.state is _State.UNSENT]:
+            record = {"value": unsent.text, "key": key}
+            unsent.state = _State.IN_FLIGHT
+            if not self._producer.produce_batch(self._topic, [record], callback=partial(self._note, unsent)):
+                self._settle(unsent, record.get("_error"))  # type: ignore[arg-type]  # added by the client
+        deadline = self._clock.monotonic() + PATIENCE
+        while _any_in_flight(letters) and self._clock.monotonic() < deadline:
+            self._producer.poll(0.1)
+
+    def _note(self, sent: _Letter, error: KafkaError | None, message: Message) -> None:
+        self._settle(sent, error)
+
+    def _settle(self, sent: _Letter, error: KafkaError | None) -> None:
+        self._silent_since = self._clock.monotonic()
+        sent.error = error
+        if error is None:
+            sent.state = _State.KEPT
+        elif error.code() in POISON:
+            sent.state = _State.REFUSED
+        else:
+            sent.state = _State.UNSENT
+            self._has_failed |= error.fatal() or error.code() == KafkaError._FATAL
+
+    def _keep_refused(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        letters = {rejection.index: self._letters[batch, rejection.index] for rejection in rejected}
+        refused = [rejection for rejection in rejected if letters[rejection.index].state is _State.REFUSED]
+        if not refused:
+            return
+        logger.warning("topic %s refuses %d letters, which go to %s", self._topic, len(refused), self._fallback.place)
+        self._fallback.write(batch, refused)
+        for rejection in refused:
+            letters[rejection.index].state = _State.KEPT
+
+    def _check(self, letters: Sequence[_Letter]) -> None:
+        """Raise OSError unless all are kept. Drop a producer that no longer works."""
+        failed = [one.error for one in letters if one.state is _State.UNSENT and one.error is not None]
+        waiting = _any_in_flight(letters)
+        if self._has_failed or (waiting and self._clock.monotonic() - self._silent_since >= LONGEST_SILENCE):
+            self._drop_producer()
+        if failed:
+            raise OSError(errno.EAGAIN, failed[0].str())
+        if waiting:
+            raise OSError(errno.ETIMEDOUT, "Kafka has not acknowledged them yet")
+
+    def _drop_producer(self) -> None:
+        """Have a new one made by the next try, which sends again what is in flight."""
         if self._producer is not None:
-            self._producer.purge()
-            self._producer.flush(0.1)
+            with suppress(KafkaException):  # a permanent failure, which may be the reason
+                self._producer.purge()
+                self._producer.flush(0.1)
             self._producer = None
+        for left in self._letters.values():
+            if left.state is _State.IN_FLIGHT:
+                left.state = _State.UNSENT
 
 
-def _note(outcome: Outcome, number: int, error: KafkaError | None, message: Message) -> None:
-    outcome[number] = error
+def _any_in_flight(letters: Iterable[_Letter]) -> bool:
+    return any(one.state is _State.IN_FLIGHT for one in letters)
+
+
+def _words(error: KafkaException | StartError) -> str:
+    return str(error.args[0].str() if isinstance(error, KafkaException) else error)

@@ -1,26 +1,58 @@
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError
 
-from shipper.event import Rejection
-from shipper.output.kafka_dead_letter import PATIENCE, KafkaDeadLetter
+from shipper.errors import StartError
+from shipper.event import Batch, Rejection
+from shipper.output.kafka_dead_letter import LONGEST_SILENCE, PATIENCE, KafkaDeadLetter
 from shipper.pipeline.dead_letter import FILE, DeadLetterFile
 from tests.builders import batch
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent
+
+RETRY = 5.0  # seconds
+
+
+class WaitingProducer(FakeProducer):
+    """Waits in `poll` as the client does while no report comes."""
+
+    def __init__(self, kafka: MemoryKafka, on_error: Callable[[KafkaError], None], clock: ManualClock) -> None:
+        super().__init__(kafka, on_error)
+        self._clock = clock
+
+    def poll(self, timeout: float) -> int:
+        served = super().poll(timeout)
+        self._clock.advance(0 if served else timeout)
+        return served
 
 
 class Desk:
     def __init__(self, directory: Path, clock: ManualClock) -> None:
         self.clock = clock
+        self.answers = True  # the brokers, to the clients that are made from now on
         self.kafka = MemoryKafka()
         self.file = DeadLetterFile(directory / FILE, clock)
-        self.letters = KafkaDeadLetter("letters", self.kafka.connect, self.file, clock)
+        self.letters = KafkaDeadLetter("letters", self.connect, self.file, clock)
+
+    def connect(self, on_error: Callable[[KafkaError], None]) -> FakeProducer:
+        client = WaitingProducer(self.kafka, on_error, self.clock)
+        client.paused = not self.answers
+        self.kafka.clients.append(client)
+        return client
 
     def write(self, *texts: str) -> None:
-        self.letters.write(batch(texts), [Rejection(index, "x", "logs") for index in range(len(texts))])
+        self.write_batch(batch(texts))
+
+    def write_batch(self, made: Batch) -> None:
+        self.letters.write(made, [Rejection(index, "x", "logs") for index in range(made.events)])
+
+    def fail_to_write(self, made: Batch, match: str) -> None:
+        """Try, as the publisher does, which waits before the next try."""
+        with pytest.raises(OSError, match=match):
+            self.write_batch(made)
+        self.clock.advance(RETRY)
 
     @property
     def in_topic(self) -> list[str]:
@@ -74,21 +106,87 @@ def test_letters_that_kafka_does_not_take_now_are_an_error_and_are_tried_again(d
     assert desk.in_topic == ["a"]
 
 
-def test_a_broker_that_does_not_answer_is_an_error_and_a_new_client_is_made(desk: Desk, clock: ManualClock) -> None:
-    class Silent(FakeProducer):
-        def poll(self, timeout: float) -> int:
-            clock.advance(timeout)
-            return 0
+def test_what_is_kept_already_is_not_written_again_while_another_letter_waits(desk: Desk) -> None:
+    codes = {"large": KafkaError.MSG_SIZE_TOO_LARGE, "later": KafkaError.TOPIC_AUTHORIZATION_FAILED}
 
-    connect = desk.kafka.connect
-    silent = Silent(desk.kafka, lambda error: None)
-    clients = [silent]
-    desk.letters = KafkaDeadLetter(
-        "letters", lambda on_error: clients.pop() if clients else connect(on_error), desk.file, clock
-    )
+    def verdict(request: Sequence[Sent]) -> list[int | None]:
+        return [codes.get(json.loads(sent.value)["message"]) for sent in request]
+
+    desk.kafka.verdict = verdict
+    made = batch(["a", "large", "later"])
+    for _ in range(3):
+        desk.fail_to_write(made, "authorization")
+    del codes["later"]
+    desk.write_batch(made)
+    assert (desk.in_topic, desk.in_file) == (["a", "later"], ["large"])
+    sent = [value for what, _, value in desk.kafka.journal if what == "produced" and '"later"' in value]
+    assert (len(sent), len(set(sent))) == (4, 1)  # the same bytes each time
+
+
+def test_an_event_that_is_rejected_again_later_has_a_letter_again(desk: Desk) -> None:
+    made = batch(["a"])
+    desk.write_batch(made)
+    desk.write_batch(made)
+    assert desk.in_topic == ["a", "a"]
+
+
+def test_a_letter_that_kafka_acknowledges_late_is_sent_once(desk: Desk, clock: ManualClock) -> None:
+    desk.answers = False
+    made = batch(["a"])
     before = clock.monotonic()
-    with pytest.raises(OSError, match="does not answer"):
-        desk.write("a")
-    assert clock.monotonic() - before == pytest.approx(PATIENCE, abs=0.2)
-    desk.write("a")
+    desk.fail_to_write(made, "not acknowledged")
+    assert clock.monotonic() - before - RETRY == pytest.approx(PATIENCE, abs=0.2)
+    desk.fail_to_write(made, "not acknowledged")
+    desk.kafka.clients[0].paused = False
+    desk.write_batch(made)
+    assert (desk.in_topic, len(desk.kafka.clients)) == (["a"], 1)
+
+
+def test_after_a_minute_without_an_outcome_a_new_client_sends_the_letter(desk: Desk, clock: ManualClock) -> None:
+    desk.write("first")
+    clock.advance(10 * LONGEST_SILENCE)  # without a letter, which is not silence
+    desk.kafka.clients[0].paused = True
+    desk.kafka.clients[0].stubborn_flushes = 1  # nor does it report what it gives up
+    made = batch(["a"])
+    start = clock.monotonic()
+    while clock.monotonic() - start < LONGEST_SILENCE:
+        desk.fail_to_write(made, "not acknowledged")
+        assert len(desk.kafka.clients) == 1
+    desk.fail_to_write(made, "not acknowledged")
+    desk.write_batch(made)
+    assert (desk.in_topic, len(desk.kafka.clients)) == (["first", "a"], 2)
+
+
+def test_a_client_that_failed_permanently_is_replaced(desk: Desk) -> None:
+    desk.write("first")
+    desk.kafka.clients[0].fail_for_good()
+    made = batch(["a"])
+    desk.fail_to_write(made, "Fatal")
+    desk.write_batch(made)
+    assert (desk.in_topic, len(desk.kafka.clients)) == (["first", "a"], 2)
+
+
+def test_a_client_that_fails_permanently_with_a_letter_in_flight_is_replaced(desk: Desk) -> None:
+    desk.answers = False
+    made = batch(["a"])
+    desk.fail_to_write(made, "not acknowledged")
+    desk.kafka.clients[0].fail_for_good()
+    desk.answers = True
+    desk.fail_to_write(made, "epoch")
+    desk.write_batch(made)
+    assert (desk.in_topic, len(desk.kafka.clients)) == (["a"], 2)
+
+
+def test_a_client_that_cannot_be_made_is_an_error_and_tried_again(desk: Desk, clock: ManualClock) -> None:
+    failures = [StartError("the certificate is missing")]
+
+    def make(on_error: Callable[[KafkaError], None]) -> FakeProducer:
+        if failures:
+            raise failures.pop()
+        return desk.connect(on_error)
+
+    desk.letters = KafkaDeadLetter("letters", make, desk.file, clock)
+    made = batch(["a"])
+    desk.fail_to_write(made, "certificate is missing")
+    desk.write_batch(made)
     assert desk.in_topic == ["a"]

@@ -53,6 +53,12 @@ class TransactionalKafka:
         return planned.popleft() if planned else None
 
     @property
+    def has_open_positions(self) -> bool:
+        """True if positions are in the open transaction of the producer that was initialised last: readers with
+        read_committed stop there."""
+        return any(record.topic == POSITIONS for producer in self.producers[-1:] for record in producer.open or ())
+
+    @property
     def landed(self) -> list[str]:
         """What a consumer with read_committed sees."""
         return [record.value for record in self.committed if record.topic != POSITIONS]
@@ -70,7 +76,7 @@ class FakeTransactionalProducer:
 
     def __init__(self, kafka: TransactionalKafka) -> None:
         self._kafka = kafka
-        self._open: list[Written] | None = None
+        self.open: list[Written] | None = None
         self._queue: list[Written] = []
         self._reports: list[tuple[Written, int]] = []
         self._must_abort = False
@@ -82,8 +88,8 @@ class FakeTransactionalProducer:
 
     def begin_transaction(self) -> None:
         self._check("begin_transaction")
-        assert self._open is None, "a transaction is open"
-        self._open, self._must_abort = [], False
+        assert self.open is None, "a transaction is open"
+        self.open, self._must_abort = [], False
 
     def commit_transaction(self) -> None:
         self.flush(0)
@@ -93,26 +99,26 @@ class FakeTransactionalProducer:
         self._check("")
         if self._must_abort:
             raise failure(KafkaError._STATE, abort=True)
-        if self._open is not None:  # else a call before, whose answer was lost, has committed it
-            self._kafka.committed += self._open
-            self._kafka.transactions.append([record for record in self._open if record.topic != POSITIONS])
-        self._open = None
+        if self.open is not None:  # else a call before, whose answer was lost, has committed it
+            self._kafka.committed += self.open
+            self._kafka.transactions.append([record for record in self.open if record.topic != POSITIONS])
+        self.open = None
         if planned is not None:
             raise planned
 
     def abort_transaction(self) -> None:
         self._check("abort_transaction")
-        if self._open is None:  # it was committed
+        if self.open is None:  # it was committed
             raise failure(KafkaError.INVALID_TXN_STATE, fatal=True)
         self.purge()
         self._serve()
         self._kafka.aborted += 1
-        self._open = None
+        self.open = None
 
     def produce_batch(
         self, topic: str, messages: list[dict[str, Any]], *, callback: Report, partition: int = -1
     ) -> int:
-        assert self._open is not None, "no transaction is open"
+        assert self.open is not None, "no transaction is open"
         self._raise_planned("produce_batch")
         self._queue += [
             Written(topic, message["key"], message["value"], callback, message.get("partition")) for message in messages
@@ -123,12 +129,12 @@ class FakeTransactionalProducer:
         self.produce_batch(topic, [record], callback=callback)
 
     def poll(self, timeout: float) -> int:
-        if not self.paused and self._open is not None and self._queue:
+        if not self.paused and self.open is not None and self._queue:
             queue, self._queue = self._queue, []
             request = [record for record in queue if record.topic != POSITIONS]
             code = self._kafka.refuses(request) if request else None
             if code is None:
-                self._open += queue
+                self.open += queue
             else:
                 self._must_abort = True
                 self._reports += [(record, code) for record in request]
@@ -174,7 +180,9 @@ class MemoryPositions:
     def prepare(self) -> None:
         pass
 
-    def read(self) -> Committed:
+    def read(self, *, past_open: bool = True) -> Committed:
+        if past_open and self._kafka.has_open_positions:
+            raise failure(KafkaError._TIMED_OUT)
         entries = self._kafka.positions
         owner: Any = entries.pop(self._id, None)
         own = {

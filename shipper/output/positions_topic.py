@@ -67,8 +67,9 @@ class PositionStore(Protocol):
     def prepare(self) -> None:
         """Create the topic if it does not exist, and check it."""
 
-    def read(self) -> Committed:
-        """Return what was committed last."""
+    def read(self, *, past_open: bool = True) -> Committed:
+        """Return what was committed last. Without `past_open`, what was committed before the first transaction that is
+        open; else it must end first, or the reading times out."""
 
     def records(self, owner: Owner, entries: Mapping[str, bytes | None]) -> list[dict[str, Any]]:
         """Return the records of a transaction; the entry of a file that is forgotten is None."""
@@ -143,7 +144,7 @@ class PositionsTopic:
                 f"--alter --topic {self.topic} --add-config cleanup.policy=compact), or name another topic"
             )
 
-    def read(self) -> Committed:
+    def read(self, *, past_open: bool = True) -> Committed:
         bounds = self._bounds()
         owner, entries = b"", dict[str, bytes]()
         consumer = self._clients.consumer("read_committed")
@@ -153,11 +154,13 @@ class PositionsTopic:
             missing = {number for number, (start, end) in bounds.items() if end > start}
             while missing:
                 message = consumer.poll(TIMEOUT)
-                if message is None:  # another shipper's transaction is open, and nothing behind it can be read yet
+                if message is None:  # a transaction is open, and nothing behind its first record can be read yet
                     raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{self.topic} is not read to its end"))
                 error, number = message.error(), message.partition()
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    missing -= {number} if (message.offset() or 0) >= bounds[number or 0][1] else set()
+                    # At an open transaction, the end is reported as well.
+                    is_end = not past_open or (message.offset() or 0) >= bounds[number or 0][1]
+                    missing -= {number} if is_end else set()
                 elif error is not None:
                     raise KafkaException(error)
                 else:

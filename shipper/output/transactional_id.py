@@ -62,7 +62,9 @@ class TransactionalId:
 
     def replace_producer(self, on_error: Callable[[KafkaError], None]) -> None:
         """Replace a producer that failed permanently. Raises Fenced where another process has taken the id over."""
-        self._check_owner()  # before the other one would be fenced in turn
+        # Before another process would be fenced in turn. If it has taken the id over, it has ended the transaction of
+        # this one. Else that is open, perhaps with positions, and only `_renew` ends it: so this look does not wait.
+        self._check_owner(past_open=False)
         self._renew(on_error)
         self._check_owner()
 
@@ -81,8 +83,8 @@ class TransactionalId:
             raise KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE, words)) from error
         self._producer = producer
 
-    def _check_owner(self) -> None:
-        self.committed = self._store.read()
+    def _check_owner(self, *, past_open: bool = True) -> None:
+        self.committed = self._store.read(past_open=past_open)
         owner = self.committed.owner
         if owner is not None and owner.instance != self._owner.instance:
             raise Fenced(

@@ -176,6 +176,19 @@ def test_a_commit_whose_answer_was_lost_for_good_is_decided_by_the_positions_top
     assert len(desk.kafka.producers) == 2
 
 
+def test_a_producer_that_is_replaced_with_positions_in_its_open_transaction_does_not_wait_for_its_end(
+    desk: Desk,
+) -> None:
+    desk.kafka.fail("commit_transaction", failure(KafkaError._FATAL, fatal=True))
+    desk.publish("a")
+    desk.poll()
+    desk.clock.advance(INTERVAL)
+    desk.poll(3)
+    assert len(desk.kafka.producers) == 2
+    desk.drain()
+    assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
+
+
 @pytest.mark.parametrize("call", ["begin_transaction", "produce_batch"])
 def test_a_producer_that_failed_before_the_commit_is_replaced(desk: Desk, call: str) -> None:
     desk.kafka.fail(call, failure(KafkaError._FATAL, fatal=True))

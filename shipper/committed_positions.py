@@ -51,12 +51,13 @@ def _newer(committed: list[FileState], known: Mapping[str, FileState], *, is_new
     """Return the states that the registry is to take. An entry that it does not have was removed on purpose, unless the
     registry is new: a file's entry is on disk before its first line is sent."""
     newer = []
+    by_id = {state.id: state for state in committed}
     for state in committed:
         entry = known.get(state.id)
         if entry is None:
             newer += [state] if is_new else []
         elif entry.position < state.position:
-            newer.append(_advanced(entry, state))
+            newer.append(_settled(_advanced(entry, state), by_id))
     return newer
 
 
@@ -71,5 +72,13 @@ def _advanced(entry: FileState, state: FileState) -> FileState:
         fingerprint=max(entry.fingerprint, state.fingerprint),
         size_seen=max(entry.size_seen, state.size_seen),
         cuts=tuple(sorted({cut for cut in (*entry.cuts, *state.cuts) if cut > state.position})),
-        continues_in=state.continues_in,
+        continues_in=entry.continues_in or state.continues_in,
     )
+
+
+def _settled(state: FileState, committed: Mapping[str, FileState]) -> FileState:
+    """Return the state without the link to the file that continues it, if that was read from behind the message that
+    lies across the two: both entries were in the transaction of that message. Else either entry may have been made
+    before the link was."""
+    successor = committed.get(state.continues_in or "")
+    return state if successor is None or not successor.position else replace(state, continues_in=None)

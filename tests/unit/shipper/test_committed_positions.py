@@ -62,6 +62,24 @@ def test_a_new_registry_takes_all_that_was_committed() -> None:
     assert adopted(FURTHER, is_new=True) == [FURTHER]
 
 
+@pytest.mark.parametrize("link", ["f2", None])
+def test_the_link_to_the_file_that_continues_a_message_stays_whichever_entry_was_made_before_it(
+    link: str | None,
+) -> None:
+    (state,) = adopted(
+        replace(FURTHER, continues_in=None if link else "f2"), known=(replace(ENTRY, continues_in=link),)
+    )
+    assert state.continues_in == "f2"
+
+
+def test_the_link_goes_with_the_message_that_was_committed() -> None:
+    successor = replace(ENTRY, id="f2", position=0)
+    (state, read) = adopted(
+        FURTHER, replace(successor, position=5), known=(replace(ENTRY, continues_in="f2"), successor)
+    )
+    assert (state.continues_in, read.position) == (None, 5)
+
+
 def test_what_was_removed_from_the_registry_does_not_come_back() -> None:
     assert adopted(FURTHER, known=(replace(ENTRY, id="f2"),)) == []
 

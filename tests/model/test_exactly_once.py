@@ -99,6 +99,33 @@ def test_without_a_registry_the_committed_positions_count(lab: ExactlyOnceLab) -
     lab.expect_once("a.log", "one", "two", "three")
 
 
+def take_scans(lab: ExactlyOnceLab) -> None:
+    for _ in range(20):
+        lab.step(seconds=1, wait=0.002)
+
+
+@pytest.mark.parametrize("rotations", [1, 2])
+def test_without_a_registry_the_copies_of_a_truncated_file_are_not_sent_again(
+    lab: ExactlyOnceLab, rotations: int
+) -> None:
+    lines = ["0", "first"]
+    lab.ship("a.log", *lines)
+    for life in range(1, rotations + 1):
+        if life > 1:
+            lab.rotate("a.log.1", "a.log.2")
+        lab.copytruncate("a.log", "a.log.1")
+        take_scans(lab)
+        lab.append("a.log", f"{life}\nmore\n")
+        lines += [str(life), "more"]
+        lab.expect_lines("a.log", *lines)
+    lab.stop()
+    shutil.rmtree(lab.data / "registry")
+    lab.append("a.log", "last\n")
+    lab.start()
+    take_scans(lab)
+    assert lab.messages == [*lines, "last"]
+
+
 def test_a_message_that_was_ended_by_time_is_not_sent_again_after_a_kill(lab: ExactlyOnceLab) -> None:
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n  more\n")

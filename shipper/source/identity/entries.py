@@ -63,13 +63,29 @@ class RegistryEntries:
         self.unclaimed = UnclaimedEntries()
         self._closed: set[str] = set()  # ids of files that this agent read itself
         self.possibly_lost = PossiblyLost(registrar, metrics, self.unclaimed)
-        for state in sorted(states, key=lambda state: state.ended is None):
+        for state in sorted(states, key=lambda state: (state.ended is None, state.updated)):
             if state.ended is None or _may_be_named_again(state):
+                self._end_displaced(state)
                 self.closed_entries[name_of_entry(state)] = state
             else:
-                self.unclaimed.add(state)
-                if state.size_seen > state.position:
-                    self.possibly_lost.add(state.id, STOPPED)
+                self._orphan_stopped(state)
+
+    def _end_displaced(self, state: FileState) -> None:
+        """End the older entry of the same name: of a registry that was restored from the positions in Kafka, which do
+        not show that a file has ended. Copies of it resume there."""
+        older = self.closed_entries.pop(name_of_entry(state), None)
+        if older is None or older.ended is not None:
+            return
+        if _is_inode_used_again(older, state.birth):
+            self._orphan_stopped(self.ended(older, REMOVED))
+        else:
+            self._orphan_stopped(self.ended(replace(older, modified=state.modified), TRUNCATED))
+
+    def _orphan_stopped(self, state: FileState) -> None:
+        """Keep an entry of the registry whose file had ended before the start."""
+        self.unclaimed.add(state)
+        if state.size_seen > state.position:
+            self.possibly_lost.add(state.id, STOPPED)
 
     def keep(self, state: FileState) -> None:
         """Keep the state of a file that was closed: it resumes there when it is opened again."""
@@ -110,7 +126,7 @@ class RegistryEntries:
             known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
             needs_no_proof = True  # the name alone decides
         else:
-            if known.birth and opened.birth and known.birth != opened.birth:
+            if _is_inode_used_again(known, opened.birth):
                 del self.closed_entries[opened.name]
                 self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
                 return None
@@ -274,6 +290,10 @@ def _is_trusted(opened: OpenedFile) -> bool:
     """True if the file's name alone identifies it: `file_identity` is not the default, device and inode confirmed by
     the bytes."""
     return opened.spec.config.file_identity.name != "default"
+
+
+def _is_inode_used_again(state: FileState, birth: int) -> bool:
+    return bool(state.birth and birth) and state.birth != birth
 
 
 def _may_be_named_again(state: FileState) -> bool:

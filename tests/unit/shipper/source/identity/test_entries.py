@@ -211,6 +211,23 @@ def test_of_two_files_of_one_path_the_one_that_exists_is_known_after_a_start(mak
     assert claim.state.id == state.id
 
 
+@pytest.mark.parametrize(("born_later", "ended"), [(0, TRUNCATED), (1, REMOVED)])
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_of_two_entries_of_one_inode_the_one_that_was_updated_last_is_the_file_and_the_other_has_ended(
+    make_room: MakeRoom, born_later: int, ended: str, newest_first: bool
+) -> None:
+    before = make_room()
+    before.write("app.log", b"one\n")
+    newer = entry_of(before.path("app.log"), 4, "newer", updated=2.0, birth=1 + born_later, modified=20)
+    older = replace(newer, id="older", updated=1.0, birth=1, modified=10)
+    room = make_room(*([newer, older] if newest_first else [older, newer]))
+    assert list(room.entries.closed_entries.values()) == [newer]
+    (orphan,) = room.entries.unclaimed.states.values()
+    assert (orphan.id, orphan.ended, orphan.ttl) == ("older", ended, KEPT_FOR)
+    assert orphan.modified == (newer if ended == TRUNCATED else older).modified
+    assert room.books.written["older"] == orphan
+
+
 # Adopted by content.
 
 

@@ -50,6 +50,16 @@ def value_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
     return value
 
 
+def text_in(event: Event, path: Path, *, ignore_missing: bool) -> str | None:
+    """Return the text in a field; None only if `ignore_missing`. Raises ProcessorError."""
+    value = value_of(event, path, ignore_missing=ignore_missing)
+    if value is MISSING:
+        return None
+    if not isinstance(value, str):
+        raise ProcessorError(f"field {dotted(path)} is not a text")
+    return value
+
+
 @dataclass(slots=True)  # not frozen: one is created for each event, which would take three times as long
 class Saved:
     """Members of an event as they were, by top-level name: those of `names`, or all of them for None. Its message and

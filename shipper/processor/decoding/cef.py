@@ -12,8 +12,8 @@ from shipper.processor.decoding.at_root import merge_at_root
 from shipper.processor.decoding.cef_format import CefMessage, NotCefError, parse
 from shipper.processor.decoding.cef_types import extensions
 from shipper.processor.events import Event
-from shipper.processor.field_by_field import value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, store
+from shipper.processor.field_by_field import text_in
+from shipper.processor.fields import Path, ProcessorError, path_of, store
 
 # Fields of Elastic Common Schema, by part of the header and by full name of the extension, as Filebeat writes them.
 _HEADER_FIELDS = {
@@ -128,11 +128,9 @@ class DecodeCef:
         self._extensions = extensions(zone_of(config.timezone), clock.time)
 
     def apply(self, event: Event) -> None:
-        text = value_of(event, self._source, ignore_missing=self._config.ignore_missing)
-        if text is MISSING:
+        text = text_in(event, self._source, ignore_missing=self._config.ignore_missing)
+        if text is None:
             return
-        if not isinstance(text, str):
-            raise ProcessorError(f"field {self._config.source} is not a text")
         try:
             message = parse(text)
         except NotCefError as error:

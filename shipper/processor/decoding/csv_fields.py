@@ -6,7 +6,7 @@ in a quoted value ends it only before a separator or the end. Python's module ha
 
 from config.shipper.processors.decoding import DecodeCsvFieldsConfig
 from shipper.processor.events import Event
-from shipper.processor.field_by_field import FieldByField, Step, value_of
+from shipper.processor.field_by_field import FieldByField, Step, text_in
 from shipper.processor.fields import MISSING, Path, ProcessorError, dotted, path_of
 
 
@@ -18,11 +18,9 @@ def csv_fields(config: DecodeCsvFieldsConfig) -> FieldByField:
 
 def _step(config: DecodeCsvFieldsConfig, source: Path, target: Path) -> Step:
     def step(event: Event) -> None:
-        text = value_of(event, source, ignore_missing=config.ignore_missing)
-        if text is MISSING:
+        text = text_in(event, source, ignore_missing=config.ignore_missing)
+        if text is None:
             return
-        if not isinstance(text, str):
-            raise ProcessorError(f"field {dotted(source)} is not a text")
         values = record(text, config.separator, trim=config.trim_leading_space)
         if values is None:
             raise ProcessorError(f"field {dotted(source)} contains no record")

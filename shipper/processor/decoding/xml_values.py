@@ -13,8 +13,8 @@ from shipper.event import Doc
 from shipper.json_fields import DEEPEST, take
 from shipper.processor.decoding.at_root import merge_at_root
 from shipper.processor.events import Event
-from shipper.processor.field_by_field import value_of
-from shipper.processor.fields import MISSING, Path, ProcessorError, path_of, roots
+from shipper.processor.field_by_field import text_in
+from shipper.processor.fields import Path, ProcessorError, path_of, roots
 
 _ID: Path = ("@metadata", "_id")
 
@@ -29,11 +29,9 @@ class DecodeXml:
         self.touches: frozenset[str] | None = roots(self._source, self._target, *ids) if self._target else None
 
     def apply(self, event: Event) -> None:
-        text = value_of(event, self._source, ignore_missing=self._config.ignore_missing)
-        if text is MISSING:
+        text = text_in(event, self._source, ignore_missing=self._config.ignore_missing)
+        if text is None:
             return
-        if not isinstance(text, str):
-            raise ProcessorError(f"field {self._config.source} is not a text")
         try:
             fields = parse_xml(text, to_lower=self._config.to_lower)
         except (expat.ExpatError, ValueError) as error:

@@ -41,11 +41,11 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser, add_common: AddCom
 
     listing = commands.add_parser("list", help="one line a letter: id, time, topic, file, offset, reason")
     listing.add_argument("--json", action="store_true", help="one JSON object a letter")
-    add_common(listing, lambda options: _list(options, _box(context(options)[1])))
+    add_common(listing, lambda options: _list(options, LetterBox(context(options)[1])))
 
     show = commands.add_parser("show", help="all of a letter")
     show.add_argument("ids", metavar="ID", nargs="+", help="or the first characters of it")
-    add_common(show, lambda options: _show(options, _box(context(options)[1])))
+    add_common(show, lambda options: _show(options, LetterBox(context(options)[1])))
 
     sending = commands.add_parser("resend", help="send letters again; the agent may run meanwhile")
     sending.add_argument("ids", metavar="ID", nargs="*", help="those with these ids only")
@@ -54,10 +54,6 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser, add_common: AddCom
         "--timeout", type=parse_duration, default=60.0, metavar="TIME", help="give up after this long without an answer"
     )
     add_common(sending, lambda options: _resend(options, *context(options)))
-
-
-def _box(data: Path) -> LetterBox:
-    return LetterBox(data)
 
 
 def _list(options: argparse.Namespace, box: LetterBox) -> int:

@@ -15,33 +15,43 @@ from tests.tiers import GATE_SEED
 
 pytestmark = pytest.mark.kafka
 
-NAME = "whole-way"
+AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once"
+
+
+@pytest.fixture(
+    scope="module",
+    params=[AT_LEAST_ONCE, pytest.param(EXACTLY_ONCE, marks=pytest.mark.slow("the same with Kafka's transactions"))],
+)
+def delivery(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def agent(kafka_broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    agent = Agent(tmp_path_factory.mktemp("shipper"), kafka_broker.bootstrap, NAME)
+def agent(delivery: str, kafka_broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    agent = Agent(tmp_path_factory.mktemp("shipper"), kafka_broker.bootstrap, f"whole-way-{delivery}")
+    agent.kafka = {"delivery": delivery}
+    agent.configure()
     yield agent
     agent.end()
 
 
 @pytest.fixture(scope="module")
-def topic(kafka_broker: Broker) -> Iterator[Topic]:
-    kafka_broker.create_topic(NAME, 4)
-    topic = Topic(kafka_broker, NAME)
+def topic(delivery: str, kafka_broker: Broker) -> Iterator[Topic]:
+    kafka_broker.create_topic(f"whole-way-{delivery}", 4)
+    topic = Topic(kafka_broker, f"whole-way-{delivery}")
     yield topic
     topic.close()
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, kafka_broker: Broker) -> Iterator[SinkLab]:
-    lab = SinkLab(tmp_path_factory.mktemp("sink"), kafka_broker, NAME, GATE_SEED)
+def lab(topic: Topic, tmp_path_factory: pytest.TempPathFactory, kafka_broker: Broker) -> Iterator[SinkLab]:
+    lab = SinkLab(tmp_path_factory.mktemp("sink"), kafka_broker, topic.name, GATE_SEED)
     yield lab
     lab.kill()
 
 
 def test_every_line_is_in_the_topic_though_the_shipper_was_killed_and_the_broker_stopped(
-    agent: Agent, topic: Topic, kafka_broker: Broker, lab: SinkLab
+    agent: Agent, topic: Topic, kafka_broker: Broker, lab: SinkLab, delivery: str
 ) -> None:
     lab.start("-E", "max_offsets_per_trigger=1000000")  # it starts, and lands what there is, beside all of this
     agent.start()
@@ -59,7 +69,8 @@ def test_every_line_is_in_the_topic_though_the_shipper_was_killed_and_the_broker
         agent.start()
     topic.expect(agent.path)
     assert agent.stop() == 0
-    assert len(topic.records) > sum(map(len, topic.lives.values())), "the killed shipper sent nothing twice"
+    repeated = len(topic.records) - sum(map(len, topic.lives.values()))
+    assert (repeated > 0) == (delivery == AT_LEAST_ONCE), f"{repeated} lines were sent twice"
 
 
 def test_every_line_is_in_the_table_once(agent: Agent, topic: Topic, lab: SinkLab) -> None:

@@ -25,6 +25,7 @@ class Metrics:
     harvesters_started: int = 0  # files opened
     harvesters_closed: int = 0  # files closed
     files_truncated: int = 0  # files that were truncated or rewritten while they were read
+    files_resent: int = 0  # files that were sent again because they were touched (resend_on_touch)
 
     def summary(self) -> str:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))

@@ -121,10 +121,6 @@ INPUT_IGNORED = {
     "backoff": _WOKEN,
     "rotation": "a rotated file is recognised by device, inode and content",
 }
-SCANNER_NOT_YET = {
-    "resend_on_touch": "a file that was touched without a change of its content is not sent again; 'shipper registry "
-    "forget FILE' has it sent once more"
-}
 FLAT_NOT_YET = {"pipeline": _PIPELINE, "index": _INDEX}
 FLAT_IGNORED = {
     "buffer_size": _READS,

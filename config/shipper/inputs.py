@@ -125,7 +125,6 @@ class ScannerFingerprintConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannerConfig:
-    not_yet: ClassVar = filebeat.SCANNER_NOT_YET
     check_interval: Duration = field(default=10.0, metadata=SCAN_INTERVAL)
     exclude_files: tuple[Pattern, ...] = field(default=(), metadata=EXCLUDE_FILES)
     include_files: tuple[Pattern, ...] = field(
@@ -133,6 +132,14 @@ class ScannerConfig:
     )
     symlinks: bool = field(default=False, metadata=SYMLINKS)
     recursive_glob: bool = field(default=True, metadata=RECURSIVE_GLOB)
+    resend_on_touch: bool = field(
+        default=False,
+        metadata={
+            "since": "0.2",
+            "doc": "Whether a file is shipped again, as a new file, when it was touched after all of it was shipped: "
+            "its modification time is later, its size the same.",
+        },
+    )
     fingerprint: ScannerFingerprintConfig = field(default_factory=ScannerFingerprintConfig)
 
 

@@ -24,6 +24,7 @@ from shipper.source.lifecycle.intake import Intake
 from shipper.source.lifecycle.open_files import OpenFiles
 from shipper.source.lifecycle.plan import plan
 from shipper.source.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
+from shipper.source.lifecycle.touches import Touches
 from shipper.source.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from shipper.source.reading.factory import ActiveInputs, Input
 from shipper.source.reading.harvester import Harvester
@@ -75,8 +76,9 @@ class Crawler:
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.takes_more, hooks)
         self._copies = CopyDetector(clock, self.open_files.ending, self.open_files.state_of, self.open_files.rewritten)
         self._resolver = FileResolver(
-            self._entries, self._copies, self.problems.of_file, self.open_files.states, once=once
+            self._entries, self._copies, self.problems.of_file, self.open_files.states, clock=clock, once=once
         )
+        self._touches = Touches(self.open_files, self._survey, self._resolver, metrics, clock)
         discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics)
         self._open_limits = OpenLimits(self.open_files, options.most_open, self._copies.suspects)
@@ -259,7 +261,9 @@ class Crawler:
         candidates = self._survey.candidates
         self.open_files.forget_missing(candidates)
         self._resolver.forget_missing(candidates)
-        self._survey.look_again([key for key in self.open_files.closed if not self._watcher.is_watched(key)])
+        unwatched = [key for key in self.open_files.closed if not self._watcher.is_watched(key)]
+        self._survey.look_again({*unwatched, *self._touches.closed})
+        self._touches.step()
         self.open_files.end_renamed(candidates)
         decided = plan(candidates, self.running, self.open_files.closed, self._blocked)
         left = [*(harvester for harvester, _ in decided.renamed), *decided.missing]

@@ -76,6 +76,8 @@ class Player:
         lab.input |= reading.options
         if options["symlinks"]:
             lab.scanner["symlinks"] = True
+        if options.get("resend"):
+            lab.scanner["resend_on_touch"] = True
         if options["gzip"]:
             lab.input["compression"] = "auto"
         lab.flush = 0.0 if options["flush_at_once"] else LATE

@@ -64,6 +64,11 @@ def generate(seed: int) -> Program:
     for _ in range(dice.randrange(5, 50)):
         actions += _burst(dice, options)
     read_as = dice.choice(list(READINGS)) if seed >= OTHERWISE else None
+    own_dice = random.Random(f"recognition {seed}")  # so that the programs of other options stay what they are
+    options |= {"resend": own_dice.random() < 0.15}
+    if options["resend"]:
+        for _ in range(own_dice.randrange(1, 8)):
+            actions.insert(own_dice.randrange(len(actions) + 1), ("touch", *_any(own_dice)))
     return Program(seed, options, actions, read_as)
 
 

@@ -22,6 +22,7 @@ from shipper.source.identity.possibly_lost import (
     PossiblyLost,
 )
 from shipper.source.identity.prefix import Prefix
+from shipper.source.identity.touched import is_touched, log_touch
 from shipper.source.identity.unclaimed import UnclaimedEntries
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class RegistryEntries:
         """`states`: of the registry, as it was loaded; `inputs` by id, for their options about cleaning."""
         self._registrar = registrar
         self._clock = clock
+        self._metrics = metrics
         self._inputs = inputs
         self.closed_entries: dict[Name, FileState] = {}
         self.matched_entries: dict[FileKey, FileState] = {}  # by files that are about to be read
@@ -148,6 +150,21 @@ class RegistryEntries:
         if known is not None and not _is_trusted(opened) and not opened.content.matches(known):
             del self.closed_entries[opened.name]
             self._disprove(known, opened)
+
+    def is_touched(self, opened: OpenedFile) -> bool:
+        """True if the file was touched since its entry was made, and is to be sent again. Raises OSError."""
+        known = self.closed_entries.get(opened.name)
+        if known is None or not opened.spec.config.prospector.scanner.resend_on_touch:
+            return False
+        return is_touched(known, opened, was_read=known.id in self._closed)
+
+    def end_touched(self, opened: OpenedFile) -> None:
+        """End the entry of a file that was touched: it is sent again as a new file."""
+        known = self.closed_entries.pop(opened.name)
+        log_touch(known)
+        self._metrics.files_resent += 1
+        # Without its key: a fingerprint would name the ended entry, and the file would resume there.
+        self.orphan(self.ended(replace(known, key="", modified=opened.modified, size_seen=known.position), TRUNCATED))
 
     def mark_rewritten(self, opened: OpenedFile) -> None:
         """End the entries of a missing file that is back with other bytes: it was truncated meanwhile, and a copy of it

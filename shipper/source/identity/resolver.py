@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from registry.state import FileState
+from shipper.clock import Clock
 from shipper.reader.gzip_file import is_gzip
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
@@ -23,6 +24,7 @@ from shipper.source.identity.entries import EntryMatch, RegistryEntries
 from shipper.source.identity.fingerprint import name_of_file
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.rotated_names import possible_originals
+from shipper.source.identity.touched import is_settled
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +42,14 @@ class FileResolver:
         report: Callable[[str, str | None], None],
         open_states: Callable[[], Iterable[FileState]],
         *,
+        clock: Clock,
         once: bool = False,
     ) -> None:
         self._entries = entries
         self._copies = copies
         self._report = report
         self._open_states = open_states
+        self._clock = clock
         self._once = once
         self._warned_of_twins: set[FileKey] = set()
         self._warned_of_gzip: set[FileKey] = set()
@@ -63,11 +67,30 @@ class FileResolver:
     def open(self, wanted: Iterable[Candidate]) -> list[OpenedFile]:
         """Open these files. Those that cannot be opened, or are not the files that were scanned any more, are left
         out."""
-        opened = [file for spec, scanned in wanted if (file := self._open(spec, scanned)) is not None]
+        opened = [
+            file
+            for spec, scanned in wanted
+            if (file := self._open(spec, scanned)) is not None and not self._is_undecided(file)
+        ]
         if not any(_is_by_fingerprint(file) for file in opened):
             return opened
         first = {state.key: state.path for state in self._open_states()}
         return [file for file in opened if not _is_by_fingerprint(file) or self._is_first(file, first)]
+
+    def _is_undecided(self, opened: OpenedFile) -> bool:
+        """True if the file was touched (resend_on_touch), or is being written to: it is closed, and the next survey
+        opens it again. End the entry of one that was touched."""
+        try:
+            if not self._entries.is_touched(opened):
+                return False
+        except OSError:
+            return False  # reported when the file is read
+        if self._once or is_settled(opened.modified, self._clock.time()):
+            self._entries.end_touched(opened)
+            self._truncated.add(opened.key)  # else it may wait as a suspected copy
+            return False
+        os.close(opened.content.fd)
+        return True
 
     def _is_first(self, opened: OpenedFile, first: dict[str, str]) -> bool:
         """True if the file is the first of those with its name; any other is closed. With `file_identity.fingerprint`,

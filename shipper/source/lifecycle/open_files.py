@@ -84,12 +84,15 @@ class OpenFiles:
         self.closed[key] = ClosedFile(opened.scanned)
 
     def close(self, harvester: Harvester) -> bool:
-        """Stop reading a file that may be opened again. False if it has new data just now: then it stays open."""
+        """Stop reading a file that may be opened again. False if it has new data just now, or was touched: then it
+        stays open."""
         if harvester.padding:  # as in _watch_closed
             self._watcher.unwatch_file(harvester.key)
         elif not self._watcher.is_watched(harvester.key):
             self._watcher.watch_file(harvester.key, harvester.fd)  # it outlives the descriptor
         status = harvester.status()
+        if harvester.sighting is not None and harvester.sighting.shows_touch(status):
+            return False  # the next survey ends it (touches.py)
         may_grow = harvester.at_end and not harvester.content.compressed
         if may_grow and (harvester.has_new_data(status.st_size) or not harvester.is_as_read):
             self._scheduler.wake(harvester)
@@ -115,6 +118,9 @@ class OpenFiles:
         new data."""
         if until_new_data:
             self._note_closed(harvester, harvester.status())
+        if harvester.sighting is not None and not harvester.settled:
+            # What is in flight may have been written after the time that the entry has: that is no touch.
+            harvester.state = replace(harvester.state, modified=0)
         self._watcher.unwatch_file(harvester.key)
         self._close_file(harvester)
 

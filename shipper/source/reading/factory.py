@@ -64,6 +64,7 @@ class Input:
             once,
             line_end=line_end,
             most_kept=self.max_bytes * (1 + len(joining)),
+            resend_on_touch=self.config.prospector.scanner.resend_on_touch and not once,
         )
         shared = self._members(state, self._owner(content.fd))
         source = Source(

@@ -27,13 +27,14 @@ Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messa
 class ReadPolicy:
     """`multiline_timeout`: seconds after its last line at which a pending message is ended; None: never.
     `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read again. `most_kept`: bytes
-    that the readers keep of a line and a pending message, at most."""
+    that the readers keep of a line and a pending message, at most. `resend_on_touch`: the input's option."""
 
     multiline_timeout: float | None = None
     once: bool = False
     repeatable: bool = True
     line_end: bytes = b"\n"
     most_kept: int = 2**31
+    resend_on_touch: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from enum import Enum, auto
 
 from registry.state import FileState
 from shipper.errors import Truncated
@@ -15,15 +14,8 @@ from shipper.source.identity.fingerprint import HEAD_SIZE
 from shipper.source.reading.activity import Activity
 from shipper.source.reading.continued_file import Continuation
 from shipper.source.reading.file_reader import FileReader, ReadSetup
-
-
-class PathState(Enum):
-    """What happened to the path under which a file was opened."""
-
-    CURRENT = auto()
-    RENAMED = auto()  # it has another path of the inputs now
-    MOVED = auto()  # out of their paths
-    REMOVED = auto()  # the file has no path at all
+from shipper.source.reading.path_state import PathState
+from shipper.source.reading.sighting import Sighting
 
 
 class Harvester:
@@ -61,6 +53,7 @@ class Harvester:
         "opened_at",
         "path_state",
         "policy",
+        "sighting",
         "size",
         "source",
         "state",
@@ -76,6 +69,7 @@ class Harvester:
         self.size = state.size_seen
         self.activity = Activity(setup.clock)
         self.opened_at = setup.clock.monotonic()
+        self.sighting = Sighting(self.status()) if setup.policy.resend_on_touch else None
         self.is_open = True
         self.at_end = False
         self.path_state = PathState.CURRENT
@@ -271,7 +265,7 @@ class Harvester:
             seen = {}
         else:  # should it be deleted before it is read further, this much is lost
             seen = {"size_seen": max(self.state.size_seen, status.st_size - self.padding)}
-        self.update(**seen, changed=status.st_ctime_ns if self.is_as_read else 0, modified=status.st_mtime_ns)
+        self.update(**seen, changed=status.st_ctime_ns if self.is_as_read else 0, modified=self._modified(status))
 
     def end(self, ended: Callable[[FileState], FileState]) -> None:
         """Note that the file has ended; `ended` makes the state that its entry has from now on. Raises OSError."""
@@ -333,11 +327,15 @@ class Harvester:
             tail_hash=tail,
             proof=proof,
             size_seen=max(self.size, position),
-            modified=self.status().st_mtime_ns if self.is_open else state.modified,
+            modified=self._modified(self.status()) if self.is_open else state.modified,
             updated=self._clock.time(),
             cuts=tuple(cut for cut in state.cuts if cut > position and (split is None or cut != split.cut)),
             continues_in=state.continues_in if split is None else None,
         )
+
+    def _modified(self, status: os.stat_result) -> int:
+        """Return the time of modification that the entry keeps."""
+        return status.st_mtime_ns if self.sighting is None else self.sighting.modified(status)
 
     def _advanced(self, position: int) -> None:
         self.state = self.state_at(position)

@@ -37,12 +37,6 @@ PATTERN = "parsers[0].multiline.pattern"
             "'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB",
         ),
         (
-            "prospector.scanner.resend_on_touch: true",
-            "prospector.scanner.resend_on_touch",
-            "not supported; a file that was touched without a change of its content is not sent again; 'shipper "
-            "registry forget FILE' has it sent once more",
-        ),
-        (
             "json.keys_under_root: true",
             "json",
             "belongs to type: log, container, stdin; here its name is '- ndjson:' below parsers",

@@ -32,7 +32,11 @@ class Door:
         self.reported: dict[str, str | None] = {}
         self.copies = CopyDetector(room.clock, room.open_files.ending, room.open_files.state_of)
         self.resolver = FileResolver(
-            room.entries, self.copies, lambda path, problem: self.reported.update({path: problem}), list
+            room.entries,
+            self.copies,
+            lambda path, problem: self.reported.update({path: problem}),
+            list,
+            clock=room.clock,
         )
 
     def wanted(self, name: str) -> Candidate:

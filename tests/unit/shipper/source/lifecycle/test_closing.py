@@ -13,7 +13,8 @@ from shipper.errors import Truncated
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.lifecycle.closing import SOON, Closer, why_close
 from shipper.source.reading.factory import Input
-from shipper.source.reading.harvester import Harvester, PathState
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.path_state import PathState
 from tests.builders import AGENT, multiline
 from tests.fakes import ManualClock
 from tests.reading_room import Room, acknowledge, finish, read_all

@@ -1,0 +1,62 @@
+"""Implements `resend_on_touch`: the life of a file that was touched ends, and it is read from its start under a new id.
+
+Each survey looks at the open files of the inputs that have the option; one that is closed is opened because its time of
+change moved, and its entry ends then (touched.py).
+"""
+
+from dataclasses import replace
+
+from registry.state import TRUNCATED
+from shipper.clock import Clock
+from shipper.metrics import Metrics
+from shipper.source.discovery.scanner import FileKey
+from shipper.source.discovery.survey import Survey
+from shipper.source.identity.resolver import FileResolver
+from shipper.source.identity.touched import is_settled, log_touch
+from shipper.source.lifecycle.open_files import OpenFiles
+from shipper.source.reading.harvester import Harvester
+from shipper.source.reading.sighting import Sighting
+
+
+class Touches:
+    """Used by the reading thread only."""
+
+    def __init__(
+        self, open_files: OpenFiles, survey: Survey, resolver: FileResolver, metrics: Metrics, clock: Clock
+    ) -> None:
+        self._open_files = open_files
+        self._survey = survey
+        self._resolver = resolver
+        self._metrics = metrics
+        self._clock = clock
+
+    @property
+    def closed(self) -> list[FileKey]:
+        """The closed files that a survey must look at: the event of a write does not show a touch."""
+        return [key for key in self._open_files.closed if self._is_wanted(key)]
+
+    def _is_wanted(self, key: FileKey) -> bool:
+        candidate = self._survey.file(key)
+        return candidate is not None and candidate[0].config.prospector.scanner.resend_on_touch
+
+    def step(self) -> None:
+        """After a survey, end the open files that were touched."""
+        for harvester in [running for running in self._open_files.running.values() if self._is_touched(running)]:
+            log_touch(harvester.state)
+            self._metrics.files_resent += 1
+            self._resolver.truncated(harvester.key)  # else it may wait as a suspected copy
+            harvester.state = replace(harvester.state, key="")  # else its fingerprint would name the ended entry
+            self._open_files.end(harvester, TRUNCATED)
+
+    def _is_touched(self, harvester: Harvester) -> bool:
+        """True if the file was touched, and all that was read of it is acknowledged."""
+        if harvester.sighting is None:
+            return False
+        status = harvester.status()
+        if not harvester.sighting.shows_touch(status) or harvester.padding:
+            harvester.sighting = Sighting(status)
+            return False
+        if not harvester.content.compressed and (harvester.has_new_data(status.st_size) or not harvester.is_as_read):
+            self._open_files.wake(harvester)
+            return False
+        return harvester.over and is_settled(status.st_mtime_ns, self._clock.time())

@@ -2,29 +2,19 @@
 
 import argparse
 import json
-import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
-from config.shipper.model import KafkaOutputConfig, ShipperConfig
+from config.shipper.model import ShipperConfig
 from config.text.units import parse_duration
 from logs.visible import visible
 from shipper.clock import SystemClock
-from shipper.codecs import fit_for
-from shipper.data_directory import DataDirectory
 from shipper.errors import StartError
-from shipper.letter_box import LetterBox, StoredLetter
-from shipper.metrics import Metrics
-from shipper.output_context import OutputContext
-from shipper.outputs import build_output, dead_letters
-from shipper.pipeline.publisher import Publisher
-from shipper.pipeline.queue import MemoryQueue
-from shipper.record import Agent
-from shipper.resend import ResendPipeline, Resent, resend
-from shipper.source.reading.staging import Staging
+from shipper.letter_box import LetterBox, Resending, StoredLetter
+from shipper.pipeline.dead_letter import DeadLetterFile
+from shipper.resend import Resent, resend
+from shipper.resend_pipeline import for_resending, resend_pipeline
 
 FAILED = 1
 REFUSED = 3
@@ -50,6 +40,11 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser, add_common: AddCom
     sending = commands.add_parser("resend", help="send letters again; the agent may run meanwhile")
     sending.add_argument("ids", metavar="ID", nargs="*", help="those with these ids only")
     sending.add_argument("--topic", help="to this topic, whatever the configuration has")
+    sending.add_argument(
+        "--at-least-once",
+        action="store_true",
+        help="without Kafka transactions: what is in flight when it is killed is sent twice",
+    )
     sending.add_argument(
         "--timeout", type=parse_duration, default=60.0, metavar="TIME", help="give up after this long without an answer"
     )
@@ -101,48 +96,30 @@ def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Pat
         raise StartError("the letters are sent to the output of the configuration: give it (-c FILE)")
     box = LetterBox(data)
     ids = {stored.id for stored in _selected(box, options.ids)} if options.ids else None
-    pipeline = _pipeline(_for_resending(config, options.topic), data)
-    with closing(pipeline.output):
-        result = resend(box, pipeline, lambda stored: ids is None or stored.id in ids, options.timeout)
+    file = DeadLetterFile(box.current, SystemClock(), rotate_at=config.dead_letter.rotate_every)
+    with (
+        closing(Resending(box, file)) as resending,
+        resend_pipeline(
+            for_resending(config, options.topic),
+            data,
+            resending,
+            options.timeout,
+            exactly_once=not options.at_least_once,
+        ) as pipeline,
+    ):
+        result = resend(resending, pipeline, lambda stored: ids is None or stored.id in ids, options.timeout)
     return _report(result, box.directory)
-
-
-def _for_resending(config: ShipperConfig, topic: str | None) -> ShipperConfig:
-    """Return the configuration with the topic, if one is given; letters are no part of a transaction's positions."""
-    output = config.output.chosen
-    if not isinstance(output, KafkaOutputConfig):
-        if topic is not None:
-            raise StartError("--topic: there are topics with output.kafka only")
-        return config
-    # A letter that is too large is refused again, not cut: it is the only copy.
-    oversized = "dead_letter" if output.oversized == "cut" else output.oversized
-    output = replace(output, delivery="at_least_once", oversized=oversized)
-    if topic is not None:
-        output = replace(output, topic=topic, topics=())
-    return replace(config, output=replace(config.output, kafka=output))
-
-
-def _pipeline(config: ShipperConfig, data: Path) -> ResendPipeline:
-    clock, metrics = SystemClock(), Metrics()
-    queue = MemoryQueue(2**31, 2**40)
-    publisher = Publisher(queue, dead_letters(config, data, clock), metrics, clock)
-    name = config.name or socket.gethostname()
-    directory = DataDirectory(data)
-    with directory.translating_errors():
-        agent = Agent(name, name, directory.agent_id, version("log-shipper"))
-    output = build_output(config, OutputContext(publisher, metrics, clock, agent, Staging()))
-    return ResendPipeline(queue, publisher, output, metrics, clock, fit_for(config, metrics))
 
 
 def _report(result: Resent, directory: Path) -> int:
     print(f"{_counted(result.sent)} sent again")  # noqa: T201
     if result.refused:
         print(f"{_counted(result.refused)} refused again: 'dead-letter list' shows why")  # noqa: T201
-    if result.unsent:
-        print(f"{_counted(result.unsent)} not acknowledged in time; run it again when Kafka takes them")  # noqa: T201
+    if result.gave_up:
+        print("no acknowledgement in time: run it again when Kafka takes them")  # noqa: T201
     if result.left:
         print(f"{_counted(result.left)} left in {directory}")  # noqa: T201
-    return FAILED if result.unsent else REFUSED if result.refused else 0
+    return FAILED if result.gave_up else REFUSED if result.refused else 0
 
 
 def _counted(number: int) -> str:

@@ -1,7 +1,8 @@
 """A dead letter: an event that the output refused, as one JSON object, with all that is needed to send it again.
 
 `message` is the text; `event` has the members that parsers and processors added, and `constants` those that all events
-of the file share. `read` is when it was read: a record without a time of its own has it as `@timestamp`.
+of the file share. `read` is when it was read: a record without a time of its own has it as `@timestamp`. A letter that
+was sent again, and refused, has `instead_of`, the id of the one before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from shipper.text import dumps
 HALF_A_MILLISECOND = 0.0005  # without it a number of seconds could round to the millisecond before
 
 
-def written(batch: Batch, rejection: Rejection, now: float) -> bytes:
+def written(batch: Batch, rejection: Rejection, now: float, *, instead_of: str = "") -> bytes:
     """Return the letter as a line; `now` is unix seconds."""
     messages, source, index = batch.messages, batch.source, rejection.index
     letter = {
@@ -40,6 +41,8 @@ def written(batch: Batch, rejection: Rejection, now: float) -> bytes:
         letter["deleted"] = deleted
     if flags := messages.flags.get(index):
         letter["flags"] = flags
+    if instead_of:
+        letter["instead_of"] = instead_of
     letter |= {"read": timestamp(batch.time), "constants": batch.constants.members}
     return f"{dumps(letter)}\n".encode()
 
@@ -62,6 +65,7 @@ class Letter:
     constants: Doc
     inode: int
     device: int
+    instead_of: str = ""
 
     @classmethod
     def parsed(cls, line: bytes) -> Letter:
@@ -85,6 +89,7 @@ class Letter:
                 values["constants"],
                 int(file.get("inode", 0)),
                 int(file.get("device_id", 0)),
+                str(values.get("instead_of", "")),
             )
         except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
             raise ValueError(f"not a dead letter of this release ({error})") from error

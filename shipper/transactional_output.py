@@ -6,6 +6,7 @@ import uuid
 
 from config.shipper.model import KafkaOutputConfig, ShipperConfig
 from config.shipper.transactions import TransactionConfig
+from shipper.clock import Clock
 from shipper.output.kafka import KafkaContext
 from shipper.output.kafka_records import RecordMaker
 from shipper.output.kafka_settings import clients, latest, producers, transactional
@@ -24,14 +25,19 @@ def transactional_output(
     chosen, mem = config.output.chosen, config.queue.mem
     assert isinstance(chosen, KafkaOutputConfig), "only Kafka has transactions"
     transaction = chosen.transaction or TransactionConfig()
-    name = transactional_id(transaction, context.agent.id)
-    owner = Owner(uuid.uuid4().hex, socket.gethostname(), os.getpid(), timestamp(kafka.clock.time()))
-    configured = latest(chosen)
-    store = PositionsTopic(transaction.topic, name, clients(configured))
     # Half the queue: the other half is filled while a transaction is committed.
     limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
-    identity = TransactionalId(producers(lambda: transactional(configured(), name)), store, owner)
+    identity = identity_of(chosen, transactional_id(transaction, context.agent.id), kafka.clock)
     return TransactionalOutput(identity, records, context.publisher, TransactionContext(kafka, context.staging, limits))
+
+
+def identity_of(chosen: KafkaOutputConfig, name: str, clock: Clock) -> TransactionalId:
+    """Return the transactional id with this name. Raises StartError for settings that librdkafka refuses."""
+    transaction = chosen.transaction or TransactionConfig()
+    owner = Owner(uuid.uuid4().hex, socket.gethostname(), os.getpid(), timestamp(clock.time()))
+    configured = latest(chosen)
+    store = PositionsTopic(transaction.topic, name, clients(configured))
+    return TransactionalId(producers(lambda: transactional(configured(), name)), store, owner)
 
 
 def transactional_id(transaction: TransactionConfig, agent_id: str) -> str:

@@ -47,7 +47,10 @@ class DeadLetterFile:
 
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         """Append and fsync. Raises OSError if the disk refuses."""
-        lines = b"".join(letter.written(batch, rejection, self._clock.time()) for rejection in rejected)
+        self.append(b"".join(letter.written(batch, rejection, self._clock.time()) for rejection in rejected))
+
+    def append(self, lines: bytes) -> None:
+        """The same for letters that are written."""
         # Opened each time: rejections are rare, and the person who handles them may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
             if not file.holds_all():  # it was renamed before it was locked, and may be read already

@@ -1,0 +1,69 @@
+"""Makes what sends dead letters again through the output that is configured."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from config.shipper.model import KafkaOutputConfig, ShipperConfig
+from shipper.clock import SystemClock
+from shipper.codecs import fit_for
+from shipper.data_directory import DataDirectory
+from shipper.errors import StartError
+from shipper.letter_box import Resending
+from shipper.letters_output import MOST_BYTES, MOST_LETTERS, letters_output
+from shipper.metrics import Metrics
+from shipper.output.base import Output
+from shipper.output_context import OutputContext
+from shipper.outputs import build_output
+from shipper.pipeline.publisher import Publisher
+from shipper.pipeline.queue import MemoryQueue
+from shipper.record import Agent
+from shipper.resend import LettersInFlight, ResendPipeline, noted
+from shipper.source.reading.staging import Staging
+
+
+@contextmanager
+def resend_pipeline(
+    config: ShipperConfig, data: Path, resending: Resending, timeout: float, *, exactly_once: bool
+) -> Iterator[ResendPipeline]:
+    """`exactly_once`: in transactions, if the output is Kafka; what a run that was killed had committed is noted then.
+    Raises StartError."""
+    clock, metrics = SystemClock(), Metrics()
+    queue = MemoryQueue(MOST_LETTERS, MOST_BYTES)
+    letters = LettersInFlight(resending, clock)
+    publisher = Publisher(queue, letters, metrics, clock)
+    name = config.name or socket.gethostname()
+    directory = DataDirectory(data)
+    with directory.translating_errors():
+        agent = Agent(name, name, directory.agent_id, version("log-shipper"))
+    context = OutputContext(publisher, metrics, clock, agent, Staging())
+    output: Output
+    if exactly_once and isinstance(config.output.chosen, KafkaOutputConfig):
+        kafka = letters_output(config, context, letters)
+        committed = kafka.take(timeout, clock)
+        if resending.was_interrupted:
+            resending.note_sent(noted(committed))
+        output = kafka.output
+    else:
+        output = build_output(config, context)
+    with closing(output):
+        yield ResendPipeline(letters, queue, publisher, output, clock, fit_for(config, metrics))
+
+
+def for_resending(config: ShipperConfig, topic: str | None) -> ShipperConfig:
+    """Return the configuration with the topic, if one is given, and without the agent's transactions. Raises StartError
+    for an output without topics."""
+    output = config.output.chosen
+    if not isinstance(output, KafkaOutputConfig):
+        if topic is not None:
+            raise StartError("--topic: there are topics with output.kafka only")
+        return config
+    # A letter that is too large is refused again, not cut: it is the only copy.
+    oversized = "dead_letter" if output.oversized == "cut" else output.oversized
+    output = replace(output, delivery="at_least_once", oversized=oversized)
+    if topic is not None:
+        output = replace(output, topic=topic, topics=())
+    return replace(config, output=replace(config.output, kafka=output))

@@ -1,0 +1,209 @@
+"""`shipper dead-letter resend`: a consumer with read_committed sees each letter once, whatever is killed, and when."""
+
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from demo.broker import Broker
+from shipper.letter_box import LetterBox
+from tests.e2e.running import PATIENCE, REPOSITORY, Topic, frozen
+from tests.e2e.test_shipper_topics import TopicsAgent
+
+pytestmark = pytest.mark.kafka
+
+LETTERS = 2000
+
+
+@pytest.fixture
+def agent(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> Iterator[TopicsAgent]:
+    agent = TopicsAgent(tmp_path, kafka_broker.bootstrap, topic_name)
+    yield agent
+    agent.end()
+
+
+def make_letters(agent: TopicsAgent, number: int) -> list[str]:
+    """Return the messages of letters that are in the file now; their topic is what was wrong."""
+    messages = [f"letter {index}" for index in range(number)]
+    agent.send_to(topic="%{[app]}")
+    agent.append(*messages)
+    assert agent.once() == 3
+    agent.send_to(topic=agent.topic)
+    return messages
+
+
+@contextmanager
+def resend(agent: TopicsAgent, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    """The process is killed at the end, if it is still there."""
+    config = agent.data.parent / "shipper.yml"
+    command = [sys.executable, "-m", "shipper", "dead-letter", "resend", *arguments, "-c", str(config)]
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def output_of(process: "subprocess.Popen[str]", code: int = 0) -> str:
+    text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code, text
+    return text
+
+
+def expect_once(topic: Topic, messages: list[str]) -> None:
+    topic.await_records(len(messages))
+    topic.read(1.0)
+    assert Counter(record.value["message"] for record in topic.records) == Counter(messages)
+
+
+def is_killed(agent: TopicsAgent, topic: Topic, seconds: float) -> bool:
+    """Kill a run so long after it has sent something; False if it has ended by then."""
+    with resend(agent) as process:
+        seen, deadline = len(topic.records), time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < deadline:
+            topic.read(0.01)
+            if len(topic.records) > seen:
+                deadline, seen = time.monotonic() + seconds, LETTERS
+        return process.poll() is None
+
+
+def test_each_letter_is_sent_once_though_it_is_killed_again_and_again(agent: TopicsAgent, topic: Topic) -> None:
+    messages = make_letters(agent, LETTERS)
+    dice = random.Random(20261123)
+    for _ in range(5):
+        assert is_killed(agent, topic, dice.uniform(0, 0.15))
+    assert len(topic.records) < LETTERS
+    with resend(agent) as process:
+        output_of(process)
+    expect_once(topic, messages)
+    assert not list(agent.data.glob("dead_letter*"))
+
+
+def test_what_was_committed_but_not_noted_on_disk_is_not_sent_again(agent: TopicsAgent, topic: Topic) -> None:
+    messages = make_letters(agent, 150)
+    with resend(agent) as process:
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))  # as on a full disk
+        assert "dead_letter.resent: File too large; which letters were sent cannot be noted" in output_of(process, 1)
+    topic.await_records(100)
+    with resend(agent) as process:
+        assert output_of(process) == "50 letters were sent again\n"
+    expect_once(topic, messages)
+
+
+def test_each_letter_is_sent_once_though_the_broker_is_killed(
+    agent: TopicsAgent, topic: Topic, kafka_broker: Broker
+) -> None:
+    messages = make_letters(agent, LETTERS)
+    with resend(agent) as process:
+        topic.await_records(1)
+        kafka_broker.kill()
+        kafka_broker.start()
+        output_of(process)
+    expect_once(topic, messages)
+
+
+def test_a_run_that_gives_up_on_a_broker_that_hangs_is_continued(
+    agent: TopicsAgent, topic: Topic, kafka_broker: Broker
+) -> None:
+    messages = make_letters(agent, LETTERS)
+    with resend(agent, "--timeout", "2s") as process:
+        topic.await_records(1)
+        with frozen(kafka_broker):
+            text = output_of(process, 1)
+    assert "no acknowledgement in time: run it again" in text
+    with resend(agent) as process:
+        output_of(process)
+    expect_once(topic, messages)
+
+
+def test_what_is_refused_again_stays_with_the_reason_though_it_is_killed(agent: TopicsAgent, topic: Topic) -> None:
+    make_letters(agent, LETTERS)
+    agent.send_to(topic="%{[app]}", topics=[{"topic": topic.name, "when.not.contains.message": "7"}])
+    for _ in range(3):
+        assert is_killed(agent, topic, 0.05)
+    with resend(agent) as process:
+        assert "refused again" in output_of(process, 3)
+    taken = [f"letter {index}" for index in range(LETTERS) if "7" not in str(index)]
+    expect_once(topic, taken)
+    letters = [stored.letter for stored in LetterBox(agent.data).letters() if stored.letter is not None]
+    assert sorted(letter.message for letter in letters) == sorted(
+        f"letter {index}" for index in range(LETTERS) if "7" in str(index)
+    )
+    assert {letter.reason for letter in letters} == {"the event has no field app"}
+
+
+def test_two_at_the_same_time_are_not_possible(agent: TopicsAgent, topic: Topic, kafka_broker: Broker) -> None:
+    messages = make_letters(agent, LETTERS)
+    with resend(agent) as first:
+        topic.await_records(1)
+        with frozen(kafka_broker), resend(agent) as second:
+            assert f"dead_letter.resent: it is in use by process {first.pid}" in output_of(second, 1)
+        output_of(first)
+    expect_once(topic, messages)
+
+
+def test_two_copies_of_the_letters_fence_each_other_by_name(
+    agent: TopicsAgent, topic: Topic, kafka_broker: Broker, tmp_path: Path
+) -> None:
+    make_letters(agent, LETTERS)
+    copy = TopicsAgent(tmp_path / "copy", kafka_broker.bootstrap, topic.name)
+    shutil.copytree(agent.data, copy.data)
+    copy.send_to(topic=topic.name)
+    with resend(agent) as first:
+        topic.await_records(1)
+        first.send_signal(signal.SIGSTOP)
+        with resend(copy) as second:
+            output_of(second)
+            first.send_signal(signal.SIGCONT)
+            assert f"the same transactional id: process {second.pid} on host" in output_of(first, 1)
+
+
+@contextmanager
+def denied(broker: Broker, kind: ResourceType, name: str) -> Iterator[None]:
+    """Nobody may write there."""
+    what = (kind, name, ResourcePatternType.LITERAL, "User:*", "*", AclOperation.WRITE, AclPermissionType.DENY)
+    admin = broker.admin()  # kept until the answer is there
+    rule, lifted = AclBinding(*what), AclBindingFilter(*what)
+    admin.create_acls([rule])[rule].result(30)
+    yield
+    admin.delete_acls([lifted])[lifted].result(30)
+
+
+def test_without_a_right_to_transactions_it_names_it_and_the_way_out(
+    guarded_broker: Broker, topic_name: str, tmp_path: Path
+) -> None:
+    guarded_broker.create_topic(topic_name, 2)
+    agent = TopicsAgent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
+    messages = make_letters(agent, 3)
+    for kind, name, words in (
+        (ResourceType.TOPIC, "shipper-positions", "rights Create, Write, Read and Describe on topic shipper-positions"),
+        (ResourceType.TRANSACTIONAL_ID, "*", "rights Write and Describe on transactional id shipper-"),
+    ):
+        with denied(guarded_broker, kind, name):
+            with resend(agent) as process:
+                text = output_of(process, 1)
+            assert words in text
+            assert "--at-least-once" in text
+    with denied(guarded_broker, kind, name), resend(agent, "--at-least-once") as process:
+        assert output_of(process) == "3 letters were sent again\n"
+    with closing(Topic(guarded_broker, topic_name)) as topic:
+        expect_once(topic, messages)

@@ -21,10 +21,9 @@ from shipper.preview import Preview, chosen
 from shipper.processor.base import ProcessorContext
 from shipper.processor.caches import Caches
 from shipper.record import Agent
+from shipper.subcommands import AddCommon, Written
 
 Load = Callable[[argparse.Namespace], ShipperConfig]
-Written = Callable[[argparse.Namespace], tuple[list[Path], list[str]]]  # files and overrides
-AddCommon = Callable[[argparse.ArgumentParser, object], None]
 
 
 class ConfigCommands:

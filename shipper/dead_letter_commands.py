@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,15 +15,11 @@ from shipper.letter_box import LetterBox, Resending, StoredLetter
 from shipper.pipeline.dead_letter import DeadLetterFile
 from shipper.resend import Resent, resend
 from shipper.resend_pipeline import for_resending, resend_pipeline
+from shipper.subcommands import AddCommon, Context
 
 FAILED = 1
 REFUSED = 3
 SHORT_ID = 8
-
-# Adds the options that all commands share, and the command itself.
-AddCommon = Callable[[argparse.ArgumentParser, object], None]
-# The configuration, and the data path.
-Context = Callable[[argparse.Namespace], tuple[ShipperConfig | None, Path]]
 
 
 def add_dead_letter_commands(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:

@@ -13,11 +13,7 @@ from config.yaml.load import variables_of
 from durable.disk import make_directory, replace_file
 from durable.errors import Misplaced
 from shipper.errors import StartError
-
-# Adds the options that all commands share, and the command itself.
-AddCommon = Callable[[argparse.ArgumentParser, object], None]
-# Returns the configuration files, and what overrides them.
-Written = Callable[[argparse.Namespace], tuple[list[Path], list[str]]]
+from shipper.subcommands import AddCommon, Written
 
 
 def add_keystore_commands(parser: argparse.ArgumentParser, add_common: AddCommon, written: Written) -> None:

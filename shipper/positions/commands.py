@@ -10,13 +10,9 @@ from shipper.positions.forget import confirm_at_terminal, forget
 from shipper.positions.heads import Fingerprinting
 from shipper.positions.take_over import take_over
 from shipper.positions.view import list_registry, show_entry
+from shipper.subcommands import AddCommon, Context
 
 FAILED = 1
-
-# Adds the options that all commands share, and the command itself.
-AddCommon = Callable[[argparse.ArgumentParser, object], None]
-# The configuration if there is one, and the data path.
-Context = Callable[[argparse.Namespace], tuple[ShipperConfig | None, Path]]
 
 
 def add_registry_commands(parser: argparse.ArgumentParser, add_common: AddCommon, context: Context) -> None:

@@ -13,13 +13,19 @@ IdentityName = Literal["default", "native", "fingerprint", "path", "inode_marker
 class FileIdentityConfig:
     """`default` is device and inode, confirmed by the bytes of the head and before the position.
 
-    `offset` and `length` (bytes) belong to `fingerprint`, `marker` (a file's path) to `inode_marker`.
+    `offset`, `length` (bytes) and `growing` belong to `fingerprint`, `marker` (a file's path) to `inode_marker`.
     """
 
     name: IdentityName = "default"
     offset: int = 0
     length: int = 1024
     marker: str = ""
+    growing: bool = False  # read files that are too short for it, and prove what is recognised by it
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True if device and inode identify a file only where the bytes confirm it."""
+        return self.name == "default" or self.growing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +40,15 @@ class EmptySection:
 
 @dataclass(frozen=True, slots=True)
 class FingerprintSection(EmptySection):
-    not_yet: ClassVar = {
-        **EmptySection.not_yet,
-        "growing": "leave file_identity out: by default a file is read from its first byte on, and recognised by "
-        "device, inode and the bytes read so far; or set a lower prospector.scanner.fingerprint.length",
-    }
+    growing: bool = field(
+        default=False,
+        metadata={
+            "since": "0.2",
+            "doc": "Whether files that are too short for `prospector.scanner.fingerprint` are read, too. A file is "
+            "recognised as by default and, where the file of an entry is missing or was truncated, by the fingerprint "
+            "with all bytes that were shipped.",
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +87,8 @@ class FileIdentitySection:
     def converted(self) -> FileIdentityConfig:
         given = self._given()
         marker = self.inode_marker.path if self.inode_marker else ""
-        return FileIdentityConfig(given[0] if given else "default", marker=marker)
+        growing = self.fingerprint is not None and self.fingerprint.growing
+        return FileIdentityConfig(given[0] if given else "default", marker=marker, growing=growing)
 
     def _given(self) -> list[IdentityName]:
         sections: dict[IdentityName, object] = {

@@ -119,7 +119,7 @@ class ScannerFingerprintConfig:
     enabled: bool = field(default=True, metadata={"doc": "Must be true where `file_identity.fingerprint` is used."})
     offset: Size = field(default=0, metadata={"doc": "Offset of the bytes that `file_identity.fingerprint` uses."})
     length: Size = field(
-        default=1024, metadata={"doc": "Number of these bytes; a shorter file is not read yet.", "min": 64}
+        default=1024, metadata={"doc": "Number of these bytes; a shorter file waits, unless `growing`.", "min": 64}
     )
 
 

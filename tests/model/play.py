@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from config.shipper.model import FileIdentityConfig
 from registry.load import read
 from tests.lab import CHECK_INTERVAL
 from tests.model.disk import HEADER
@@ -16,6 +17,7 @@ from tests.model.program import Program
 from tests.model.verdict import Verdict, Wrong
 from tests.still_lab import StillLab
 
+SHORT = 200  # bytes: some files have their fingerprint at once, others later, others never
 LATE = 30.0  # seconds in which nothing is flushed: a kill loses many positions
 LONGEST = 400  # steps of three seconds: what has not happened by then never will
 
@@ -78,6 +80,8 @@ class Player:
             lab.scanner["symlinks"] = True
         if options.get("resend"):
             lab.scanner["resend_on_touch"] = True
+        if options.get("growing"):
+            lab.input["file_identity"] = FileIdentityConfig("fingerprint", length=SHORT, growing=True)
         if options["gzip"]:
             lab.input["compression"] = "auto"
         lab.flush = 0.0 if options["flush_at_once"] else LATE

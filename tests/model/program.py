@@ -65,10 +65,12 @@ def generate(seed: int) -> Program:
         actions += _burst(dice, options)
     read_as = dice.choice(list(READINGS)) if seed >= OTHERWISE else None
     own_dice = random.Random(f"recognition {seed}")  # so that the programs of other options stay what they are
-    options |= {"resend": own_dice.random() < 0.15}
+    options |= {"resend": own_dice.random() < 0.15, "growing": own_dice.random() < 0.2}
     if options["resend"]:
         for _ in range(own_dice.randrange(1, 8)):
             actions.insert(own_dice.randrange(len(actions) + 1), ("touch", *_any(own_dice)))
+    if options["growing"]:  # a file that begins as a deleted one did may be the same
+        actions = [action for action in actions if action[0] not in _OF_EQUAL_FILES]
     return Program(seed, options, actions, read_as)
 
 
@@ -115,6 +117,7 @@ def _run(dice: random.Random) -> Action:
 Make = Callable[[random.Random], Action]
 
 _OF_THE_AGENT = ("stop", "kill", "run", "settle", "hold", "arrive", "acknowledge")
+_OF_EQUAL_FILES = ("recreate_as", "create_alike", "restore")
 # Weight, and how one is made.
 _KINDS: dict[str, tuple[int, Make]] = {
     "run": (24, _run),

@@ -4,6 +4,7 @@ import logging
 import uuid
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from registry.registrar import Registrar
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
@@ -11,7 +12,8 @@ from shipper.clock import Clock
 from shipper.metrics import Metrics
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
-from shipper.source.identity.fingerprint import Name, name_of_entry
+from shipper.source.identity.content import part_of
+from shipper.source.identity.fingerprint import Name, name_by_fingerprint, name_of_entry
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.possibly_lost import (
     INODE_USED_AGAIN,
@@ -119,7 +121,7 @@ class RegistryEntries:
         entry remembers. Raises OSError."""
         known = self.closed_entries.get(opened.name)
         if known is None:
-            return None
+            return self._claim_by_fingerprint(opened)
         if _is_trusted(opened):
             # The size of a compressed file does not show where its content ends.
             fits = opened.content.compressed or opened.size >= known.position
@@ -140,6 +142,22 @@ class RegistryEntries:
             return EntryMatch(self._taken(known, opened), known.path, None if needs_no_proof else known)
         self._disprove(known, opened)
         return None
+
+    def _claim_by_fingerprint(self, opened: OpenedFile) -> EntryMatch | None:
+        """Match a growing file with an entry that was made while the input's fingerprint did not grow."""
+        identity = opened.spec.config.file_identity
+        if not identity.growing:
+            return None
+        name = name_by_fingerprint(identity, partial(part_of, opened.content), opened.content.ends_before)
+        known = self.closed_entries.get(name) if name is not None else None
+        if known is None or not opened.content.matches(known):
+            return None
+        is_there = known.ended is None and known.path != opened.scanned.path
+        if is_there and (known.device, known.inode) != opened.key:
+            return None  # it has its own file; this one begins alike
+        del self.closed_entries[name_of_entry(known)]
+        self.matched_entries[opened.key] = taken = replace(self._taken(known, opened), key="")
+        return EntryMatch(taken, known.path, known)
 
     def is_unknown(self, opened: OpenedFile) -> bool:
         return opened.name not in self.closed_entries
@@ -304,9 +322,8 @@ class RegistryEntries:
 
 
 def _is_trusted(opened: OpenedFile) -> bool:
-    """True if the file's name alone identifies it: `file_identity` is not the default, device and inode confirmed by
-    the bytes."""
-    return opened.spec.config.file_identity.name != "default"
+    """True if the file's name alone identifies it, not device and inode confirmed by the bytes."""
+    return not opened.spec.config.file_identity.is_confirmed
 
 
 def _is_inode_used_again(state: FileState, birth: int) -> bool:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from config.shipper.model import InputConfig
+from config.shipper.model import FileIdentityConfig, InputConfig
 from registry.state import FileState
 from shipper.reader.log_file import TAIL_SIZE
 from shipper.source.discovery.scanner import FileKey, ScannedFile
@@ -54,8 +54,15 @@ def name_of_file(
                 why = f"{error.strerror}: {identity.marker}, the marker file of file_identity.inode_marker"
                 raise OSError(error.errno, why) from error
             return f"inode_marker:{marker}:{scanned.key[1]}"
-        case "fingerprint":
-            taken = part(identity.offset, identity.length)
-            is_all = len(taken) == identity.length or (taken and ends_before(identity.offset + identity.length))
-            return f"fingerprint:{identity.offset}:{len(taken)}:{digest(taken)}" if is_all else None
+        case "fingerprint" if not identity.growing:
+            return name_by_fingerprint(identity, part, ends_before)
     return scanned.key
+
+
+def name_by_fingerprint(
+    identity: FileIdentityConfig, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
+) -> str | None:
+    """Return the name that `file_identity.fingerprint` gives to a file; the rest as for `name_of_file`."""
+    taken = part(identity.offset, identity.length)
+    is_all = len(taken) == identity.length or (taken and ends_before(identity.offset + identity.length))
+    return f"fingerprint:{identity.offset}:{len(taken)}:{digest(taken)}" if is_all else None

@@ -17,6 +17,8 @@ line is noticed, a skipped one is not.
 | named after it, and existed before it was truncated       | new                      | resumes   |
 | its suspected copy before it was truncated                |                          |           |
 | (copy_detector.py)                                        | new                      | resumes   |
+| with `file_identity.fingerprint.growing`, the bytes that  |                          |           |
+| the fingerprint selects (another inode, if truncated)     | resumes                  | resumes   |
 | none of these                                             | new                      | new       |
 
 The price: files that are restored without their times, and copies by tools that neither set times nor give such names,
@@ -41,13 +43,14 @@ class Relation(Enum):
     ZIPPED = auto()
     SAME_TIME = auto()
     COPY = auto()
+    SAME_BEGINNING = auto()
     NONE = auto()
 
 
 RESUMES = {
-    MISSING: {Relation.SAME, Relation.SAME_INODE, Relation.ZIPPED, Relation.SAME_TIME},
-    REMOVED: {Relation.SAME, Relation.SAME_INODE, Relation.ZIPPED, Relation.SAME_TIME},
-    TRUNCATED: {Relation.COPY},
+    MISSING: {Relation.SAME, Relation.SAME_INODE, Relation.ZIPPED, Relation.SAME_TIME, Relation.SAME_BEGINNING},
+    REMOVED: {Relation.SAME, Relation.SAME_INODE, Relation.ZIPPED, Relation.SAME_TIME, Relation.SAME_BEGINNING},
+    TRUNCATED: {Relation.COPY, Relation.SAME_BEGINNING},
 }
 
 
@@ -63,6 +66,21 @@ def may_resume(state: FileState, opened: OpenedFile, original: FileKey | None) -
 
 
 def relation(state: FileState, opened: OpenedFile, original: FileKey | None) -> Relation:
+    seen = _relation(state, opened, original)
+    is_rewritten = state.ended == TRUNCATED and opened.key == (state.device, state.inode)
+    if seen is Relation.NONE and not is_rewritten and _has_fingerprint(state, opened):
+        return Relation.SAME_BEGINNING
+    return seen
+
+
+def _has_fingerprint(state: FileState, opened: OpenedFile) -> bool:
+    """True if the bytes that were shipped include those of the growing fingerprint of the file's input: the proof
+    compares them with the file's."""
+    identity = opened.spec.config.file_identity
+    return identity.growing and state.position >= identity.offset + identity.length
+
+
+def _relation(state: FileState, opened: OpenedFile, original: FileKey | None) -> Relation:
     if state.ended == TRUNCATED:
         is_copy = (state.device, state.inode) == original or (
             is_named_after(opened.scanned.path, state.path) and _existed_since(opened) <= state.modified

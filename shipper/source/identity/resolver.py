@@ -249,7 +249,8 @@ class FileResolver:
         self._report(
             scanned.path,
             f"waits until it has {identity.offset + identity.length} bytes, which file_identity.fingerprint needs; "
-            "prospector.scanner.fingerprint.length makes it less",
+            "prospector.scanner.fingerprint.length makes it less, and file_identity.fingerprint.growing: true "
+            "does without",
         )
 
     def _warn_of_gzip(self, scanned: ScannedFile) -> None:
@@ -272,7 +273,7 @@ class Identity:
 
 
 def _is_by_fingerprint(opened: OpenedFile) -> bool:
-    return opened.spec.config.file_identity.name == "fingerprint"
+    return isinstance(opened.name, str) and opened.spec.config.file_identity.name == "fingerprint"
 
 
 def _comes_last(opened: OpenedFile) -> tuple[bool, int]:

@@ -1,7 +1,8 @@
 """Entries whose file is missing: a file that proves to be it resumes there (relation.py has the rules)."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterator
+from itertools import chain
 
 from registry.state import TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey
@@ -16,15 +17,18 @@ class UnclaimedEntries:
     def __init__(self) -> None:
         self.states: dict[str, FileState] = {}
         self._by: defaultdict[Hashable, dict[str, None]] = defaultdict(dict)  # ids, by all that a file may show
+        self._head_lengths: Counter[int] = Counter()
         self._refused: defaultdict[FileKey, set[str]] = defaultdict(set)  # ids, by the file that was disproved
 
     def add(self, state: FileState) -> None:
         self.states[state.id] = state
+        self._head_lengths[state.fingerprint[0]] += 1
         for what in _keys(state):
             self._by[what][state.id] = None
 
     def remove(self, file_id: str) -> FileState:
         state = self.states.pop(file_id)
+        self._head_lengths[state.fingerprint[0]] -= 1
         for what in _keys(state):
             self._by[what].pop(file_id, None)
             if not self._by[what]:
@@ -59,7 +63,8 @@ class UnclaimedEntries:
         if not self.states:
             return None
         refused = self._refused.get(opened.key, set())
-        seen = dict.fromkeys(file_id for what in _seen(opened, original) for file_id in self._by.get(what, ()))
+        shown = chain(_seen(opened, original), self._heads(opened))
+        seen = dict.fromkeys(file_id for what in shown for file_id in self._by.get(what, ()))
         allowed = [file_id for file_id in seen if file_id not in refused]
         candidates = [
             state
@@ -71,9 +76,16 @@ class UnclaimedEntries:
         )
         return next((state for state in candidates[:MOST_COMPARED] if opened.content.matches(state)), None)
 
+    def _heads(self, opened: OpenedFile) -> Iterator[Hashable]:
+        """Yield what a growing file begins with, in the lengths that entries have. Raises OSError."""
+        if opened.spec.config.file_identity.growing:
+            for length in [length for length, entries in self._head_lengths.items() if entries and length]:
+                yield "head", opened.content.fingerprint(length)
+
 
 def _keys(state: FileState) -> Iterator[Hashable]:
     yield "name", name_of(state.path)
+    yield "head", state.fingerprint
     if state.ended == TRUNCATED:
         yield state.device, state.inode
         yield "family", family_of(state.path)

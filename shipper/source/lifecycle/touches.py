@@ -52,8 +52,15 @@ class Touches:
         """True if the file was touched, and all that was read of it is acknowledged."""
         if harvester.sighting is None:
             return False
+        try:
+            return self._shows_touch(harvester, harvester.sighting)
+        except OSError:
+            return False  # reported when the file is read
+
+    def _shows_touch(self, harvester: Harvester, sighting: Sighting) -> bool:
+        """Raises OSError."""
         status = harvester.status()
-        if not harvester.sighting.shows_touch(status) or harvester.padding:
+        if not sighting.shows_touch(status) or harvester.padding:
             harvester.sighting = Sighting(status)
             return False
         if not harvester.content.compressed and (harvester.has_new_data(status.st_size) or not harvester.is_as_read):

@@ -12,6 +12,7 @@ IDENTITIES: dict[str, dict[str, Any]] = {
     "path": {"file_identity.path": None},
     "fingerprint": {"file_identity.fingerprint": None, "prospector.scanner.fingerprint.length": 64},
     "inode_marker": {},
+    "growing": {"file_identity.fingerprint.growing": True, "prospector.scanner.fingerprint.length": 64},
 }
 HEAD = "h" * 63 + "\n"
 

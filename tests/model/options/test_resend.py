@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.load import read
 from tests.model.user_lab import UserLab, pack
 
 RESEND = {"prospector.scanner.resend_on_touch": True}
@@ -61,7 +62,7 @@ def test_without_the_option_a_touch_does_nothing(lab: UserLab) -> None:
 @pytest.mark.parametrize("ends", ["stop", "kill"])
 def test_a_file_that_was_touched_while_the_agent_was_down_is_sent_again(resending: UserLab, ends: str) -> None:
     resending.ship("a.log", "one")
-    resending.pass_time(30)
+    resending.until(lambda: any(state.position for state in read(resending.data / "registry").values()))
     getattr(resending, ends)()
     touch(resending.logs / "a.log")
     resending.start()
@@ -217,7 +218,7 @@ def test_under_each_identity_a_touched_file_is_sent_again(
     resending.pass_time(600)
     touch(resending.logs / "a.log")
     expect(resending, *([HEAD, "one"] * 2))
-    resending.kill()
+    resending.stop()
     touch(resending.logs / "a.log")
     resending.start()
     expect(resending, *([HEAD, "one"] * 3))

@@ -24,6 +24,7 @@ def identity(lab: Lab) -> Callable[[str], FileIdentityConfig]:
         ("file_identity: {path: }", FileIdentityConfig("path")),
         ("file_identity.fingerprint: {}", FileIdentityConfig("fingerprint")),
         ("file_identity.fingerprint.growing: false", FileIdentityConfig("fingerprint")),
+        ("file_identity.fingerprint.growing: true", FileIdentityConfig("fingerprint", growing=True)),
         (
             f"file_identity.fingerprint: ~\n    {FINGERPRINT}: {{enabled: true, offset: 10, length: 64}}",
             FileIdentityConfig("fingerprint", 10, 64),
@@ -53,10 +54,9 @@ def test_the_older_inputs_have_the_same_choice(lab: Lab, type: str) -> None:
         ),
         ("file_identity.inode_markr: ~", "file_identity.inode_markr", "unknown option; did you mean 'inode_marker'?"),
         (
-            "file_identity.fingerprint.growing: true",
+            "file_identity.fingerprint.growing: maybe",
             "file_identity.fingerprint.growing",
-            "not supported; leave file_identity out: by default a file is read from its first byte on, and recognised "
-            "by device, inode and the bytes read so far; or set a lower prospector.scanner.fingerprint.length",
+            "'maybe' must be true or false",
         ),
         ("file_identity.native.x: 1", "file_identity.native.x", "unknown option; known here: none"),
         (

@@ -588,9 +588,10 @@ def test_filebeats_offset_and_length_of_the_fingerprint_can_be_given(filebeat: F
     assert filebeat.taken()["app.log"].position == AT
 
 
-def test_a_file_too_short_for_a_fingerprint_is_known_by_its_bytes(filebeat: Filebeat) -> None:
+@pytest.mark.parametrize("identity", ["fingerprint", "growing_fingerprint"])
+def test_a_file_too_short_for_a_fingerprint_is_known_by_its_bytes(filebeat: Filebeat, identity: str) -> None:
     path = filebeat.log("small.log", b"first\nsecond\n")
-    filebeat.set(f"filestream::app::fingerprint::{b'first'.hex()}", filestream(path, 6, "fingerprint"))
+    filebeat.set(f"filestream::app::{identity}::{b'first'.hex()}", filestream(path, 6, identity))
     assert filebeat.run() == 0
     assert filebeat.taken()["small.log"].position == 6
 

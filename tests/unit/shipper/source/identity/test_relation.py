@@ -1,10 +1,11 @@
 """The table of relation.py, as a table. No file is read: what is seen of one are its names, numbers and times."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
+from config.shipper.model import FileIdentityConfig, InputConfig
 from registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
@@ -17,6 +18,8 @@ BIRTH = 1_763_000_000 * SECOND + 123
 MODIFIED = BIRTH + 100 * SECOND  # last, before it went; where it was truncated, that was then
 LATER = MODIFIED + 10 * SECOND + 1
 
+SPEC = InputSpec(InputConfig(id="app", paths=("/l/*",)))
+GROWING = InputSpec(replace(SPEC.config, file_identity=FileIdentityConfig("fingerprint", length=8, growing=True)))
 PLAIN, ZIPPED = Plain(-1), Zipped(-1)
 
 
@@ -29,9 +32,7 @@ def entry(ended: str | None = MISSING, **changes: Any) -> FileState:
 
 def new_file(path: str = "/l/web.log", key: FileKey = (1, 900), **changes: Any) -> OpenedFile:
     """One of which nothing is seen that would make it the entry's, but for the changes."""
-    opened = OpenedFile(
-        ScannedFile(path, key, 8, 0.0), PLAIN, 8, key, cast("InputSpec", None), birth=LATER, modified=LATER
-    )
+    opened = OpenedFile(ScannedFile(path, key, 8, 0.0), PLAIN, 8, key, SPEC, birth=LATER, modified=LATER)
     return replace(opened, **changes)
 
 
@@ -102,6 +103,9 @@ ROWS = {
         new_file("/l/app.log.1", birth=MODIFIED), entry(modified=0)
     ),
     "suspected to be its copy": Row(new_file(), copy_of=ORIGINAL, resumes=IF_TRUNCATED),
+    "it may have the growing fingerprint": Row(new_file(spec=GROWING), resumes=ALWAYS),
+    "so may another file with its inode": Row(new_file(key=ORIGINAL, spec=GROWING), resumes=IF_MISSING),
+    "less was shipped than the fingerprint has": Row(new_file(spec=GROWING), entry(position=7)),
     "suspected to be a copy of another": Row(new_file(), copy_of=(1, 812)),
     "nothing of these": Row(new_file()),
 }

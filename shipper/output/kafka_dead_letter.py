@@ -24,7 +24,8 @@ from shipper.output.kafka_records import Producer
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 1.0  # seconds that a try waits for Kafka; nothing else is done meanwhile
+# Seconds that a try waits for Kafka; nothing else is done meanwhile. A new client needs half a second.
+PATIENCE = 0.75
 LONGEST_SILENCE = 60.0  # seconds without an outcome, after which a new client may do better
 
 

@@ -48,7 +48,7 @@ class Pipeline:
     @property
     def next_step(self) -> float:
         """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
-        return self.processing.next_step
+        return min(self.processing.next_step, self.publisher.next_step)
 
     @property
     def drained(self) -> bool:

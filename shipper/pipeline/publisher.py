@@ -14,6 +14,7 @@ from shipper.pipeline.queue import MemoryQueue
 logger = logging.getLogger(__name__)
 
 RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a disk that refuses
+LONGEST_SAVING = 0.25  # seconds of one step: where letters are slow to save, the rest waits for the next
 
 
 class Publisher:
@@ -26,11 +27,17 @@ class Publisher:
         self._clock = clock
         self._unsaved: deque[tuple[Batch, Sequence[Rejection]]] = deque()
         self._retry_at = 0.0
+        self._save_until = float("inf")
+
+    @property
+    def next_step(self) -> float:
+        """Return the monotonic time at which `step` has something to do even if no batch comes."""
+        return self._retry_at if self._unsaved else float("inf")
 
     def step(self, output: Output) -> None:
         """Publish the batches that wait, as far as the output has room, and retry to save what was rejected."""
-        if self._unsaved and self._clock.monotonic() >= self._retry_at:
-            self._save_unsaved()
+        self._save_until = self._clock.monotonic() + LONGEST_SAVING
+        self._save_unsaved()
         while (batch := self._queue.get()) is not None:
             if not batch.events:
                 self._resolve(batch)
@@ -43,13 +50,12 @@ class Publisher:
         self._metrics.bytes_acked += batch.size
         if rejected:
             self._unsaved.append((batch, rejected))
-            if self._clock.monotonic() >= self._retry_at:
-                self._save_unsaved()
+            self._save_unsaved()
         else:
             self._resolve(batch)
 
     def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
-        return self._clock.monotonic() >= self._retry_at and self._save(batch, rejected)
+        return self._may_save and self._save(batch, rejected)
 
     def committed(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         self._metrics.events_acked += batch.events - len(rejected)
@@ -57,8 +63,12 @@ class Publisher:
         self._resolve(batch)
 
     def _save_unsaved(self) -> None:
-        while self._unsaved and self._save(*self._unsaved[0]):
+        while self._unsaved and self._may_save and self._save(*self._unsaved[0]):
             self._resolve(self._unsaved.popleft()[0])
+
+    @property
+    def _may_save(self) -> bool:
+        return self._retry_at <= self._clock.monotonic() < self._save_until
 
     def _save(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
         try:

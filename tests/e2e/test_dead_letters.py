@@ -3,16 +3,23 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 
 from demo.broker import Broker
-from tests.e2e.running import REPOSITORY, Topic
+from registry.load import read
+from shipper.pipeline.publisher import RETRY_INTERVAL
+from tests.e2e.running import REPOSITORY, Topic, frozen
 from tests.e2e.test_shipper_topics import TopicsAgent, messages
 
 pytestmark = pytest.mark.kafka
+
+SOON = 3.0  # seconds: the reading thread hears a signal within one, on a machine that is not busy
 
 
 @pytest.fixture
@@ -80,6 +87,48 @@ def messages_of_letters(broker: Broker, name: str) -> list[str]:
     topic.await_records(2)
     topic.close()
     return [record.value["message"] for record in topic.records]
+
+
+def test_letters_wait_for_a_broker_that_hangs_and_a_signal_is_heard(
+    agent: TopicsAgent, kafka_broker: Broker, topic_name: str
+) -> None:
+    letters = f"{topic_name}-letters"
+    kafka_broker.create_topic(letters, 2)
+    agent.settings = {
+        "dead_letter.kafka.topic": letters,
+        "queue.mem.bytes": "8MiB",
+        "shipper.shutdown_timeout": "100ms",
+    }
+    agent.send_to(topic="%{[app]}")
+    agent.append("first")
+    agent.start()
+    agent.await_log(f"went to topic {letters}")
+    before = resident(agent.process.pid)
+    messages = [f"{number} {'x' * 500}" for number in range(30_000)]
+    with frozen(kafka_broker):
+        agent.append(*messages)
+        agent.await_log("Kafka has not acknowledged them yet. ")
+        time.sleep(RETRY_INTERVAL + 0.3)  # into the next try
+        assert resident(agent.process.pid) - before < 48 * 1024**2
+        began = time.monotonic()
+        agent.process.terminate()
+        agent.await_log("stopped before everything was acknowledged")
+        assert time.monotonic() - began < SOON
+        agent.wait()
+    (state,) = read(agent.data / "registry").values()
+    assert state.position == len("first\n")
+    agent.settings["shipper.shutdown_timeout"] = "30s"
+    agent.send_to(topic="%{[app]}")
+    assert agent.once() == 3
+    with closing(LetterTopic(kafka_broker, letters)) as topic:
+        topic.await_records(1 + len(messages))
+        assert {record.value["message"] for record in topic.records} == {"first", *messages}
+    assert not (agent.data / "dead_letter.ndjson").exists()
+
+
+def resident(pid: int) -> int:
+    """Return how many bytes of memory the process has."""
+    return psutil.Process(pid).memory_info().rss
 
 
 class LetterTopic(Topic):

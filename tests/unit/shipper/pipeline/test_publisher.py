@@ -1,13 +1,14 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from shipper.event import Batch
+from shipper.event import Batch, Rejection
 from shipper.metrics import Metrics
 from shipper.pipeline.acks import Ledger
 from shipper.pipeline.dead_letter import DeadLetterFile
-from shipper.pipeline.publisher import RETRY_INTERVAL, Publisher
+from shipper.pipeline.publisher import LONGEST_SAVING, RETRY_INTERVAL, Publisher
 from shipper.pipeline.queue import MemoryQueue
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryOutput
@@ -151,3 +152,47 @@ def test_a_disk_that_refuses_dead_letters_is_not_asked_for_each_of_them(
     desk.step()
     assert desk.metrics.events_dead_lettered == 20
     assert desk.ledger.position == desk.ledger.tracked
+
+
+class SlowLetters:
+    """Takes 0.1 s for the letters of a batch, as a broker may."""
+
+    place = "a topic"
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+
+    def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
+        self._clock.advance(0.1)
+
+
+def test_a_step_ends_soon_though_letters_are_slow_to_save_and_the_next_one_continues(desk: Desk) -> None:
+    desk.publisher = Publisher(desk.queue, SlowLetters(desk.clock), desk.metrics, desk.clock)
+    desk.output = MemoryOutput(encoder(), desk.publisher)
+    desk.output.refuse = lambda text: "too large"
+    for _ in range(20):
+        desk.put("bad")
+    assert desk.publisher.next_step == float("inf")
+    before = desk.clock.monotonic()
+    desk.step()
+    assert 0 < desk.metrics.events_dead_lettered < 20
+    assert desk.clock.monotonic() - before <= LONGEST_SAVING + 0.1
+    assert desk.publisher.next_step <= desk.clock.monotonic()
+    for _ in range(10):
+        desk.step()
+    assert desk.metrics.events_dead_lettered == 20
+    assert desk.ledger.position == desk.ledger.tracked
+
+
+def test_letters_of_a_transaction_that_are_slow_to_save_are_asked_for_again(desk: Desk) -> None:
+    publisher = Publisher(desk.queue, SlowLetters(desk.clock), desk.metrics, desk.clock)
+    publisher.step(desk.output)
+    rejected = [Rejection(0, "too large", "logs")]
+    assert publisher.save_rejected(desk.put("bad"), rejected)
+    desk.clock.advance(LONGEST_SAVING)
+    second = desk.put("bad")
+    assert not publisher.save_rejected(second, rejected)
+    desk.queue.get()
+    desk.queue.get()
+    publisher.step(desk.output)
+    assert publisher.save_rejected(second, rejected)

@@ -250,7 +250,7 @@ class FileResolver:
             scanned.path,
             f"waits until it has {identity.offset + identity.length} bytes, which file_identity.fingerprint needs; "
             "prospector.scanner.fingerprint.length makes it less, and file_identity.fingerprint.growing: true "
-            "does without",
+            "reads it at once",
         )
 
     def _warn_of_gzip(self, scanned: ScannedFile) -> None:

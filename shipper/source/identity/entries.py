@@ -14,10 +14,10 @@ from shipper.source.discovery.scanner import FileKey, ScannedFile
 from shipper.source.discovery.spec import InputSpec
 from shipper.source.identity.content import part_of
 from shipper.source.identity.fingerprint import Name, name_by_fingerprint, name_of_entry
+from shipper.source.identity.missing_files import MissingFiles, is_inode_used_again
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.possibly_lost import (
     INODE_USED_AGAIN,
-    NO_FILE,
     NO_INPUT,
     REWRITTEN,
     STOPPED,
@@ -66,11 +66,14 @@ class RegistryEntries:
         self.matched_entries: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.unclaimed = UnclaimedEntries()
         self._closed: set[str] = set()  # ids of files that this agent read itself
-        self.possibly_lost = PossiblyLost(registrar, metrics, self.unclaimed)
+        self.missing_files = MissingFiles()
+        self.possibly_lost = PossiblyLost(metrics, self._still_ended, self.change)
         for state in sorted(states, key=lambda state: (state.ended is None, state.updated)):
             if state.ended is None or _may_be_named_again(state):
                 self._end_displaced(state)
                 self.closed_entries[name_of_entry(state)] = state
+                if state.ended is not None:
+                    self._note_stopped(state)
             else:
                 self._orphan_stopped(state)
 
@@ -78,9 +81,11 @@ class RegistryEntries:
         """End the older entry of the same name: of a registry that was restored from the positions in Kafka, which do
         not show that a file has ended. Copies of it resume there."""
         older = self.closed_entries.pop(name_of_entry(state), None)
-        if older is None or older.ended is not None:
+        if older is None:
             return
-        if _is_inode_used_again(older, state.birth):
+        if older.ended is not None:
+            self._orphan_stopped(older)
+        elif is_inode_used_again(older, state.birth):
             self._orphan_stopped(self.ended(older, REMOVED))
         else:
             self._orphan_stopped(self.ended(replace(older, modified=state.modified), TRUNCATED))
@@ -88,8 +93,11 @@ class RegistryEntries:
     def _orphan_stopped(self, state: FileState) -> None:
         """Keep an entry of the registry whose file had ended before the start."""
         self.unclaimed.add(state)
+        self._note_stopped(state)
+
+    def _note_stopped(self, state: FileState) -> None:
         if state.size_seen > state.position:
-            self.possibly_lost.add(state.id, STOPPED)
+            self.possibly_lost.add(state, STOPPED)
 
     def keep(self, state: FileState) -> None:
         """Keep the state of a file that was closed: it resumes there when it is opened again."""
@@ -130,7 +138,7 @@ class RegistryEntries:
             known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
             needs_no_proof = True  # the name alone decides
         else:
-            if _is_inode_used_again(known, opened.birth):
+            if is_inode_used_again(known, opened.birth):
                 del self.closed_entries[opened.name]
                 self._end_unseen(known, REMOVED, INODE_USED_AGAIN)
                 return None
@@ -267,25 +275,30 @@ class RegistryEntries:
             self._registrar.note(renamed)
 
     def lose_missing(
-        self, present: Container[FileKey], paths: Container[str], excused: Callable[[str], bool], *, once: bool = False
+        self,
+        present: Container[FileKey],
+        paths: Mapping[str, FileKey],
+        excused: Callable[[str], bool],
+        *,
+        once: bool = False,
     ) -> None:
         """After a scan, end the entries whose file no longer exists. `excused` is true of a path that could not be
         inspected, so that nothing is known about it. With `once` nothing is reported: only copies are searched."""
         self.unclaimed.forget_refused(present)
-        missing = [
-            state
+        self.missing_files.forget(present)
+        endings = [
+            (state, ending)
             for state in self.closed_entries.values()
-            if state.ended is None
-            and (state.device, state.inode) not in present
-            and not (state.key and state.path in paths)
+            if state.ended is None and (ending := self.missing_files.ending(state, present, paths)) is not None
         ]
-        for state in [entry for entry in missing if not excused(entry.path)]:
+        for state, (why, words) in endings:
+            if excused(state.path):
+                continue
             del self.closed_entries[name_of_entry(state)]
             if once:
-                self.orphan(replace(state, ended=MISSING))
-                continue
-            self.possibly_lost.add(state.id, NO_FILE if state.input in self._inputs else NO_INPUT)
-            self.orphan(self.ended(state, MISSING))
+                self.orphan(replace(state, ended=why))
+            else:
+                self._end_unseen(state, why, words if state.input in self._inputs else NO_INPUT)
 
     def change(self, state: FileState) -> None:
         """Replace the state of an entry whose file is not open; only its time of update may differ."""
@@ -318,16 +331,17 @@ class RegistryEntries:
 
     def _end_unseen(self, known: FileState, why: str, words: str) -> None:
         self.orphan(self.ended(known, why))
-        self.possibly_lost.add(known.id, words)
+        self.possibly_lost.add(known, words)
+
+    def _still_ended(self, state: FileState) -> FileState | None:
+        """Return what the entry of a missing file is now; None if it was matched with a file meanwhile."""
+        now = self.unclaimed.states.get(state.id) or self.closed_entries.get(name_of_entry(state))
+        return now if now is not None and now.id == state.id and now.ended is not None else None
 
 
 def _is_trusted(opened: OpenedFile) -> bool:
     """True if the file's name alone identifies it, not device and inode confirmed by the bytes."""
     return not opened.spec.config.file_identity.is_confirmed
-
-
-def _is_inode_used_again(state: FileState, birth: int) -> bool:
-    return bool(state.birth and birth) and state.birth != birth
 
 
 def _may_be_named_again(state: FileState) -> bool:

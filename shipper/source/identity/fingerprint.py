@@ -66,3 +66,8 @@ def name_by_fingerprint(
     taken = part(identity.offset, identity.length)
     is_all = len(taken) == identity.length or (taken and ends_before(identity.offset + identity.length))
     return f"fingerprint:{identity.offset}:{len(taken)}:{digest(taken)}" if is_all else None
+
+
+def name_of_short_file(identity: FileIdentityConfig) -> str:
+    """Return the name of all files that are too short for `file_identity.fingerprint`: it is that of no entry."""
+    return f"fingerprint:{identity.offset}:{identity.length}:"

@@ -1,12 +1,11 @@
 """Entries whose file disappeared before all of it was shipped: a loss, unless another file has the remainder."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 
-from registry.registrar import Registrar
-from registry.state import TRUNCATED
+from registry.state import TRUNCATED, FileState
 from shipper.metrics import Metrics
-from shipper.source.identity.unclaimed import UnclaimedEntries
 
 logger = logging.getLogger(__name__)
 
@@ -24,17 +23,23 @@ INODE_USED_AGAIN = "no longer exists, and another file has its inode: what was n
 
 
 class PossiblyLost:
-    """Used by the reading thread only."""
+    """Used by the reading thread only. `current` returns what an entry is now if its file is still missing, else None;
+    `change` replaces it."""
 
-    def __init__(self, registrar: Registrar, metrics: Metrics, unclaimed: UnclaimedEntries) -> None:
-        self._registrar = registrar
+    def __init__(
+        self,
+        metrics: Metrics,
+        current: Callable[[FileState], FileState | None],
+        change: Callable[[FileState], None],
+    ) -> None:
         self._metrics = metrics
-        self._unclaimed = unclaimed
-        self._why: dict[str, str] = {}  # by file id
+        self._current = current
+        self._change = change
+        self._lost: dict[str, tuple[FileState, str]] = {}  # by file id: the entry, and why
         self._tried: set[str] = set()  # a file resumes from the entry, once it is proven to be its file
 
-    def add(self, file_id: str, why: str) -> None:
-        self._why[file_id] = why
+    def add(self, state: FileState, why: str) -> None:
+        self._lost[state.id] = state, why
 
     def tried(self, file_id: str) -> None:
         self._tried.add(file_id)
@@ -45,19 +50,17 @@ class PossiblyLost:
     def proven(self, file_id: str) -> None:
         if file_id in self._tried:
             self._tried.discard(file_id)
-            self._why.pop(file_id, None)
+            self._lost.pop(file_id, None)
 
     def report(self) -> None:
         """Log and count what is lost. Called after a scan, when its files are identified."""
-        for file_id in self._why.keys() - self._tried:
-            why = self._why.pop(file_id)
-            state = self._unclaimed.states.get(file_id)
+        for file_id in self._lost.keys() - self._tried:
+            added, why = self._lost.pop(file_id)
+            state = self._current(added)
             behind = state.size_seen - state.position if state is not None else 0
             if state is not None and (behind > 0 or state.ended == TRUNCATED):
                 self._metrics.bytes_lost += max(behind, 0)
-                logged = replace(self._unclaimed.remove(file_id), size_seen=state.position)  # reported once
-                self._unclaimed.add(logged)
-                self._registrar.note(logged)
+                self._change(replace(state, size_seen=state.position))  # reported once
                 logger.warning(
                     "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
                     state.path,

@@ -21,7 +21,7 @@ from shipper.source.identity.birth import born
 from shipper.source.identity.content import content_for, part_of
 from shipper.source.identity.copy_detector import CopyDetector, FilesAt
 from shipper.source.identity.entries import EntryMatch, RegistryEntries
-from shipper.source.identity.fingerprint import name_of_file
+from shipper.source.identity.fingerprint import name_of_file, name_of_short_file
 from shipper.source.identity.opened_file import OpenedFile
 from shipper.source.identity.rotated_names import possible_originals
 from shipper.source.identity.touched import is_settled
@@ -228,6 +228,10 @@ class FileResolver:
             return None  # another file took its path since it was listed
         content = content_for(spec.config, fd, scanned.path)
         name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
+        birth = born(fd)
+        if not isinstance(name, tuple):
+            named = name or name_of_short_file(spec.config.file_identity)
+            self._entries.missing_files.identified(scanned.key, named, birth)
         if name is None:
             if status.st_size:  # an empty file has nothing to wait for
                 self._report_short(spec, scanned)
@@ -240,7 +244,7 @@ class FileResolver:
             content.size,
             name,
             spec,
-            born(fd),
+            birth,
             status.st_mtime_ns,
         )
 

@@ -371,7 +371,7 @@ def test_of_a_new_compressed_file_the_size_of_its_content_is_not_known(make_room
 
 def lose(room: Room, *, present: bool = False, excused: bool = False) -> None:
     keys = {key: () for key in room.entries.closed_entries if isinstance(key, tuple)} if present else {}
-    room.entries.lose_missing(keys, (), lambda _: excused)
+    room.entries.lose_missing(keys, {}, lambda _: excused)
 
 
 def test_a_file_that_is_nowhere_is_missing_and_logged_when_something_of_it_was_not_read(
@@ -393,13 +393,14 @@ def test_a_file_that_is_nowhere_is_missing_and_logged_when_something_of_it_was_n
     assert room.entries.unclaimed.states[known.id].size_seen == 4
 
 
+@pytest.mark.parametrize("key", ["", "fingerprint:0:4:one", "fingerprint:0:4:two"])
 def test_a_file_that_ended_before_all_of_it_was_acknowledged_is_logged_after_a_start(
-    make_room: MakeRoom, caplog: pytest.LogCaptureFixture
+    make_room: MakeRoom, caplog: pytest.LogCaptureFixture, key: str
 ) -> None:
     before = make_room()
     before.write("app.log", b"one\ntwo\n")
-    lost = entry_of(before.path("app.log"), 4, "lost", ended=REMOVED)
-    room = make_room(lost, entry_of(before.path("app.log"), 8, "read", ended=REMOVED))
+    lost = entry_of(before.path("app.log"), 4, "lost", ended=REMOVED, key=key)
+    room = make_room(lost, entry_of(before.path("app.log"), 8, "read", ended=REMOVED, key="fingerprint:0:4:two"))
     room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
     (warning,) = warnings(caplog)
@@ -484,9 +485,9 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
     room.write("app.log", b"one\n")
     path = str(room.path("app.log"))
     know(room, entry_of(room.path("app.log"), 4, key=f"path:{path}"))
-    room.entries.lose_missing({}, {path}, lambda _: False)
+    room.entries.lose_missing({}, {path: (7, 7)}, lambda _: False)
     assert room.entries.closed_entries[f"path:{path}"].ended is None
-    room.entries.lose_missing({}, (), lambda _: False)
+    room.entries.lose_missing({}, {}, lambda _: False)
     assert room.entries.closed_entries[f"path:{path}"].ended == MISSING
 
 

@@ -190,8 +190,8 @@ class OpenFiles:
         return {harvester.key for harvester in self.draining.values()}
 
     def states(self) -> list[FileState]:
-        """Return those of the open files."""
-        return [harvester.state for harvester in self.running.values()]
+        """Return those of the open files, and of the closed ones that have batches in flight: no entry has them yet."""
+        return [harvester.state for harvester in (*self.running.values(), *self.draining.values())]
 
     def state_of(self, key: FileKey) -> FileState | None:
         if key in self.running:

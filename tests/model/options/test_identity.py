@@ -283,3 +283,21 @@ def test_under_inode_marker_another_device_number_is_the_same_file_and_another_m
     lab.start()
     lab.until_messages("one", "one")
     assert len(lab.file_ids) == 2
+
+
+def test_a_copy_is_its_original_also_while_the_originals_last_lines_are_in_flight(lab: UserLab) -> None:
+    """The original is closed by then, and its entry is not among those that a file may resume."""
+    lab.options = {**IDENTITIES["fingerprint"], "close.on_state_change.inactive": "10s"}
+    lab.ship("a.log", HEAD[:-1], "one")
+    lab.destination.holding = True
+    lab.append("a.log", "two\n")
+    lab.pass_time(5)
+    lab.pass_time(60)
+    lab.copytruncate("a.log", to="b.log")
+    lab.append("a.log", "another\n")
+    lab.pass_time(60)
+    lab.destination.holding = False
+    lab.pass_time(120)
+    assert lab.messages[:3] == [HEAD[:-1], "one", "two"]
+    assert len(lab.messages) == 3, "what follows is too short for a fingerprint"
+    assert len(lab.file_ids) == 1

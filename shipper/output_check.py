@@ -11,11 +11,11 @@ from confluent_kafka.admin import AdminClient
 from config.shipper.model import ConsoleOutputConfig, FileOutputConfig, KafkaOutputConfig, ShipperConfig
 from config.shipper.transactions import TransactionConfig
 from config.yaml.report import Examination
+from kafka_client.clients import client_settings
+from kafka_client.security import Security
 from shipper.errors import StartError
 from shipper.output.kafka_errors import ADVICE, advice
-from shipper.output.kafka_security import Security
 from shipper.output.kafka_settings import (
-    client_settings,
     clients,
     contradictions,
     latest,

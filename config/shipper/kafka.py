@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
+from config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
+from config.kafka.tls import SslConfig
 from config.shipper import filebeat
 from config.shipper.codec import CodecConfig, format_string
 from config.shipper.conditions import ConditionConfig
 from config.shipper.kafka_records import HeaderConfig, PartitionConfig
-from config.shipper.kafka_security import KerberosConfig, SaslConfig, credentials
 from config.shipper.queues import QueueConfig
-from config.shipper.tls import SslConfig
 from config.shipper.transactions import TransactionConfig, shorter_than_a_transaction
 from config.text.checks import Finding, addresses
 from config.text.format_strings import parse_format
@@ -262,5 +262,4 @@ class KafkaOutputConfig:
         yield from credentials(self.username, self.password, self.sasl, self.kerberos, tls=tls)
 
     def remarks(self) -> Iterator[Finding]:
-        if self.sasl.mechanism.startswith("SCRAM") and not (self.username or "sasl.username" in self.librdkafka):
-            yield "sasl.mechanism", "has no effect without username: the client does not authenticate"
+        yield from unused_mechanism(self.sasl, self.username, self.librdkafka)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from config.kafka.security import SaslConfig
+from config.kafka.tls import SslConfig
 from config.shipper import filebeat, included, modules, old_names
 from config.shipper.dead_letters import LettersConfig
 from config.shipper.exactly_once import conflicts
@@ -26,7 +28,6 @@ from config.shipper.inputs import (
     with_distinct_ids,
 )
 from config.shipper.kafka import BackoffConfig, KafkaOutputConfig
-from config.shipper.kafka_security import SaslConfig
 from config.shipper.keystore import FILE as KEYSTORE
 from config.shipper.keystore import KeystoreConfig, secrets_of
 from config.shipper.logs import LoggingConfig
@@ -38,7 +39,6 @@ from config.shipper.processors import PROCESSORS, AnyProcessor
 from config.shipper.processors.moving import DropEventConfig
 from config.shipper.queues import MemQueue, QueueConfig
 from config.shipper.rooted_fields import refused
-from config.shipper.tls import SslConfig
 from config.shipper.unset_fields import Tested, tested_by, tests_of_unset_fields
 from config.text.checks import Finding, file_mode, not_blank
 from config.text.units import Duration

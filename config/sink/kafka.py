@@ -1,33 +1,33 @@
-"""The Kafka topics that the sink reads, and the connection to them.
-
-The client is Java's, which lacks some abilities of the shipper's.
-"""
+"""The Kafka topics that the sink reads, and the connection to them, by the same options as the shipper's."""
 
 import re
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Self
 
-from config.shipper.kafka_security import PASSWORD_MECHANISMS, PasswordMechanism, password_of_user
-from config.shipper.tls import ClientSslConfig, VerificationMode
+from config.kafka.security import KerberosConfig, SaslConfig, credentials, unused_mechanism
+from config.kafka.tls import SslConfig
+from config.sink.java_options import Raw, findings, librdkafka_name, taken_over
 from config.text.checks import Finding, addresses
 from config.text.units import Duration
 
-Raw = dict[str, str | int | float | bool]
-# Options of Spark's source that would override other options, or what the checks and the tables rely on.
-_OURS = {
-    **dict.fromkeys(("subscribe", "subscribepattern", "assign"), "kafka.topics, topics_pattern or partitions"),
-    **dict.fromkeys(("startingoffsets", "startingoffsetsbytimestamp", "startingtimestamp"), "start"),
-    "includeheaders": "the sink, which lands texts by their headers",
-    **dict.fromkeys(("endingoffsets", "endingoffsetsbytimestamp", "endingtimestamp"), "stop"),
-}
-_JAVA: dict[str, Any] = {
-    "doc": "Accepted and not used: Java chooses.",
-    "unused": "Java chooses; set raw client settings below kafka.options, such as kafka.ssl.cipher.suites",
-}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
-# Syntax of Java's regular expressions that Python's lack: a pattern with one of these is checked by Java alone.
-_JAVA_ONLY = re.compile(r"\\[pPQEhHRXkzGK]|&&|\(\?<[A-Za-z]|\[[^\]]*\[")
+_NO_GROUP = "has no effect, for the sink joins no group: remove it"
+_DECIDED = "would lose or repeat records; the checkpoint decides what is read: remove it"
+# Settings of librdkafka on which guarantees rest, that have no effect, or that are another name of an option.
+NOT_RAW = {
+    **dict.fromkeys(("bootstrap.servers", "metadata.broker.list"), "set kafka.hosts instead"),
+    "client.id": "set kafka.client_id instead",
+    "group.id": "set kafka.group_id instead",
+    **dict.fromkeys(("enable.auto.commit", "auto.commit.enable", "auto.commit.interval.ms"), _DECIDED),
+    **dict.fromkeys(("enable.auto.offset.store", "offset.store.method", "auto.offset.reset"), _DECIDED),
+    "enable.partition.eof": "is always true, for a task must know where a partition ends: remove it",
+    **dict.fromkeys(("group.instance.id", "group.protocol", "group.protocol.type", "group.remote.assignor"), _NO_GROUP),
+    **dict.fromkeys(("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"), _NO_GROUP),
+    "max.poll.interval.ms": _NO_GROUP,
+}
+ISOLATION = ("read_committed", "read_uncommitted")
 
 
 def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
@@ -44,23 +44,39 @@ def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
         yield "", f"{topic!r} is given twice"
 
 
-def java_pattern(text: str) -> Iterator[Finding]:
+def topic_pattern(text: str) -> Iterator[Finding]:
+    """Check a regular expression of Python's. What only Java's have does not compile (`\\p{L}`, `\\Q`, `(?<name>`), or
+    makes a warning (`[a-z&&[^b]]`), for it would mean something else."""
     if not text.strip():
         yield "", "is empty"
-    if _JAVA_ONLY.search(text):
-        return
     try:
-        re.compile(text)
+        with warnings.catch_warnings(action="error", category=FutureWarning):
+            re.compile(text)
+    except FutureWarning:
+        yield (
+            "",
+            f"{text!r} has a set of characters within a set, or &&, -- or ~~, which Java's regular expressions know "
+            "and Python's do not; name the characters in one set, and write a backslash before those that are meant "
+            "literally",
+        )
     except re.error as error:
         words = f"{text!r} is not a regular expression: {error}"
-        yield "", f"{words}; '.*' stands for any text" if "nothing to repeat" in str(error) else words
+        if "nothing to repeat" in str(error):
+            words += "; '.*' stands for any text"
+        elif str(error).startswith(("bad escape", "unknown extension")):
+            words += (
+                "; it is one of Python's, which lack some of Java's syntax: write [A-Za-z] for \\p{Alpha}, \\. for "
+                "\\Q.\\E, (?P<name>...) for (?<name>...)"
+            )
+        yield "", words
 
 
-def raw_options(options: Raw) -> Iterator[Finding]:
-    for name in options:
-        other = _OURS.get(name.lower())
-        if other:
-            yield name, f"is set by {other}"
+def raw_settings(settings: Raw) -> Iterator[Finding]:
+    for name, value in settings.items():
+        if way_out := NOT_RAW.get(name):
+            yield name, way_out
+        if name == "isolation.level" and value not in ISOLATION:
+            yield name, f"{value!r} must be one of: {', '.join(ISOLATION)}"
 
 
 def some_partitions(partitions: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
@@ -73,54 +89,6 @@ def some_partitions(partitions: dict[str, tuple[int, ...]]) -> Iterator[Finding]
             yield topic, "must be partition numbers, from 0"
         if len(set(numbers)) < len(numbers):
             yield topic, "names a partition twice"
-
-
-def parse_mechanism(text: str) -> PasswordMechanism:
-    """Return the mechanism, whatever its case; "" is PLAIN. Raises ValueError."""
-    for mechanism in PASSWORD_MECHANISMS:
-        if (text or "PLAIN").upper() == mechanism:
-            return mechanism
-    known = ", ".join(PASSWORD_MECHANISMS)
-    raise ValueError(f"{text!r} must be one of: {known}; for others set raw options, as in kafka.sasl.mechanism")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSaslConfig:
-    mechanism: Annotated[PasswordMechanism, parse_mechanism] = field(
-        default="PLAIN", metadata={"doc": "The SASL mechanism for username and password."}
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSslConfig(ClientSslConfig):
-    not_yet: ClassVar = {
-        "ca_sha256": "name the authority's file in certificate_authorities",
-        "ca_trusted_fingerprint": "name the authority's file in certificate_authorities",
-    }
-    ignored: ClassVar = dict.fromkeys(
-        ("certificate_reload", "restart_on_cert_change"), "restart the sink after certificates were renewed"
-    )
-    verification_mode: VerificationMode = field(
-        default="full",
-        metadata={
-            "doc": "How the broker's certificate is verified: fully (full, strict), or without the host name "
-            "(certificate); Java cannot skip the verification (none)."
-        },
-    )
-    supported_protocols: tuple[str, ...] = field(default=(), metadata=_JAVA)
-    cipher_suites: tuple[str, ...] = field(default=(), metadata=_JAVA)
-    curve_types: tuple[str, ...] = field(default=(), metadata=_JAVA)
-    renegotiation: Literal["never", "once", "freely"] = field(default="never", metadata=_JAVA)
-
-    def check(self) -> Iterator[Finding]:
-        # With its name: slots=True creates a second class, and super() would refer to the first.
-        yield from ClientSslConfig.check(self)
-        if self.verification_mode == "none" and self.enabled is not False:
-            yield (
-                "verification_mode",
-                "none is not possible: Kafka's Java client always verifies the certificate; name the broker's own "
-                "in certificate_authorities, and with 'certificate' its host name is not checked",
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +115,9 @@ class KafkaSource:
         default="",
         metadata={
             "since": "0.2",
-            "doc": "A Java regular expression that the whole name of a topic must match; new topics are picked up.",
-            "check": java_pattern,
+            "doc": "A regular expression of Python's that the whole name of a topic must match; new topics are picked "
+            "up.",
+            "check": topic_pattern,
         },
     )
     partitions: dict[str, tuple[int, ...]] = field(
@@ -159,14 +128,20 @@ class KafkaSource:
             "check": some_partitions,
         },
     )
+    client_id: str = field(
+        default="spark-sink",
+        metadata={"since": "0.2", "doc": "The client's name in the broker's logs and quotas."},
+    )
     username: str | None = field(
-        default=None, metadata={"since": "0.2", "doc": "The user name; turns SASL on unless it is empty."}
+        default=None,
+        metadata={"since": "0.2", "doc": "The user name; turns SASL by password on unless it is empty."},
     )
     password: str | None = field(
         default=None, repr=False, metadata={"since": "0.2", "doc": "The password of `username`."}
     )
-    sasl: SourceSaslConfig = field(default_factory=SourceSaslConfig, metadata={"since": "0.2"})
-    ssl: SourceSslConfig = field(default_factory=SourceSslConfig, metadata={"since": "0.2"})
+    sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.2"})
+    ssl: SslConfig = field(default_factory=SslConfig, metadata={"since": "0.2"})
+    kerberos: KerberosConfig | None = field(default=None, metadata={"since": "0.2"})
     metadata_max_age: Duration = field(
         default=30.0,
         metadata={
@@ -183,14 +158,24 @@ class KafkaSource:
             "The sink itself reads it only with `start: committed`.",
         },
     )
-    # Not shown: raw settings may contain secrets (kafka.sasl.jaas.config).
+    # Not shown: raw settings may contain secrets (ssl.key.password).
+    librdkafka: Raw = field(
+        default_factory=dict,
+        repr=False,
+        metadata={
+            "since": "0.2",
+            "doc": "Raw settings of librdkafka (`fetch.message.max.bytes: 4194304`); they take precedence over the "
+            "sink's. A file that one names must be on each machine.",
+            "check": raw_settings,
+        },
+    )
     options: Raw = field(
         default_factory=dict,
         repr=False,
         metadata={
-            "doc": "Raw options of Spark's Kafka source (`kafka.max.poll.records: 500`); they take precedence over "
-            "the sink's.",
-            "check": raw_options,
+            "doc": "Settings of Java's client, by which the sink read before; taken over as `librdkafka` where that "
+            "has the same, else refused with what to set instead.",
+            "check": findings,
         },
     )
 
@@ -200,7 +185,19 @@ class KafkaSource:
             yield "topics", "missing; name at least one topic, or give topics_pattern or partitions"
         for name in given[1:]:
             yield name, f"given beside {given[0]}; keep one"
-        yield from password_of_user(self.username, self.password)
+        tls = bool(self.ssl.enabled)
+        yield from credentials(self.username, self.password, self.sasl, self.kerberos, tls=tls)
+
+    def remarks(self) -> Iterator[Finding]:
+        yield from unused_mechanism(self.sasl, self.username, self.librdkafka)
+        for name in self.options:
+            yield f"options.{name}", f"is now kafka.librdkafka.{librdkafka_name(name)}; write it there"
+
+    def converted(self) -> Self:
+        """Return the source with the settings of Java's client as librdkafka's."""
+        if not self.options:
+            return self
+        return replace(self, librdkafka=taken_over(self.options) | self.librdkafka, options={})
 
     @property
     def bootstrap_servers(self) -> str:

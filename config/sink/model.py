@@ -15,7 +15,8 @@ from config.sink.bounds import (
     start_offsets,
     stop_offsets,
 )
-from config.sink.kafka import KafkaSource, Raw
+from config.sink.java_options import Raw
+from config.sink.kafka import KafkaSource
 from config.sink.maintenance import MaintenanceConfig
 from config.sink.parts import (
     CheckpointConfig,

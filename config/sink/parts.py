@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from config.shipper import filebeat
 from config.shipper.logs import LogLinesConfig
-from config.sink.kafka import Raw
+from config.sink.java_options import Raw
 from config.sink.tables import fixed_path
 from config.sink.times import DAY, HOUR, Span
 from config.text.checks import Finding, not_blank

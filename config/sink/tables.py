@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from config.sink.kafka import Raw
+from config.sink.java_options import Raw
 from config.sink.template import Template, parse_template
 from config.text.checks import Finding, not_blank
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
+from kafka_client.renewal import never
 from shipper.clock import Clock
 from shipper.errors import StartError
 from shipper.event import Batch, Source, Topics
@@ -21,7 +22,6 @@ from shipper.output.kafka_errors import LIMITS, MAY_BE_TIMES, POISON, PURGED, Er
 from shipper.output.kafka_records import Producer, RecordMaker, Report, produce
 from shipper.output.lane import Flight, Lane
 from shipper.output.partitions import Partitions
-from shipper.output.renewal import never
 from shipper.output.topic_shares import TopicShares
 
 logger = logging.getLogger(__name__)

@@ -10,13 +10,14 @@ from confluent_kafka.admin import AdminClient
 
 from config.shipper.model import KafkaOutputConfig
 from config.text.checks import Finding
+from kafka_client import clients as kafka_clients
+from kafka_client import renewal
+from kafka_client.clients import client_settings
+from kafka_client.security import AwsTokens, NoCredentials, Security
 from shipper.clock import Clock
 from shipper.errors import StartError
-from shipper.output import tls
 from shipper.output.kafka_records import Producer
-from shipper.output.kafka_security import NO_KERBEROS, AwsTokens, Security
 from shipper.output.positions_topic import Clients
-from shipper.output.renewal import CertificateFiles, never
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ ENVELOPE = 512
 KEY = 1024
 # and each header its key, its value and the lengths of both.
 HEADER = 10
+REFUSES = "librdkafka refuses the settings of output.kafka"
+AWS = "output.kafka.sasl.aws_msk_iam"
 
 
 def settings(config: KafkaOutputConfig) -> dict[str, Any]:
@@ -65,6 +68,8 @@ def settings(config: KafkaOutputConfig) -> dict[str, Any]:
         "reconnect.backoff.max.ms": 10_000,
         **security.settings,
     }
+    if security.aws is not None:
+        configured["oauth_cb"] = AwsTokens(security.aws, _no_token)
     if config.compression_level is not None:
         configured["compression.level"] = config.compression_level
     return configured | config.librdkafka | FIXED
@@ -99,12 +104,6 @@ def latest(config: KafkaOutputConfig) -> Callable[[], dict[str, Any]]:
 def transactional(configured: dict[str, Any], transactional_id: str) -> dict[str, Any]:
     """Return the settings of a producer with transactions."""
     return configured | {"transactional.id": transactional_id, "delivery.report.only.error": True}
-
-
-def client_settings(configured: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that are not for producers only."""
-    wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl", "https.", "oauth_cb")
-    return {name: value for name, value in configured.items() if name.startswith(wanted)}
 
 
 def make_producer(config: KafkaOutputConfig) -> Callable[[Callable[[KafkaError], None]], Producer]:
@@ -146,45 +145,27 @@ def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
 def renewals(config: KafkaOutputConfig, clock: Clock) -> Callable[[], bool]:
     """Return a function that returns True once after certificates were renewed: never without TLS, without files, or
     where it is disabled."""
-    oauth = config.sasl.oauthbearer
-    paths = tls.paths(config.ssl, *(oauth.certificate_authorities if oauth is not None else ()))
-    interval = config.ssl.reload_interval
-    if not config.ssl.enabled or not paths or interval is None:
-        return never
-    return CertificateFiles(paths, lambda: Security(config), interval, clock).are_renewed
+    return renewal.renewals(config, clock, "output.kafka")
 
 
 def refusal(config: KafkaOutputConfig) -> str:
     """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
-    configured = settings(config)
-    del configured["bootstrap.servers"]
-    if "OAUTHBEARER" in (configured.get("sasl.mechanism"), configured.get("sasl.mechanisms")):
-        # With it, a client requests a token as soon as it is made.
-        configured["security.protocol"] = str(configured["security.protocol"]).upper().removeprefix("SASL_")
-        configured.pop("oauth_cb", None)
-    try:
-        new_client(ConfluentProducer, configured)
-    except StartError as error:
-        return f"{error}; {NO_KERBEROS}" if "SASL mechanism GSSAPI" in str(error) else str(error)
-    return ""
+    reason = kafka_clients.refusal(ConfluentProducer, settings(config))
+    return f"{REFUSES}: {reason}" if reason else ""
 
 
 def new_client(kind: Callable[..., Any], configured: dict[str, Any]) -> Any:
-    """Return a client of librdkafka. Raises StartError for settings that it refuses."""
-    tokens = configured.get("oauth_cb")
-    if isinstance(tokens, AwsTokens):
-        tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token
+    """Return a client of librdkafka. Raises StartError for settings that it refuses, and without credentials of AWS."""
     try:
-        return kind(configured, logger=_log())
+        return kafka_clients.new_client(kind, configured)
+    except NoCredentials as error:
+        raise StartError(f"{AWS}: {error}") from error
     except KafkaException as error:
-        raise StartError(f"librdkafka refuses the settings of output.kafka: {error.args[0].str()}") from error
+        raise StartError(f"{REFUSES}: {error.args[0].str()}") from error
 
 
-def _log() -> logging.Logger:
-    """Return a silent logger: what matters of librdkafka's own lines is logged by kafka_errors.ErrorReporter."""
-    log = logging.getLogger("librdkafka")
-    log.setLevel(logging.CRITICAL)
-    return log
+def _no_token(error: NoCredentials) -> None:
+    logger.warning("%s: %s. It is tried again in 10 seconds; events are kept", AWS, error)
 
 
 def _same_as(value: Setting) -> tuple[str, ...]:

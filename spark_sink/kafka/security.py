@@ -6,7 +6,7 @@ client keeps passwords and PEM texts out of what it logs, and Spark what looks l
 
 import re
 
-from config.shipper.tls import ClientSslConfig, is_pem
+from config.kafka.tls import ClientSslConfig, is_pem
 from config.sink.kafka import KafkaSource
 from spark_sink.errors import SinkError
 

@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, SparkSession
 
-from config.sink.kafka import Raw
+from config.sink.java_options import Raw
 from config.sink.model import SinkConfig
 from config.sink.parts import texts
 from spark_sink.kafka.offsets import Offsets, assigned, to_json

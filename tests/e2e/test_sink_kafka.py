@@ -10,7 +10,9 @@ import pytest
 from confluent_kafka.cimpl import TopicPartition
 from pyspark.sql import SparkSession
 
-from config.sink.kafka import KafkaSource, SourceSaslConfig, SourceSslConfig
+from config.kafka.security import SaslConfig
+from config.kafka.tls import SslConfig
+from config.sink.kafka import KafkaSource
 from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
@@ -129,7 +131,7 @@ def secure_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureBr
 
 
 def sealed(host: str, directory: Path, ssl: dict[str, Any], mechanism: Any = "PLAIN", **more: Any) -> SinkConfig:
-    more |= {"ssl": SourceSslConfig(enabled=True, **ssl), "sasl": SourceSaslConfig(mechanism=mechanism)}
+    more |= {"ssl": SslConfig(enabled=True, **ssl), "sasl": SaslConfig(mechanism=mechanism)}
     return configured(host, directory, topics=("sealed",), **more)
 
 

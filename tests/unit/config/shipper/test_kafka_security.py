@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.shipper.kafka_security import KerberosConfig, OauthbearerConfig
+from config.kafka.security import KerberosConfig, OauthbearerConfig
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from config.kafka.tls import CertificateReload, RestartOnChange
 from config.shipper.model import SslConfig
-from config.shipper.tls import CertificateReload, RestartOnChange
 from tests.unit.config.conftest import Lab
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"

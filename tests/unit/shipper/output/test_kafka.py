@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import KafkaError
 
+from kafka_client.renewal import never
 from shipper.errors import StartError
 from shipper.event import Batch, Topics
 from shipper.metrics import Metrics
 from shipper.output.kafka import RENEWAL_PATIENCE, Backoff, KafkaContext, KafkaOutput
 from shipper.output.kafka_errors import ErrorReporter
 from shipper.output.kafka_records import RecordMaker
-from shipper.output.renewal import never
 from shipper.output.topic_shares import TopicShares
 from tests.builders import RecordedDeliveries, batch, encoder, source
 from tests.fakes import FakeProducer, ManualClock, MemoryKafka, Sent, Verdict, accept, refuse_above

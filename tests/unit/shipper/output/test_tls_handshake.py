@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException, Producer
 
+from config.kafka.tls import SUITES
 from config.shipper.model import KafkaOutputConfig, SslConfig
-from config.shipper.tls import SUITES
 from shipper.output.kafka_settings import refusal, settings
 from tests.certificates import CertificateDirectory
-from tests.unit.shipper.output.test_tls import pin_of
+from tests.unit.kafka_client.test_tls import pin_of
 
 TLS_1_2 = openssl.TLSVersion.TLSv1_2
 

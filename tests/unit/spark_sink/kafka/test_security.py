@@ -4,7 +4,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink.kafka import KafkaSource, SourceSaslConfig, SourceSslConfig
+from config.kafka.security import SaslConfig
+from config.kafka.tls import SslConfig
+from config.sink.kafka import KafkaSource
 from spark_sink.errors import SinkError
 from spark_sink.kafka.security import client_security
 
@@ -17,7 +19,7 @@ OLD = "-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0\n-----END RSA PRIVATE KEY-----"
 
 
 def kafka(ssl: dict[str, Any] | None = None, **more: Any) -> KafkaSource:
-    section = SourceSslConfig(enabled=True, **ssl) if ssl is not None else SourceSslConfig()
+    section = SslConfig(enabled=True, **ssl) if ssl is not None else SslConfig()
     return KafkaSource(hosts=("k:9092",), topics=("logs",), ssl=section, **more)
 
 
@@ -40,7 +42,7 @@ def test_the_protocol_follows_from_what_is_given(source: KafkaSource, protocol: 
     [("PLAIN", "plain.PlainLoginModule"), ("SCRAM-SHA-256", "scram.ScramLoginModule"), ("SCRAM-SHA-512", "scram.S")],
 )
 def test_the_login_module_is_the_mechanisms(mechanism: Any, module: str) -> None:
-    made = client_security(kafka(username="me", password="pw", sasl=SourceSaslConfig(mechanism=mechanism)))
+    made = client_security(kafka(username="me", password="pw", sasl=SaslConfig(mechanism=mechanism)))
     assert made["sasl.mechanism"] == mechanism
     assert made["sasl.jaas.config"].startswith(f"org.apache.kafka.common.security.{module}")
     assert made["sasl.jaas.config"].endswith(' required username="me" password="pw";')

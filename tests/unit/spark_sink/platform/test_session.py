@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.sink.kafka import Raw
+from config.sink.java_options import Raw
 from config.sink.model import SinkConfig
 from spark_sink.platform.cache import cache_directory
 from spark_sink.platform.jvm import java_class, jvm

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from config.shipper.model import SslConfig
-from shipper.output.tls import TlsFiles, paths, read
+from kafka_client.tls import TlsFiles, paths, read
 from tests.certificates import CertificateDirectory
 
 NOW = datetime.now(UTC)

@@ -1,7 +1,7 @@
 """How a client of Kafka authenticates: SASL by password, by OAuth token, by AWS or by Kerberos. TLS is in `tls`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
@@ -22,7 +22,7 @@ def parse_mechanism(text: str) -> Mechanism:
         if (text or "PLAIN").upper() == mechanism:
             return mechanism
     if text.upper() == "GSSAPI":
-        raise ValueError("GSSAPI is enabled by the section output.kafka.kerberos; remove sasl.mechanism")
+        raise ValueError("GSSAPI is enabled by the section kerberos; remove sasl.mechanism")
     raise ValueError(f"{text!r} must be one of: {', '.join(MECHANISMS)}")
 
 
@@ -53,7 +53,7 @@ class OauthbearerConfig:
         }
     )
     client_id: str = field(
-        metadata={"doc": "The shipper's name at the provider.", "check": not_blank, "missing": "the provider gives it"}
+        metadata={"doc": "The client's name at the provider.", "check": not_blank, "missing": "the provider gives it"}
     )
     client_secret: str = field(
         repr=False,
@@ -74,7 +74,7 @@ class OauthbearerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsMskIamConfig:
-    """The shipper's identity in AWS, by the usual chain (environment, profile, role of the machine or the pod)."""
+    """The client's identity in AWS, by the usual chain (environment, profile, role of the machine or the pod)."""
 
     since: ClassVar = "0.2"
     as_in: ClassVar = "region: eu-central-1"
@@ -179,6 +179,14 @@ def credentials(
             yield "ssl", "missing; Amazon MSK takes IAM over TLS only: add 'ssl.enabled: true'"
         return
     yield from password_of_user(username, password)
+
+
+def unused_mechanism(
+    sasl: SaslConfig, username: str | None, raw: Mapping[str, str | int | float | bool]
+) -> Iterator[Finding]:
+    """Remark that a mechanism was chosen, and no user; `raw` are librdkafka's own settings."""
+    if sasl.mechanism.startswith("SCRAM") and not (username or "sasl.username" in raw):
+        yield "sasl.mechanism", "has no effect without username: the client does not authenticate"
 
 
 def password_of_user(username: str | None, password: str | None) -> Iterator[Finding]:

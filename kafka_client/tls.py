@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from config.shipper.tls import SslConfig, is_pem
+from config.kafka.tls import SslConfig, is_pem
 from config.text.checks import Finding
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _openssl_reads(text: str) -> bool:
 
 
 def _check_validity(certificate: "Certificate", value: str, where: str, files: TlsFiles, now: datetime) -> None:
-    """Warn, and no more: it may be renewed while the agent runs, and the clock may be wrong at boot."""
+    """Warn, and no more: it may be renewed while the client runs, and the clock may be wrong at boot."""
     begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     subject = certificate.subject.rfc4514_string() or "its certificate"
     if now >= ends:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.text.checks import Finding
-from shipper.output.renewal import DAY, CertificateFiles
+from kafka_client.renewal import DAY, CertificateFiles
 from tests.fakes import ManualClock
 
 INTERVAL = 5.0

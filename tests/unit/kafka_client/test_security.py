@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from config.shipper.kafka_security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig
+from config.kafka.security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig
+from config.kafka.tls import CertificateReload
 from config.shipper.model import KafkaOutputConfig, SaslConfig, SslConfig
-from config.shipper.tls import CertificateReload
-from shipper.errors import StartError
-from shipper.output.kafka_security import NO_SUITE_OF_TLS_1_2, AwsTokens, Security, has_kerberos
+from kafka_client.renewal import never
+from kafka_client.security import NO_SUITE_OF_TLS_1_2, AwsTokens, NoCredentials, Security, has_kerberos
 from shipper.output.kafka_settings import renewals
-from shipper.output.renewal import never
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 
@@ -115,7 +114,7 @@ def in_aws(code: str, **variables: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment |= {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/none", **variables}
     environment |= {"AWS_SHARED_CREDENTIALS_FILE": "/none", "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-c", f"from tests.unit.shipper.output.test_kafka_security import *\n{code}"]
+    command = [sys.executable, "-c", f"from tests.unit.kafka_client.test_security import *\n{code}"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
@@ -123,7 +122,7 @@ def print_aws_token() -> None:
     try:
         token, ends = AwsTokens(AWS).fetch()
         print(len(token) > 100, 800 < ends - time.time() <= 900)  # noqa: T201
-    except StartError as error:
+    except NoCredentials as error:
         print(error)  # noqa: T201
 
 

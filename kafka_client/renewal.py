@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from config.text.checks import Finding
-from shipper.clock import Clock
+from kafka_client import tls
+from kafka_client.security import Options, Security
 
 logger = logging.getLogger(__name__)
 
@@ -22,10 +23,25 @@ class Inspection(Protocol):
     warnings: list[Finding]
 
 
-class CertificateFiles:
-    """The files of TLS. `inspect` looks into them; the interval is in seconds."""
+class Clock(Protocol):
+    """Seconds that never go back."""
 
-    def __init__(self, paths: Sequence[str], inspect: Callable[[], Inspection], interval: float, clock: Clock) -> None:
+    def monotonic(self) -> float: ...
+
+
+class CertificateFiles:
+    """The files of TLS. `inspect` looks into them; the interval is in seconds. `section`: where the options are, for
+    the log."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        inspect: Callable[[], Inspection],
+        interval: float,
+        clock: Clock,
+        section: str = "output.kafka",
+    ) -> None:
+        self._section = section
         self._paths = paths
         self._inspect = inspect
         self._interval = interval
@@ -56,25 +72,37 @@ class CertificateFiles:
         """Log what is about to expire once a day: an agent may run for longer than its certificate."""
         self._next_warning = self._clock.monotonic() + DAY
         for option, message in inspection.warnings:
-            logger.warning("output.kafka.%s: %s", option, message)
+            logger.warning("%s.%s: %s", self._section, option, message)
 
     def _can_be_used(self) -> bool:
         inspection = self._inspect()
         for option, message in inspection.problems:
             logger.warning(
-                "output.kafka.%s: %s. The certificates that were read before remain in use; mend the files, and they "
-                "are read again",
+                "%s.%s: %s. The certificates that were read before remain in use; mend the files, and they are read "
+                "again",
+                self._section,
                 option,
                 message,
             )
         if inspection.problems:
             return False
-        logger.info("the certificates of output.kafka are renewed: the connections are made again")
+        logger.info("the certificates of %s are renewed: the connections are made again", self._section)
         self._warn(inspection)
         return True
 
     def _look(self) -> Look:
         return tuple(map(_identity, self._paths))
+
+
+def renewals(options: Options, clock: Clock, section: str) -> Callable[[], bool]:
+    """Return a function that returns True once after certificates were renewed: never without TLS, without files, or
+    where it is disabled."""
+    oauth = options.sasl.oauthbearer
+    paths = tls.paths(options.ssl, *(oauth.certificate_authorities if oauth is not None else ()))
+    interval = options.ssl.reload_interval
+    if not options.ssl.enabled or not paths or interval is None:
+        return never
+    return CertificateFiles(paths, lambda: Security(options), interval, clock, section).are_renewed
 
 
 def never() -> bool:

@@ -1,24 +1,22 @@
-"""`ssl`, `sasl` and `kerberos` of output.kafka -> librdkafka's settings."""
+"""`ssl`, `sasl` and `kerberos` -> librdkafka's settings, for the shipper's output and for the sink."""
 
-import logging
+import importlib.util
 import os
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
-from confluent_kafka import KafkaException
-from confluent_kafka import Producer as ConfluentProducer
+from confluent_kafka import KafkaException, Producer
 
-from config.shipper.kafka_security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig
-from config.shipper.model import KafkaOutputConfig, SslConfig
+from config.kafka.security import AwsMskIamConfig, KerberosConfig, OauthbearerConfig, SaslConfig
+from config.kafka.tls import SslConfig
 from config.text.checks import Finding
-from shipper.errors import StartError
-from shipper.output import tls
-
-logger = logging.getLogger(__name__)
+from kafka_client import tls
 
 # A suite of TLS 1.2 for keys that both sides were given beforehand. The client has none, so it offers no suite of
 # TLS 1.2 at all; OpenSSL takes no empty list, and librdkafka has no setting for the versions.
 NO_SUITE_OF_TLS_1_2 = "PSK-AES128-GCM-SHA256"
+AWS_MODULE = "aws_msk_iam_sasl_signer"
 AWS_LIBRARY = "pip install aws-msk-iam-sasl-signer-python"  # the extra aws-msk-iam
 NO_KERBEROS = (
     "the installed client is built without Kerberos (GSSAPI), as all wheels of confluent-kafka are; build it with "
@@ -27,14 +25,38 @@ NO_KERBEROS = (
 )
 
 
-class Security:
-    """What a configuration means to librdkafka. Files are read when it is made; `problems` has what is wrong, with the
-    option below output.kafka, and without problems `settings` is complete."""
+class NoCredentials(Exception):
+    """Raised when AWS gives no credentials; the message has why, and what to check."""
 
-    def __init__(self, config: KafkaOutputConfig) -> None:
+
+class Options(Protocol):
+    """The options of a client that concern its security: those of `output.kafka`, and of the sink's `kafka`."""
+
+    @property
+    def username(self) -> str | None: ...
+
+    @property
+    def password(self) -> str | None: ...
+
+    @property
+    def sasl(self) -> SaslConfig: ...
+
+    @property
+    def ssl(self) -> SslConfig: ...
+
+    @property
+    def kerberos(self) -> KerberosConfig | None: ...
+
+
+class Security:
+    """What the options mean to librdkafka. Files are read when it is made; `problems` has what is wrong, with the
+    option, and without problems `settings` is complete. `aws` is set where the client needs `AwsTokens` besides."""
+
+    def __init__(self, config: Options) -> None:
         self.settings: dict[str, Any] = {}
         self.problems: list[Finding] = []
         self.warnings: list[Finding] = []
+        self.aws: AwsMskIamConfig | None = None
         self._sasl(config)
         if config.ssl.enabled:
             self._tls(config.ssl)
@@ -43,7 +65,7 @@ class Security:
         )
         self.settings["security.protocol"] = protocol
 
-    def _sasl(self, config: KafkaOutputConfig) -> None:
+    def _sasl(self, config: Options) -> None:
         if config.kerberos is not None and config.kerberos.enabled:
             self._kerberos(config.kerberos)
         elif config.sasl.oauthbearer is not None:
@@ -78,9 +100,8 @@ class Security:
 
     def _aws(self, aws: AwsMskIamConfig) -> None:
         self.settings["sasl.mechanism"] = "OAUTHBEARER"
-        try:
-            self.settings["oauth_cb"] = AwsTokens(aws)
-        except ImportError:
+        self.aws = aws
+        if importlib.util.find_spec(AWS_MODULE) is None:
             self.problems.append(
                 ("sasl.mechanism", f"AWS_MSK_IAM needs a library that is not installed; install it: {AWS_LIBRARY}")
             )
@@ -91,7 +112,7 @@ class Security:
             self.problems.append(("kerberos", NO_KERBEROS))
         elif kerberos.config_path not in (None, read):
             self.problems.append(
-                ("kerberos.config_path", f"the Kerberos library reads {read}; start the shipper with KRB5_CONFIG set")
+                ("kerberos.config_path", f"the Kerberos library reads {read}; start this program with KRB5_CONFIG set")
             )
         elif kerberos.keytab and not os.access(kerberos.keytab, os.R_OK):
             self.problems.append(("kerberos.keytab", f"{kerberos.keytab} cannot be read"))
@@ -125,7 +146,7 @@ class Security:
 def has_kerberos() -> bool:
     """True if the installed client is built with GSSAPI; librdkafka has no question for it that is not an attempt."""
     try:
-        ConfluentProducer({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI"})
+        Producer({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI"})
     except KafkaException:
         return False
     return True
@@ -135,17 +156,19 @@ class AwsTokens:
     """What librdkafka calls for a token, from a thread of its own, when four fifths of the last one's time (15 minutes)
     have passed. Raises ImportError where the library is not installed."""
 
-    def __init__(self, aws: AwsMskIamConfig) -> None:
+    def __init__(self, aws: AwsMskIamConfig, failed: Callable[[NoCredentials], None] = lambda error: None) -> None:
+        """`failed` is called, in the same thread, when there is no token; librdkafka asks again in ten seconds."""
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
         from botocore.exceptions import BotoCoreError, ClientError
 
+        self._failed = failed
         self._signer = MSKAuthTokenProvider
         # AttributeError: what the library raises where no credentials are found at all.
         self._errors = (BotoCoreError, ClientError, ValueError, AttributeError)
         self._aws = aws
 
     def fetch(self) -> tuple[str, float]:
-        """Return a token and when it expires. Raises StartError where AWS gives no credentials."""
+        """Return a token and when it expires. Raises NoCredentials."""
         aws = self._aws
         try:
             if aws.role_arn:
@@ -156,15 +179,14 @@ class AwsTokens:
                 signed = self._signer.generate_auth_token(aws.region)
         except self._errors as error:
             reason = "there are none" if isinstance(error, AttributeError) else str(error)
-            raise StartError(
-                f"output.kafka.sasl.aws_msk_iam: AWS gives no credentials: {reason}; check the environment, the "
-                "profile, or the role of this machine"
+            raise NoCredentials(
+                f"AWS gives no credentials: {reason}; check the environment, the profile, or the role of this machine"
             ) from error
         return signed[0], signed[1] / 1000
 
     def __call__(self, config: str) -> tuple[str, float]:
         try:
             return self.fetch()
-        except StartError as error:
-            logger.warning("%s. It is tried again in 10 seconds; events are kept", error)
+        except NoCredentials as error:
+            self._failed(error)
             raise

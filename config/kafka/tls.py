@@ -1,4 +1,4 @@
-"""`ssl`: TLS with Filebeat's options. What is in the files that they name is checked by `shipper/output/tls.py`."""
+"""`ssl`: TLS with Filebeat's options. What is in the files that they name is checked by `kafka_client/tls.py`."""
 
 import base64
 import binascii

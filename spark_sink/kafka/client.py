@@ -1,0 +1,131 @@
+"""Clients of Kafka for the sink, on the driver and on executors: librdkafka's, by the same options as the shipper's.
+
+The driver reads the files that the configuration names, and an executor gets what was in them: `ClientOptions` is all
+that a client is made of, and can be pickled. So it has secrets, which its repr leaves out.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from config.kafka.security import AwsMskIamConfig
+from config.sink.kafka import KafkaSource
+from kafka_client.clients import new_client
+from kafka_client.renewal import Clock, renewals
+from kafka_client.security import AwsTokens, NoCredentials, Security
+from spark_sink.errors import SinkError
+
+logger = logging.getLogger(__name__)
+
+Setting = str | int | float | bool
+OnError = Callable[[KafkaError], None]
+_NO_GROUP = "not-used"  # librdkafka makes no consumer without a name
+
+# What raw settings may change.
+_READING: dict[str, Setting] = {
+    # As far as its writer is concerned, the records of an aborted transaction were never sent.
+    "isolation.level": "read_committed",
+    # A full queue is looked at again after this time. With the default of a second, a fast reader waits most of it.
+    "fetch.queue.backoff.ms": 5,
+    # A client for each task: this much of its memory is records that were fetched and not yet read.
+    "queued.max.messages.kbytes": 32 * 1024,
+    "queued.min.messages": 100_000,
+    # The end of a partition is reported after a fetch that found nothing.
+    "fetch.wait.max.ms": 10,
+}
+# What they may not: `config.sink.kafka` refuses them.
+_ALWAYS: dict[str, Setting] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    # An offset that Kafka does not have is an error, and never another place to read on.
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How a client is made. Two with the same settings are equal, so that a client may be kept for the next task."""
+
+    settings: tuple[tuple[str, Setting], ...] = field(repr=False)  # librdkafka's, with texts in place of files
+    servers: str
+    group: str = _NO_GROUP
+    aws: AwsMskIamConfig | None = None
+
+    @property
+    def isolation(self) -> str:
+        """Return "read_committed", or "read_uncommitted"."""
+        return str(dict(self.settings).get("isolation.level", _READING["isolation.level"]))
+
+
+def client_options(kafka: KafkaSource) -> ClientOptions:
+    """Return the options, with what is in the files of TLS now. Raises SinkError for files that cannot be used."""
+    security = Security(kafka)
+    if security.problems:
+        raise SinkError("\n".join(f"kafka.{option}: {message}" for option, message in security.problems))
+    settings: dict[str, Setting] = {
+        "bootstrap.servers": kafka.bootstrap_servers,
+        "client.id": kafka.client_id,
+        **security.settings,
+        **kafka.librdkafka,
+    }
+    return ClientOptions(tuple(settings.items()), kafka.bootstrap_servers, kafka.group_id or _NO_GROUP, security.aws)
+
+
+def latest(kafka: KafkaSource, clock: Clock = time) -> Callable[[], ClientOptions]:
+    """Return a function that returns the options, read again after certificates were renewed; while those cannot be
+    used, it returns the ones before. Raises SinkError if they cannot be used now."""
+    current = client_options(kafka)
+    are_renewed = renewals(kafka, clock, "kafka")
+
+    def options() -> ClientOptions:
+        nonlocal current
+        if are_renewed():
+            try:
+                current = client_options(kafka)
+            except SinkError as error:
+                logger.warning("%s; what was read before remains in use", error)
+        return current
+
+    return options
+
+
+def consumer(options: ClientOptions, on_error: OnError = lambda error: None) -> Consumer:
+    """Return a consumer to which partitions are assigned, each with its offset. It joins no group and commits nothing;
+    an offset that Kafka does not have is an error (_AUTO_OFFSET_RESET), and each end of a partition is reported
+    (_PARTITION_EOF). `on_error` is called within `poll` and `consume`. Raises SinkError."""
+    settings = {"group.id": options.group, **_READING, **dict(options.settings), **_ALWAYS}
+    made: Consumer = _client(Consumer, options, settings, on_error)
+    return made
+
+
+def admin(options: ClientOptions, on_error: OnError = lambda error: None) -> AdminClient:
+    """Return an admin client. `on_error` is called within its `poll`. Raises SinkError."""
+    made: AdminClient = _client(AdminClient, options, dict(options.settings), on_error)
+    return made
+
+
+def _client(kind: Callable[..., Any], options: ClientOptions, settings: dict[str, Any], on_error: OnError) -> Any:
+    settings["error_cb"] = on_error
+    if options.aws is not None:
+        settings["oauth_cb"] = _tokens(options.aws)
+    try:
+        return new_client(kind, settings)
+    except NoCredentials as error:
+        raise SinkError(f"kafka.sasl.aws_msk_iam: {error}") from error
+    except KafkaException as error:
+        raise SinkError(f"Kafka's client does not take these settings: {error.args[0].str()}") from error
+
+
+def _tokens(aws: AwsMskIamConfig) -> AwsTokens:
+    try:
+        return AwsTokens(aws, lambda error: logger.warning("kafka.sasl.aws_msk_iam: %s", error))
+    except ImportError as error:
+        raise SinkError(
+            f"kafka.sasl.mechanism: AWS_MSK_IAM needs a library that is not installed here: {error}"
+        ) from error

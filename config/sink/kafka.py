@@ -185,6 +185,7 @@ class KafkaSource:
             yield "topics", "missing; name at least one topic, or give topics_pattern or partitions"
         for name in given[1:]:
             yield name, f"given beside {given[0]}; keep one"
+        yield from ((f"options.kafka.{name}", fault) for name, fault in raw_settings(taken_over(self.options)))
         tls = bool(self.ssl.enabled)
         yield from credentials(self.username, self.password, self.sasl, self.kerberos, tls=tls)
 

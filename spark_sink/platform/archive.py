@@ -2,7 +2,7 @@
 
     python -m spark_sink.platform.archive DIRECTORY         writes sink.zip and spark-sink.py there
 
-The zip has the packages `spark_sink`, `config` and `logs` as they are installed here, and what they import that Spark
+The zip has the packages `spark_sink`, `config`, `kafka_client` and `logs` as they are installed here, and what they import that Spark
 does not bring: PyYAML, ecs_logging and prometheus_client, without compiled parts, so that it runs on any machine and
 Python from 3.11 on. The executors need none of it: everything that touches rows is a SQL expression.
 """
@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGES = ("config", "logs", "spark_sink", "yaml", "ecs_logging", "prometheus_client")
+PACKAGES = ("config", "kafka_client", "logs", "spark_sink", "yaml", "ecs_logging", "prometheus_client")
 COMPILED = {".pyc", ".so", ".pyd", ".pyx", ".pxd", ".c"}
 
 MAIN = '''\

@@ -104,7 +104,7 @@ def test_the_configuration_that_we_ship_loads_and_is_short() -> None:
 
 
 EXPORTED = [
-    "kafka.options.kafka.sasl.jaas.config: s3cret\nstart: offsets\nstart_offsets: {logs: {0: 17}}\n",
+    "kafka.librdkafka.ssl.key.password: s3cret\nstart: offsets\nstart_offsets: {logs: {0: 17}}\n",
     "spark.speculation: false\nspark.speculation.interval: 1s\nspark: {hadoop.fs.s3a.secret.key: s3cret}\n",
     "kafka.partitions: {web: [0], web.eu: [1, 2]}\nkafka.username: me\nkafka.password: s3cret\n",
     "start: timestamp\nstart_timestamp: 2026-11-21 09:30\nviews: [{name: v, sql: 'SELECT \"%{x}\"'}]\n",

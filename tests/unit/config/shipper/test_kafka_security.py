@@ -48,7 +48,7 @@ def test_tokens_of_a_provider_are_read(lab: Lab) -> None:
             "sasl.aws_msk_iam.region",
             "missing; name the region of the cluster, as in eu-central-1",
         ),
-        ("sasl.mechanism: gssapi", "sasl.mechanism", "GSSAPI is enabled by the section output.kafka.kerberos"),
+        ("sasl.mechanism: gssapi", "sasl.mechanism", "GSSAPI is enabled by the section kerberos"),
         ("kerberos: {username: u, keytab: k, enable_krb5_fast: true}", "kerberos.enable_krb5_fast", "remove it"),
         ("kerberos: {auth_type: password, username: u, password: p}", "kerberos.auth_type", "use 'auth_type: keytab'"),
         ("kerberos: {keytab: k}", "kerberos.username", "missing; Kerberos needs the name of the principal"),

@@ -32,7 +32,7 @@ def problems(lab: Lab) -> Callable[[str], list[str]]:
         ("kafka.topics: [a, b.c]", ("a", "b.c"), "topics a, b.c"),
         ("kafka.topic: a", ("a",), "topic a"),
         ("kafka.topics_pattern: 'logs-.*'", (), "topics like 'logs-.*'"),
-        ("kafka.topics_pattern: '\\p{L}+'", (), r"topics like '\\p{L}+'"),
+        ("kafka.topics_pattern: '(?P<eu>a)|b{2}'", (), "topics like '(?P<eu>a)|b{2}'"),
         ("kafka.partitions: {a: [0, 1]}", ("a",), "topic a"),
     ],
 )
@@ -76,6 +76,16 @@ def test_topics_must_not_be_named_in_two_ways(problems: Callable[[str], list[str
     assert problem.endswith("; keep one")
 
 
+PYTHONS = (
+    "Python's, which lack some of Java's syntax: write [A-Za-z] for \\p{Alpha}, \\. for \\Q.\\E, (?P<name>...) for "
+    "(?<name>...)"
+)
+SETS = (
+    "has a set of characters within a set, or &&, -- or ~~, which Java's regular expressions know and Python's do not; "
+    "name the characters in one set, and write a backslash before those that are meant literally"
+)
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -117,6 +127,35 @@ def test_topics_must_not_be_named_in_two_ways(problems: Callable[[str], list[str
         ("topics: a\n\n\nkafka.password: x", "username: missing; password needs it"),
         ("topics: a\nkafka.metadata_max_age: 0", "metadata_max_age: must be at least 1"),
         (
+            "topics_pattern: '(?<eu>a)'",
+            "topics_pattern: '(?<eu>a)' is not a regular expression: unknown extension ?<e at position 1; it is one of "
+            f"{PYTHONS}",
+        ),
+        (
+            "topics_pattern: '\\p{L}+'",
+            "topics_pattern: '\\\\p{L}+' is not a regular expression: bad escape \\p at position 0; it is one of "
+            f"{PYTHONS}",
+        ),
+        ("topics_pattern: '[a-z&&[^b]]'", f"topics_pattern: '[a-z&&[^b]]' {SETS}"),
+        ("topics_pattern: '[[a]b]'", f"topics_pattern: '[[a]b]' {SETS}"),
+        (
+            "topics: a\nkafka.librdkafka.group.id: mine",
+            "librdkafka.group.id: set kafka.group_id instead",
+        ),
+        (
+            "topics: a\nkafka.librdkafka: {auto.offset.reset: latest}",
+            "librdkafka.auto.offset.reset: would lose or repeat records; the checkpoint decides what is read: remove "
+            "it",
+        ),
+        (
+            "topics: a\nkafka.librdkafka: {isolation.level: read}",
+            "librdkafka.isolation.level: 'read' must be one of: read_committed, read_uncommitted",
+        ),
+        (
+            "topics: a\nkafka.options: {kafka.isolation.level: read}",
+            "options.kafka.isolation.level: 'read' must be one of: read_committed, read_uncommitted",
+        ),
+        (
             "topics: a\nkafka.options.startingOffsets: latest",
             "options.startingOffsets: is set by start",
         ),
@@ -153,21 +192,35 @@ def test_tls_is_off_where_nothing_asks_for_it(kafka: LoadKafka, text: str, enabl
     assert kafka(f"kafka: {{topic: a{text}}}").ssl.enabled is enabled
 
 
-def test_what_java_cannot_leave_unverified_is_reported(problems: Callable[[str], list[str]]) -> None:
-    (reported,) = problems("kafka: {topic: a, ssl: {verification_mode: none}}")
-    assert "kafka.ssl.verification_mode: none is not possible" in reported
-
-
-def test_what_is_not_used_may_say_anything(kafka: LoadKafka) -> None:
-    assert kafka("kafka: {topic: a, ssl: {enabled: false, verification_mode: none}}").ssl.enabled is False
-
-
 def test_a_certificate_needs_its_key(problems: Callable[[str], list[str]]) -> None:
     assert problems("kafka: {topic: a, ssl.certificate: /c.pem}") == [
         "shipper.yml:4: kafka.ssl.key: missing; a certificate needs its private key"
     ]
 
 
-def test_what_java_chooses_is_a_note(lab: Lab) -> None:
-    (note,) = lab.load(REST + "kafka: {topic: a, ssl.cipher_suites: [x]}", SinkConfig).notes
-    assert "Java chooses" in note
+@pytest.mark.parametrize(
+    ("text", "mechanism"),
+    [
+        (
+            "sasl: {mechanism: oauthbearer, oauthbearer: {token_endpoint_url: 'https://id.example/token', "
+            "client_id: a, client_secret: b}}",
+            "OAUTHBEARER",
+        ),
+        ("ssl.enabled: true, sasl: {mechanism: aws_msk_iam, aws_msk_iam.region: eu-central-1}", "AWS_MSK_IAM"),
+        ("kerberos: {username: web, keytab: /k}", "PLAIN"),
+    ],
+)
+def test_every_way_to_authenticate_of_the_shipper_is_the_sinks_too(kafka: LoadKafka, text: str, mechanism: str) -> None:
+    loaded = kafka(f"kafka: {{topic: a, {text}}}")
+    assert loaded.sasl.mechanism == mechanism
+    assert (loaded.kerberos is not None) is ("kerberos" in text)
+
+
+def test_a_mechanism_without_its_section_is_reported(problems: Callable[[str], list[str]]) -> None:
+    (reported,) = problems("kafka: {topic: a, sasl.mechanism: OAUTHBEARER}")
+    assert reported.endswith("kafka.sasl.oauthbearer: missing; mechanism OAUTHBEARER needs it")
+
+
+def test_a_mechanism_without_a_user_is_a_remark(lab: Lab) -> None:
+    loaded = lab.load(REST + "kafka: {topic: a, sasl.mechanism: SCRAM-SHA-512}", SinkConfig)
+    assert any("kafka.sasl.mechanism" in warning for warning in loaded.notes)

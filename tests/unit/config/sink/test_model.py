@@ -53,8 +53,8 @@ def test_brokers_and_topics_may_be_written_the_way_of_spark(sink: LoadSink) -> N
 
 
 def test_raw_settings_keep_their_names(sink: LoadSink) -> None:
-    config = sink(SMALL + "kafka.options:\n  kafka.max.poll.records: 5\n  failOnDataLoss: false\n")
-    assert config.kafka.options == {"kafka.max.poll.records": 5, "failOnDataLoss": False}
+    config = sink(SMALL + "kafka.librdkafka:\n  fetch.min.bytes: 5\n  check.crcs: true\n")
+    assert config.kafka.librdkafka == {"fetch.min.bytes": 5, "check.crcs": True}
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_settings_of_spark_may_be_written_with_or_without_their_prefix(sink: Loa
 
 
 def test_raw_settings_are_not_shown(sink: LoadSink) -> None:
-    config = sink(SMALL + "kafka.options.x: s3cret\nspark.hadoop.secret: s3cret\n")
+    config = sink(SMALL + "kafka.librdkafka.x: s3cret\nspark.hadoop.secret: s3cret\n")
     assert "s3cret" not in repr(config)
 
 
 def test_what_is_missing_is_named_where_it_belongs(lab: Lab) -> None:
-    assert lab.problems("kafka.options.x: 1\n\ntable:\n", SinkConfig) == [
+    assert lab.problems("kafka.librdkafka.x: 1\n\ntable:\n", SinkConfig) == [
         "shipper.yml:1: kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         "shipper.yml:1: checkpoint.path: missing",
         "shipper.yml:3: table.path: missing",

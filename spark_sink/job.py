@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from config.sink.model import SinkConfig
 from spark_sink.delta import NO_BATCH
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
-from spark_sink.kafka import bounds, source, start, topics
+from spark_sink.kafka import bounds, client, source, start, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.bounds import Bounds
 from spark_sink.kafka.group import MonitoringGroup
@@ -87,7 +87,7 @@ class Job:
                 opened.enter_context(
                     MonitorServer(self._progress.metrics, http.host, http.port, self._config.trigger.interval)
                 )
-            admin = opened.enter_context(Admin(self._spark, source.client_options(self._config)))
+            admin = opened.enter_context(Admin(client.latest(self._config.kafka)))
             if self._await_topics(admin):
                 self._land(admin)
         totals = {

@@ -1,164 +1,235 @@
-"""Kafka's admin client, from the jar that Spark brings: its answers are those that Spark's source gets.
+"""Questions to Kafka: which topics and offsets it has, and what a group has committed.
 
-Java by Py4J, all of it here: org.apache.kafka.clients.admin (Admin, OffsetSpec, ListOffsetsOptions), TopicPartition and
-OffsetAndMetadata of Kafka, java.util. Each object costs a call of some tenths of a millisecond: meant for questions
-at a start, by a command, or between batches.
+A client of librdkafka connects by itself, and answers a question that no broker takes only when its time is over. Why
+none does, it reports to a callback; so that is looked at while an answer is awaited.
 """
 
+import base64
+import re
+import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Self, TypeVar
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswer
+from threading import Lock
+from typing import Any, Self
 
-from pyspark.sql import SparkSession
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AdminClient,
+    OffsetSpec,
+)
 
-from spark_sink.errors import SPARK_ERRORS, translate
+from spark_sink.errors import SinkError
+from spark_sink.kafka import client
+from spark_sink.kafka.client import ClientOptions
+from spark_sink.kafka.failures import CERTAIN, NO_ANSWER, translate
 from spark_sink.kafka.offsets import Offsets, Partition
-from spark_sink.platform.jvm import java_class
 
 ANSWER_SECONDS = 20.0
-Answer = TypeVar("Answer")
+LOOK_SECONDS = 0.1
+OF_KAFKA = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 class Admin:
-    """The client, as a context manager. Each method blocks `patience` seconds at most, then raises SinkError.
-    Thread-safe."""
+    """Asks Kafka. Each method blocks `patience` seconds at most, then raises SinkError. Thread-safe.
 
-    def __init__(self, spark: SparkSession, options: Mapping[str, str], patience: float = ANSWER_SECONDS) -> None:
-        self._spark = spark
+    `options` is asked before each question; when it returns others (`client.latest`: certificates were renewed), there
+    is a new client for them.
+    """
+
+    def __init__(self, options: Callable[[], ClientOptions], patience: float = ANSWER_SECONDS) -> None:
         self._options = options
-        self._milliseconds = round(patience * 1000)
-        self._servers = options.get("bootstrap.servers", "")
+        self._patience = patience
+        self._lock = Lock()
+        self._used: ClientOptions | None = None
+        self._client: AdminClient | None = None
+        self._reasons: dict[int, tuple[float, KafkaError]] = {}  # by code: when it was reported last
 
     def __repr__(self) -> str:
-        return f"<Admin {self._servers}>"  # the options may contain secrets
+        return f"<Admin {self._servers}>"  # the options contain secrets
 
     def __enter__(self) -> Self:
-        properties = self._java("java.util.Properties")()
-        timeouts = {"default.api.timeout.ms": self._milliseconds, "request.timeout.ms": self._milliseconds // 2}
-        for key, value in {**self._options, **timeouts}.items():
-            properties.setProperty(key, str(value))
-        self._client = self._ask(lambda: self._kafka("clients.admin.Admin").create(properties))
+        self._connection()
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Otherwise it would wait for pending requests for the whole `patience`.
-        self._client.close(self._java("java.time.Duration").ofSeconds(1))
+        with self._lock:
+            self._client = self._used = None
 
     def topic_names(self) -> set[str]:
         """Return all topics that these credentials may see, Kafka's own left out."""
-        return {str(name) for name in self._ask(lambda: self._client.listTopics().names().get())}
+        return set(self._topics()) - OF_KAFKA
 
     def topics_matching(self, pattern: str) -> set[str]:
-        """Return those topics whose whole name the regular expression (Java's) matches. Raises SinkError."""
-
-        def choose() -> set[str]:
-            names = self._java("java.util.HashSet")(self._client.listTopics().names().get())
-            matches = self._java("java.util.regex.Pattern").compile(pattern).asMatchPredicate()
-            names.removeIf(getattr(self._java("java.util.function.Predicate"), "not")(matches))
-            return {str(name) for name in names}
-
-        return self._ask(choose, f"cannot look for topics like {pattern!r}")
+        """Return those topics whose whole name the regular expression matches. Raises SinkError."""
+        try:
+            matches = re.compile(pattern).fullmatch
+        except re.error as error:
+            raise SinkError(f"cannot look for topics like {pattern!r}: {error}") from error
+        return {name for name in self.topic_names() if matches(name)}
 
     def partitions(self, topics: Collection[str]) -> set[Partition]:
         """Return all partitions of the topics. Raises SinkError for a topic that does not exist."""
-
-        def describe() -> set[Partition]:
-            descriptions = self._client.describeTopics(list(topics)).allTopicNames().get()
-            return {
-                (str(name), int(partition.partition()))
-                for name in descriptions
-                for partition in descriptions[name].partitions()
-            }
-
-        return self._ask(describe) if topics else set()
+        descriptions = self._describe(topics)
+        return {(name, partition.id) for name, topic in descriptions.items() for partition in topic.partitions}
 
     def ids(self, topics: Collection[str]) -> dict[str, str]:
         """Return the id that each topic got when it was created; "" from a broker that has none (before Kafka 2.8)."""
-
-        def describe() -> dict[str, str]:
-            none = str(self._kafka("common.Uuid").ZERO_UUID.toString())
-            descriptions = self._client.describeTopics(list(topics)).allTopicNames().get()
-            return {str(name): str(descriptions[name].topicId().toString()).replace(none, "") for name in descriptions}
-
-        return self._ask(describe) if topics else {}
+        return {name: text_of_id(topic.topic_id) for name, topic in self._describe(topics).items()}
 
     def earliest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").earliest())
+        return self._offsets(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]  # as the library has it
 
     def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         """Return the end of each partition for readers: before the first record of a transaction that is still open,
         where they read committed records only."""
-        return self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").latest())
+        return self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]  # as above
 
     def at_timestamp(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
         """Return the first offset of this time (ms of the epoch) or later; a partition without one is left out."""
-        offsets = self._offsets(partitions, lambda: self._kafka("clients.admin.OffsetSpec").forTimestamp(milliseconds))
+        offsets = self._offsets(partitions, OffsetSpec.for_timestamp(milliseconds))
         return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
     def committed(self, group: str) -> dict[Partition, int]:
         """Return the offsets that the group has committed, of whatever topics; empty for an unknown group."""
-
-        def read() -> dict[Partition, int]:
-            committed = self._client.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
-            # Kafka names a partition without an offset, too.
-            return {
-                _partition(partition): int(committed[partition].offset())
-                for partition in committed
-                if committed[partition] is not None
-            }
-
-        return self._ask(read)
+        request = [ConsumerGroupTopicPartitions(group)]
+        answers = self._ask(lambda asked, left: asked.list_consumer_group_offsets(request, request_timeout=left))
+        # Kafka names a partition without an offset, too.
+        return {(one.topic, one.partition): one.offset for one in _sound(answers[group]) if one.offset >= 0}
 
     def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]:
         """Start a commit and return at once. The function that is returned returns True when the commit is done; called
         with True it waits for that, `patience` at most. It raises SinkError when Kafka refused."""
-
-        def start() -> Any:
-            given = self._java("java.util.HashMap")()
-            for partition, offset in offsets.items():
-                given.put(self._topic_partition(partition), self._kafka("clients.consumer.OffsetAndMetadata")(offset))
-            return self._client.alterConsumerGroupOffsets(group, given).all()
-
+        positions = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+        request = [ConsumerGroupTopicPartitions(group, positions)]
         doing = f"cannot commit offsets of the group {group}"
-        future = self._ask(start, doing)
+        asked, started = self._connection(), time.monotonic()
+        future = asked.alter_consumer_group_offsets(request, request_timeout=self._patience)[group]
 
         def done(wait: bool) -> bool:
-            if not wait and not future.isDone():
+            if not wait and not future.done():
                 return False
-            self._ask(future.get, doing)
+            try:
+                _sound(self._answer(asked, future, started))
+            except KafkaException as error:
+                raise self._translated(error.args[0], doing) from error
             return True
 
         return done
 
-    def _offsets(self, partitions: Collection[Partition], spec: Callable[[], Any]) -> dict[Partition, int]:
-        def read() -> dict[Partition, int]:
-            asked, what = self._java("java.util.HashMap")(), spec()
-            for partition in partitions:
-                asked.put(self._topic_partition(partition), what)
-            offsets = self._client.listOffsets(asked, self._readable()).all().get()
-            return {_partition(partition): int(offsets[partition].offset()) for partition in offsets}
+    def _topics(self) -> Mapping[str, Any]:
+        """Return the metadata of all topics. This one question has no future: it is asked in short pieces."""
+        started, piece = time.monotonic(), 1.0
+        while True:
+            asked = self._connection()
+            left = started + self._patience - time.monotonic()
+            try:
+                topics: Mapping[str, Any] = asked.list_topics(timeout=max(0.01, min(piece, left))).topics
+            except KafkaException as error:
+                asked.poll(LOOK_SECONDS)
+                if self._is_final(error, started):
+                    raise self._translated(error.args[0]) from error
+                piece *= 2
+            else:
+                self._reasons.clear()
+                return topics
 
-        return self._ask(read) if partitions else {}
+    def _describe(self, topics: Collection[str]) -> dict[str, Any]:
+        if not topics:
+            return {}
+        wanted = TopicCollection(list(topics))
+        return self._ask(lambda asked, left: asked.describe_topics(wanted, request_timeout=left))
 
-    def _java(self, name: str) -> Any:
-        return java_class(self._spark, name)
+    def _offsets(self, partitions: Collection[Partition], spec: OffsetSpec) -> dict[Partition, int]:
+        wanted = {TopicPartition(*partition): spec for partition in partitions}
+        if not wanted:
+            return {}
+        level = IsolationLevel[self._options().isolation.upper()]
+        answers = self._ask(lambda asked, left: asked.list_offsets(wanted, isolation_level=level, request_timeout=left))
+        return {(asked.topic, asked.partition): answer.offset for asked, answer in answers.items()}
 
-    def _kafka(self, name: str) -> Any:
-        return java_class(self._spark, f"org.apache.kafka.{name}")
+    def _ask(self, question: Callable[[AdminClient, float], Mapping[Any, "Future[Any]"]]) -> dict[Any, Any]:
+        """Return the answers to a question, by what it names. It is asked again as long as no broker answers."""
+        started = time.monotonic()
+        while True:
+            asked = self._connection()
+            left = max(0.01, started + self._patience - time.monotonic())
+            try:
+                return {name: self._answer(asked, future, started) for name, future in question(asked, left).items()}
+            except KafkaException as error:
+                asked.poll(LOOK_SECONDS)
+                if self._is_final(error, started):
+                    raise self._translated(error.args[0]) from error
 
-    def _readable(self) -> Any:
-        """Return the isolation that Spark's source has by the same options."""
-        level = self._options.get("isolation.level", "read_uncommitted").upper()
-        return self._kafka("clients.admin.ListOffsetsOptions")(self._kafka("common.IsolationLevel").valueOf(level))
+    def _answer(self, asked: AdminClient, future: "Future[Any]", started: float) -> Any:
+        """Return the result, awaited until the patience is over, or it is certain that there will be none. Raises
+        KafkaException."""
+        while True:
+            try:
+                answer = future.result(LOOK_SECONDS)
+            except NoAnswer:
+                asked.poll(0)
+                if (reason := self._certain_since(started)) is not None:
+                    raise KafkaException(reason) from None
+                if time.monotonic() >= started + self._patience:
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
+            else:
+                self._reasons.clear()
+                return answer
 
-    def _topic_partition(self, partition: Partition) -> Any:
-        return self._kafka("common.TopicPartition")(*partition)
+    def _connection(self) -> AdminClient:
+        options = self._options()
+        with self._lock:
+            if self._client is None or options != self._used:
+                self._client, self._used = client.admin(options, self._note), options
+                self._reasons.clear()
+            return self._client
 
-    def _ask(self, question: Callable[[], Answer], doing: str = "cannot read from Kafka") -> Answer:
-        try:
-            return question()
-        except SPARK_ERRORS as error:
-            raise translate(str(error), f"{doing} at {self._servers}") from error
+    def _note(self, error: KafkaError) -> None:
+        self._reasons[error.code()] = (time.monotonic(), error)
+
+    def _certain_since(self, started: float) -> KafkaError | None:
+        reasons = list(self._reasons.values())
+        return next((error for when, error in reasons if when >= started and error.code() in CERTAIN), None)
+
+    def _is_final(self, error: KafkaException, started: float) -> bool:
+        """False while a broker that does not answer may still do so."""
+        out_of_time = time.monotonic() >= started + self._patience
+        return out_of_time or error.args[0].code() not in NO_ANSWER or self._certain_since(started) is not None
+
+    def _translated(self, error: KafkaError, doing: str = "cannot read from Kafka") -> SinkError:
+        """Return the error in words: where nothing answered, the reason for it, if the client has reported one."""
+        reasons = dict(self._reasons)
+        codes = [*(code for code in reasons if code in CERTAIN), KafkaError._TRANSPORT]
+        if error.code() in NO_ANSWER:
+            error = next((reasons[code][1] for code in codes if code in reasons), error)
+        return translate(error, f"{doing} at {self._servers}")
+
+    @property
+    def _servers(self) -> str:
+        return self._options().servers
 
 
-def _partition(partition: Any) -> Partition:
-    return str(partition.topic()), int(partition.partition())
+def _sound(answer: ConsumerGroupTopicPartitions) -> list[TopicPartition]:
+    """Return the partitions of an answer. Raises KafkaException for the first that Kafka refused."""
+    partitions: list[TopicPartition] = answer.topic_partitions or []
+    for partition in partitions:
+        if partition.error is not None:
+            raise KafkaException(partition.error)
+    return partitions
+
+
+def text_of_id(topic_id: Any) -> str:
+    """Return a topic's id (a Uuid of the client) as Kafka's tools write it, "" for none."""
+    numbers = (topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits())
+    if not any(numbers):
+        return ""
+    data = b"".join(number.to_bytes(8, "big", signed=True) for number in numbers)
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

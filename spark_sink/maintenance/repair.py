@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, translate
-from spark_sink.kafka import source, topics
+from spark_sink.kafka import client, source, topics
 from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.offsets import Offsets
 from spark_sink.landing import guard, marks
@@ -47,7 +47,7 @@ def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool)
         with sink_session(config) as spark:
             repair = Repair.opened(spark, config, dry_run)
             if from_kafka:
-                with Admin(spark, source.client_options(config)) as admin:
+                with Admin(client.latest(config.kafka)) as admin:
                     repair.from_kafka(admin)
             else:
                 repair.dead_letter(reason or "")

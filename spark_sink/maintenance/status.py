@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 from config.sink.model import SinkConfig
 from spark_sink.errors import SPARK_ERRORS, SinkError, translate
 from spark_sink.kafka.admin import Admin
+from spark_sink.kafka.client import latest
 from spark_sink.kafka.offsets import Offsets, Partition
-from spark_sink.kafka.source import client_options
 from spark_sink.kafka.topics import present
 from spark_sink.landing import marks
 from spark_sink.maintenance import status_report
@@ -48,7 +48,7 @@ def run(config: SinkConfig, as_json: bool, out: TextIO = sys.stdout) -> int:
 
 def ends(spark: SparkSession, config: SinkConfig) -> Offsets:
     """Return where the partitions that the sink reads end now."""
-    with Admin(spark, client_options(config), PATIENCE) as admin:
+    with Admin(latest(config.kafka), PATIENCE) as admin:
         return admin.latest(present(config.kafka, admin))
 
 

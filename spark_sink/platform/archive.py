@@ -2,9 +2,9 @@
 
     python -m spark_sink.platform.archive DIRECTORY         writes sink.zip and spark-sink.py there
 
-The zip has the packages `spark_sink`, `config`, `kafka_client` and `logs` as they are installed here, and what they import that Spark
-does not bring: PyYAML, ecs_logging and prometheus_client, without compiled parts, so that it runs on any machine and
-Python from 3.11 on. The executors need none of it: everything that touches rows is a SQL expression.
+The zip has the packages `spark_sink`, `config`, `kafka_client` and `logs` as they are installed here, and what they
+import that Spark does not bring: PyYAML, ecs_logging and prometheus_client, without compiled parts, so that it runs on
+any machine and Python from 3.11 on. What is compiled, such as Kafka's client, is of the environment there.
 """
 
 import importlib.util

@@ -18,8 +18,6 @@ from config.sink.kafka import KafkaSource
 from config.sink.model import SinkConfig
 from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
-from spark_sink.errors import SinkError
-from spark_sink.kafka.admin import Admin
 from spark_sink.landing.staged import Unnamed
 from spark_sink.landing.startup import KafkaTopics, Startup
 from spark_sink.platform.class_sharing import class_list, class_path_file
@@ -98,11 +96,6 @@ def _load_kafka(spark: SparkSession) -> None:
     load = java_class(spark, "java.lang.Class").forName
     for name in KAFKA_CLASSES:
         load(name)
-    with Admin(spark, {"bootstrap.servers": NOWHERE}, patience=0.5) as admin:
-        try:
-            admin.topic_names()
-        except SinkError:
-            return  # as it must be: there is no broker
 
 
 if __name__ == "__main__":

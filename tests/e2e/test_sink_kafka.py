@@ -1,13 +1,14 @@
 """The sink's requests to Kafka, and what it reads from it, against real brokers."""
 
 import json
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.cimpl import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 from pyspark.sql import SparkSession
 
 from config.kafka.security import SaslConfig
@@ -18,9 +19,11 @@ from config.sink.parts import CheckpointConfig
 from config.sink.tables import TableConfig
 from demo.broker import Broker
 from spark_sink.errors import SPARK_ERRORS, Refused, SinkError, translate
-from spark_sink.kafka import lost, source, start, topics
+from spark_sink.kafka import client, failures, lost, source, start, topics
 from spark_sink.kafka.admin import Admin
+from spark_sink.kafka.client import ClientOptions
 from spark_sink.kafka.group import MonitoringGroup
+from spark_sink.kafka.offsets import Partition
 from tests.e2e.secure import PASSWORD, SecureBroker
 from tests.e2e.sinking import BEGAN, send
 
@@ -45,8 +48,8 @@ def config(kafka_broker: Broker, topic_name: str, tmp_path: Path) -> SinkConfig:
 
 
 @pytest.fixture
-def admin(config: SinkConfig, spark: SparkSession) -> Iterator[Admin]:
-    with Admin(spark, source.client_options(config)) as admin:
+def admin(config: SinkConfig) -> Iterator[Admin]:
+    with Admin(client.latest(config.kafka)) as admin:
         yield admin
 
 
@@ -72,6 +75,64 @@ def test_the_broker_returns_partitions_offsets_and_times(config: SinkConfig, adm
         admin.partitions([f"{topic_name}-none"])
     with pytest.raises(SinkError, match=r"cannot look for topics like '\*'"):
         admin.topics_matching("*")
+
+
+def read(options: ClientOptions, partition: Partition, start: int) -> list[Message]:
+    """Return the records of a partition up to its end, with a client made from options that have travelled. Raises
+    KafkaException."""
+    consumer = client.consumer(pickle.loads(pickle.dumps(options)))
+    try:
+        consumer.assign([TopicPartition(*partition, start)])
+        records = []
+        while True:
+            message = consumer.poll(20)
+            assert message is not None, "neither a record nor the end"
+            if (error := message.error()) is None:
+                records.append(message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return records
+            else:
+                raise KafkaException(error)
+    finally:
+        consumer.close()
+
+
+def test_a_topic_has_an_id_of_its_own(admin: Admin, kafka_broker: Broker, topic_name: str) -> None:
+    first = admin.ids([topic_name])[topic_name]
+    assert len(first) == 22
+    kafka_broker.create_topic(f"{topic_name}-2", 1)
+    assert admin.ids([f"{topic_name}-2"])[f"{topic_name}-2"] not in ("", first)
+
+
+def test_an_open_transaction_is_before_the_end_for_readers_of_what_is_committed(
+    config: SinkConfig, admin: Admin, kafka_broker: Broker, topic_name: str
+) -> None:
+    a = (topic_name, 0)
+    every = replace(config.kafka, librdkafka={"isolation.level": "read_uncommitted"})
+    producer = Producer({"bootstrap.servers": kafka_broker.bootstrap, "transactional.id": topic_name})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(topic_name, b"open", partition=0)
+    producer.flush(20)
+    with Admin(client.latest(every)) as uncommitted:
+        assert (admin.latest([a]), uncommitted.latest([a])) == ({a: 10}, {a: 11})
+    assert len(read(client.client_options(config.kafka), a, 0)) == 10
+    assert len(read(client.client_options(every), a, 0)) == 11
+    producer.abort_transaction(20)
+
+
+def test_an_offset_that_kafka_does_not_have_is_an_error_and_no_other_place(
+    config: SinkConfig, kafka_broker: Broker, topic_name: str
+) -> None:
+    delete_below(kafka_broker, topic_name, 0, 6)
+    options = client.client_options(config.kafka)
+    for offset in (2, 500):
+        with pytest.raises(KafkaException) as refused:
+            read(options, (topic_name, 0), offset)
+        assert refused.value.args[0].code() == KafkaError._AUTO_OFFSET_RESET
+    message = str(failures.translate(refused.value.args[0], "reading"))
+    assert "records were deleted in Kafka" in message
+    assert "set lost_offsets: continue" in message
 
 
 def test_a_groups_offsets_are_committed_to_show_the_lag_and_a_sink_can_start_at_them(
@@ -153,9 +214,10 @@ def test_admin_and_source_read_over_tls(
             by_number = secure_broker.secure.replace("localhost", "127.0.0.1")
             config = sealed(by_number, tmp_path, trust | {"verification_mode": "certificate"}, **user)
     assert PASSWORD not in repr(config)
-    with Admin(spark, source.client_options(config)) as admin:
+    with Admin(client.latest(config.kafka)) as admin:
         end = admin.latest(topics.present(config.kafka, admin))
     assert end == {("sealed", 0): 3}
+    assert [message.offset() for message in read(client.client_options(config.kafka), ("sealed", 0), 0)] == [0, 1, 2]
     assert source.between(spark, config, {("sealed", 0): 0}, end).count() == 3
 
 
@@ -167,6 +229,7 @@ class Refusal:
     trusted: bool = True
 
 
+UNTRUSTED = "authority that is not trusted: .*certificate_authorities.*verification_mode: certificate"
 WRONG_PASSWORD = r"refused the credentials \(kafka.username, kafka.password"
 
 
@@ -176,16 +239,21 @@ WRONG_PASSWORD = r"refused the credentials \(kafka.username, kafka.password"
         Refusal("plain", "PLAIN", WRONG_PASSWORD),
         Refusal("scram", "SCRAM-SHA-512", WRONG_PASSWORD),
         Refusal("scram", "SCRAM-SHA-256", r"look at kafka.sasl.mechanism"),
-        Refusal("plain", "PLAIN", r"authority that is not trusted: .*certificate_authorities", trusted=False),
+        Refusal(
+            "plain",
+            "PLAIN",
+            UNTRUSTED,
+            trusted=False,
+        ),
     ],
 )
 def test_what_is_wrong_with_the_security_is_reported_and_no_secret_is(
-    refusal: Refusal, secure_broker: SecureBroker, spark: SparkSession, tmp_path: Path
+    refusal: Refusal, secure_broker: SecureBroker, tmp_path: Path
 ) -> None:
     ssl = {"certificate_authorities": (str(secure_broker.authority_file),) if refusal.trusted else ()}
     login = {"username": refusal.user, "password": "not the password"}
     config = sealed(secure_broker.secure, tmp_path, ssl, refusal.mechanism, **login)
-    with Admin(spark, source.client_options(config)) as admin:
+    with Admin(client.latest(config.kafka)) as admin:
         assert "not the password" not in repr(admin)
         with pytest.raises(SinkError, match=refusal.message) as caught:
             admin.topic_names()

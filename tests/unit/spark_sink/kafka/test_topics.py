@@ -1,9 +1,6 @@
 import pytest
-from pyspark.sql import SparkSession
 
 from config.sink.kafka import KafkaSource
-from spark_sink.errors import SinkError
-from spark_sink.kafka.admin import Admin
 from spark_sink.kafka.topics import describe, missing, present, topics, wait_for
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
@@ -73,19 +70,3 @@ def test_the_wait_is_reported_once_for_each_set_of_missing_topics() -> None:
 
 def test_the_wait_ends_when_the_job_is_stopped() -> None:
     assert not wait_for(lambda: ["topic a"], lambda text: None, lambda: True)
-
-
-@pytest.mark.spark
-def test_a_broker_that_does_not_answer_is_named(spark: SparkSession) -> None:
-    with (
-        pytest.raises(SinkError, match=r"cannot read from Kafka at 127\.0\.0\.1:1: Kafka does not answer"),
-        Admin(spark, {"bootstrap.servers": "127.0.0.1:1"}, patience=0.5) as admin,
-    ):
-        admin.topic_names()
-
-
-@pytest.mark.spark
-def test_a_setting_that_the_client_does_not_take_is_reported(spark: SparkSession) -> None:
-    wrong = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "nonsense"}
-    with pytest.raises(SinkError, match=r"Kafka's client does not take these settings.*nonsense"), Admin(spark, wrong):
-        pass

@@ -1,0 +1,75 @@
+"""Errors of Kafka's client, in words for the person who reads the last line; translated once, by a table."""
+
+import re
+
+from confluent_kafka import KafkaError
+
+from spark_sink.errors import SinkError
+
+# The name and text of an error -> what it means. The first match counts, so the specific ones come first.
+MEANINGS: tuple[tuple[str, str], ...] = (
+    (
+        r"_AUTO_OFFSET_RESET|OFFSET_OUT_OF_RANGE",
+        "records were deleted in Kafka before they were read (retention, or a topic that was re-created); to continue "
+        "without them, set lost_offsets: continue, which records the missing offsets in the dead-letter table. Lines "
+        "that a table lost while Kafka still has them come back by spark-sink repair --from-kafka",
+    ),
+    (r"Unsupported SASL mechanism", "Kafka does not accept this SASL mechanism: look at kafka.sasl.mechanism"),
+    (
+        r"not valid in current SASL state|mechanism handshake failed",
+        "the broker's listener wants no password: look at the port, or leave out kafka.username and kafka.sasl",
+    ),
+    (
+        r"certificate verify failed",
+        "the broker's certificate comes from an authority that is not trusted: name that one's PEM file under "
+        "kafka.ssl.certificate_authorities; or it is for another host name: name the broker as in the certificate, or "
+        "set kafka.ssl.verification_mode: certificate",
+    ),
+    (
+        r"SSL alert number (4[2-8]|116)\b",
+        "the broker refuses the client's certificate: look whether kafka.ssl.certificate is set, has not expired, and "
+        "is of an authority that the broker trusts",
+    ),
+    (
+        r"PLAINTEXT broker listener\?|wrong version number",
+        "the broker's listener does not speak TLS: look at the port, or leave out kafka.ssl",
+    ),
+    (
+        r"OAUTHBEARER|oauthbearer",
+        "there is no token for Kafka: look at kafka.sasl.oauthbearer or kafka.sasl.aws_msk_iam, and at the provider",
+    ),
+    (
+        r"_AUTHENTICATION|SASL_AUTHENTICATION_FAILED",
+        "Kafka refused the credentials (kafka.username, kafka.password, kafka.sasl.mechanism)",
+    ),
+    (r"_SSL", "Kafka and this client do not agree on TLS (kafka.ssl, or a client certificate that Kafka wants)"),
+    (r"GROUP_AUTHORIZATION_FAILED", "these credentials may not use the consumer group"),
+    (r"TOPIC_AUTHORIZATION_FAILED", "these credentials may not read the topic"),
+    (r"AUTHORIZATION_FAILED", "these credentials may not do this"),
+    (
+        r"NON_EMPTY_GROUP|UNKNOWN_MEMBER_ID|REBALANCE_IN_PROGRESS",
+        "another program consumes as this group: name one of the sink's own as kafka.group_id",
+    ),
+    (
+        r"_UNKNOWN_TOPIC|_UNKNOWN_PARTITION|UNKNOWN_TOPIC_OR_PART|UNKNOWN_TOPIC_ID",
+        "Kafka does not have the topic (any more): create it, or remove it from the configuration",
+    ),
+    (r"_RESOLVE", "a host name cannot be resolved: look at kafka.hosts, and at DNS"),
+    (
+        r"_TIMED_OUT|_TRANSPORT|_ALL_BROKERS_DOWN|REQUEST_TIMED_OUT|NOT_AVAILABLE|_WAIT_",
+        "Kafka does not answer, or its listener is of another kind (TLS, SASL)",
+    ),
+)
+# Reasons for which no broker answers, and which time alone does not mend. The others may be a broker that restarts.
+CERTAIN = frozenset(
+    {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._RESOLVE}
+)
+NO_ANSWER = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+
+
+def translate(error: KafkaError, doing: str) -> SinkError:
+    """Return an error with `doing` ("cannot read from Kafka at b:9092"), the meaning of the client's error and its
+    text."""
+    known = f"{error.name()}: {error.str()}"
+    meaning = next((words for pattern, words in MEANINGS if re.search(pattern, known)), "")
+    return SinkError(": ".join(part for part in (doing, meaning, error.str()) if part))

@@ -1,0 +1,81 @@
+"""Questions to a Kafka that does not answer. What a broker answers is in tests/e2e/test_sink_kafka.py."""
+
+import time
+
+import pytest
+from confluent_kafka import Uuid
+
+from spark_sink.errors import SinkError
+from spark_sink.kafka.admin import Admin, text_of_id
+from spark_sink.kafka.client import ClientOptions
+
+NOWHERE = "127.0.0.1:1"
+
+
+def to(servers: str, **more: str) -> ClientOptions:
+    return ClientOptions((("bootstrap.servers", servers), *more.items()), servers)
+
+
+def test_a_broker_that_does_not_answer_is_named_when_the_patience_is_over() -> None:
+    began = time.monotonic()
+    with (
+        Admin(lambda: to(NOWHERE), patience=0.5) as admin,
+        pytest.raises(SinkError, match=r"cannot read from Kafka at 127\.0\.0\.1:1: Kafka does not answer.*refused"),
+    ):
+        admin.topic_names()
+    assert time.monotonic() - began < 10
+
+
+def test_offsets_and_commits_are_not_awaited_longer_either() -> None:
+    with Admin(lambda: to(NOWHERE), patience=0.5) as admin:
+        with pytest.raises(SinkError, match="Kafka does not answer"):
+            admin.latest([("logs", 0)])
+        with pytest.raises(SinkError, match="Kafka does not answer"):
+            admin.partitions(["logs"])
+        with pytest.raises(SinkError, match="Kafka does not answer"):
+            admin.committed("people")
+        done = admin.commit("people", {("logs", 0): 3})
+        assert not done(False)
+        with pytest.raises(SinkError, match=r"cannot commit offsets of the group people at 127\.0\.0\.1:1: Kafka does"):
+            done(True)
+
+
+def test_a_name_that_does_not_resolve_is_reported_at_once() -> None:
+    began = time.monotonic()
+    with Admin(lambda: to("no-such-host.invalid:9092"), patience=60) as admin:
+        with pytest.raises(SinkError, match=r"a host name cannot be resolved: look at kafka\.hosts"):
+            admin.topic_names()
+        with pytest.raises(SinkError, match="a host name cannot be resolved"):
+            admin.earliest([("logs", 0)])
+    assert time.monotonic() - began < 30
+
+
+def test_nothing_is_asked_about_no_topics() -> None:
+    with Admin(lambda: to(NOWHERE)) as admin:
+        assert (admin.partitions([]), admin.ids([]), admin.earliest([]), admin.latest([])) == (set(), {}, {}, {})
+
+
+def test_a_setting_that_the_client_does_not_take_is_reported() -> None:
+    options = ClientOptions((("bootstrap.servers", NOWHERE), ("security.protocol", "nonsense")), NOWHERE)
+    with (
+        pytest.raises(SinkError, match=r"Kafka's client does not take these settings.*nonsense"),
+        Admin(lambda: options),
+    ):
+        pass
+
+
+def test_other_options_are_used_from_the_next_question_on() -> None:
+    given = [to(NOWHERE)]
+    with Admin(lambda: given[0], patience=0.5) as admin:
+        with pytest.raises(SinkError, match=r"127\.0\.0\.1:1"):
+            admin.topic_names()
+        given[0] = to("127.0.0.1:2")
+        with pytest.raises(SinkError, match=r"at 127\.0\.0\.1:2: .*127\.0\.0\.1:2 failed: Connection refused"):
+            admin.topic_names()
+    assert repr(admin) == "<Admin 127.0.0.1:2>"
+
+
+def test_the_id_of_a_topic_is_written_as_kafkas_tools_write_it() -> None:
+    """The marks of earlier releases have it so."""
+    assert text_of_id(Uuid(-5, 7)) == "__________sAAAAAAAAABw"
+    assert text_of_id(Uuid(0, 0)) == ""

@@ -32,6 +32,25 @@ def refusal(kind: Callable[..., Any], settings: Mapping[str, Any]) -> str:
     return ""
 
 
+def unused(kind: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
+    """Return what librdkafka says about settings that such a client has no use for. Nothing is connected to. Raises
+    KafkaException for settings that it refuses."""
+    lines = _Lines()
+    log = logging.Logger("librdkafka")  # of its own: what it says here is wanted
+    log.addHandler(lines)
+    kind(dict(settings), logger=log).poll(0)  # the lines are passed on within a poll
+    return [text for text in lines.texts if "will be ignored" in text]
+
+
+class _Lines(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage().rpartition("]: ")[2])
+
+
 def client_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return those settings that every client has: where the brokers are, and how it connects to them."""
     wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl", "https.", "oauth_cb")

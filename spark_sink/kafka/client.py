@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from config.kafka.security import AwsMskIamConfig
 from config.sink.kafka import KafkaSource
-from kafka_client.clients import new_client
+from kafka_client.clients import new_client, unused
 from kafka_client.renewal import Clock, renewals
 from kafka_client.security import AwsTokens, NoCredentials, Security
 from spark_sink.errors import SinkError
@@ -65,7 +65,10 @@ class ClientOptions:
 
 def client_options(kafka: KafkaSource) -> ClientOptions:
     """Return the options, with what is in the files of TLS now. Raises SinkError for files that cannot be used."""
-    security = Security(kafka)
+    return _options(kafka, Security(kafka))
+
+
+def _options(kafka: KafkaSource, security: Security) -> ClientOptions:
     if security.problems:
         raise SinkError("\n".join(f"kafka.{option}: {message}" for option, message in security.problems))
     settings: dict[str, Setting] = {
@@ -79,8 +82,13 @@ def client_options(kafka: KafkaSource) -> ClientOptions:
 
 def latest(kafka: KafkaSource, clock: Clock = time) -> Callable[[], ClientOptions]:
     """Return a function that returns the options, read again after certificates were renewed; while those cannot be
-    used, it returns the ones before. Raises SinkError if they cannot be used now."""
-    current = client_options(kafka)
+    used, it returns the ones before. Raises SinkError for raw settings of no use, and if the files cannot be used now;
+    logs which certificates expire soon."""
+    _check_raw(kafka)
+    security = Security(kafka)
+    current = _options(kafka, security)
+    for option, message in security.warnings:
+        logger.warning("kafka.%s: %s", option, message)
     are_renewed = renewals(kafka, clock, "kafka")
 
     def options() -> ClientOptions:
@@ -93,6 +101,15 @@ def latest(kafka: KafkaSource, clock: Clock = time) -> Callable[[], ClientOption
         return current
 
     return options
+
+
+def _check_raw(kafka: KafkaSource) -> None:
+    try:
+        ignored = unused(Consumer, {"group.id": _NO_GROUP, **kafka.librdkafka}) if kafka.librdkafka else []
+    except KafkaException:
+        return  # refused with the other settings, on which it may depend, when the first client is made
+    if ignored:
+        raise SinkError("\n".join(f"kafka.librdkafka: {text}: remove it" for text in ignored))
 
 
 def consumer(options: ClientOptions, on_error: OnError = lambda error: None) -> Consumer:

@@ -1,6 +1,9 @@
 """What the sink's clients are made of, and that it can travel to an executor."""
 
 import pickle
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from spark_sink.kafka.client import ClientOptions, admin, client_options, consum
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 
+ROOT = Path(__file__).parents[4]
 AWS = AwsMskIamConfig(region="eu-central-1")
 OAUTH = OauthbearerConfig(token_endpoint_url="https://id.example/token", client_id="a", client_secret="s3cret")
 
@@ -51,6 +55,13 @@ def test_a_consumer_is_made_of_options_that_have_travelled() -> None:
     made.close()
 
 
+def test_an_executor_needs_the_client_and_nothing_else_that_is_compiled() -> None:
+    """PyYAML, RE2, orjson and cryptography are not among what the executors' environment must have."""
+    code = "import sys, spark_sink.kafka.client; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert {"re2", "orjson", "cryptography", "yaml"}.isdisjoint(done.stdout.split())
+
+
 def test_committed_records_are_read_unless_the_user_wants_all() -> None:
     assert client_options(source()).isolation == "read_committed"
     every = client_options(source(librdkafka={"isolation.level": "read_uncommitted"}))
@@ -64,6 +75,16 @@ def test_raw_settings_win_over_ours() -> None:
         "security.protocol": "SSL",
         "client.rack": "a",
     }
+
+
+def test_a_raw_setting_of_producers_is_refused_at_the_start() -> None:
+    refused = source(librdkafka={"compression.type": "lz4", "fetch.min.bytes": 10})
+    with pytest.raises(SinkError) as error:
+        latest(refused)
+    (line,) = str(error.value).splitlines()
+    assert line.startswith("kafka.librdkafka: Configuration property compression.codec is a producer property")
+    assert line.endswith(": remove it")
+    assert latest(source(librdkafka={"fetch.min.bytes": 10}))().servers == "127.0.0.1:1"
 
 
 @pytest.mark.parametrize("make", [consumer, admin])
@@ -89,6 +110,16 @@ def test_what_signs_in_to_aws_is_made_where_the_client_is() -> None:
 def test_files_that_cannot_be_used_are_named_with_their_option() -> None:
     with pytest.raises(SinkError, match=r"^kafka\.ssl\.certificate_authorities\[0\]: /none\.pem cannot be read"):
         client_options(source(ssl=SslConfig(enabled=True, certificate_authorities=("/none.pem",))))
+
+
+def test_a_certificate_that_expires_soon_is_logged_at_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    soon = datetime.now(UTC) + timedelta(days=3)
+    certificate, key = CertificateDirectory(tmp_path).issue(ends=soon)
+    latest(source(ssl=SslConfig(enabled=True, certificate=certificate, key=key)))
+    assert "kafka.ssl.certificate: " in caplog.text
+    assert "renew it" in caplog.text
 
 
 def test_renewed_certificates_are_in_the_options_and_damaged_ones_are_not(

@@ -29,7 +29,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 from spark_sink.errors import SinkError
 from spark_sink.kafka import client
 from spark_sink.kafka.client import ClientOptions
-from spark_sink.kafka.failures import CERTAIN, NO_ANSWER, translate
+from spark_sink.kafka.failures import CERTAIN, NO_ANSWER, TEMPORARY, translate
 from spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
@@ -109,18 +109,26 @@ class Admin:
         with True it waits for that, `patience` at most. It raises SinkError when Kafka refused."""
         positions = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, positions)]
-        doing = f"cannot commit offsets of the group {group}"
-        asked, started = self._connection(), time.monotonic()
-        future = asked.alter_consumer_group_offsets(request, request_timeout=self._patience)[group]
+        started = time.monotonic()
+
+        def start() -> tuple[AdminClient, Future[Any]]:
+            asked = self._connection()
+            return asked, asked.alter_consumer_group_offsets(request, request_timeout=self._patience)[group]
+
+        asked, future = start()
 
         def done(wait: bool) -> bool:
-            if not wait and not future.done():
-                return False
-            try:
-                _sound(self._answer(asked, future, started))
-            except KafkaException as error:
-                raise self._translated(error.args[0], doing) from error
-            return True
+            nonlocal asked, future
+            while wait or future.done():
+                try:
+                    _sound(self._answer(asked, future, started))
+                    return True
+                except KafkaException as error:
+                    if self._is_final(error, started):
+                        raise self._translated(error.args[0], f"cannot commit offsets of the group {group}") from error
+                    asked.poll(LOOK_SECONDS)
+                    asked, future = start()
+            return False
 
         return done
 
@@ -156,7 +164,8 @@ class Admin:
         return {(asked.topic, asked.partition): answer.offset for asked, answer in answers.items()}
 
     def _ask(self, question: Callable[[AdminClient, float], Mapping[Any, "Future[Any]"]]) -> dict[Any, Any]:
-        """Return the answers to a question, by what it names. It is asked again as long as no broker answers."""
+        """Return the answers to a question, by what it names. It is asked again as long as no broker answers, or not
+        yet."""
         started = time.monotonic()
         while True:
             asked = self._connection()
@@ -200,9 +209,9 @@ class Admin:
         return next((error for when, error in reasons if when >= started and error.code() in CERTAIN), None)
 
     def _is_final(self, error: KafkaException, started: float) -> bool:
-        """False while a broker that does not answer may still do so."""
+        """False while a broker that does not answer, or not yet, may still do so."""
         out_of_time = time.monotonic() >= started + self._patience
-        return out_of_time or error.args[0].code() not in NO_ANSWER or self._certain_since(started) is not None
+        return out_of_time or error.args[0].code() not in TEMPORARY or self._certain_since(started) is not None
 
     def _translated(self, error: KafkaError, doing: str = "cannot read from Kafka") -> SinkError:
         """Return the error in words: where nothing answered, the reason for it, if the client has reported one."""

@@ -54,6 +54,8 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         r"_UNKNOWN_TOPIC|_UNKNOWN_PARTITION|UNKNOWN_TOPIC_OR_PART|UNKNOWN_TOPIC_ID",
         "Kafka does not have the topic (any more): create it, or remove it from the configuration",
     ),
+    (r"NOT_COORDINATOR|COORDINATOR_", "no broker coordinates the group: look whether all brokers are up"),
+    (r"LEADER", "a partition has no leader: look whether all brokers are up"),
     (r"_RESOLVE", "a host name cannot be resolved: look at kafka.hosts, and at DNS"),
     (
         r"_TIMED_OUT|_TRANSPORT|_ALL_BROKERS_DOWN|REQUEST_TIMED_OUT|NOT_AVAILABLE|_WAIT_",
@@ -65,6 +67,14 @@ CERTAIN = frozenset(
     {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._RESOLVE}
 )
 NO_ANSWER = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+# A cluster whose brokers start, or take over from each other, answers so for a while.
+TEMPORARY = NO_ANSWER | {
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+}
 
 
 def translate(error: KafkaError, doing: str) -> SinkError:

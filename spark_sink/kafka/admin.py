@@ -29,7 +29,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but
 from spark_sink.errors import SinkError
 from spark_sink.kafka import client
 from spark_sink.kafka.client import ClientOptions
-from spark_sink.kafka.failures import CERTAIN, NO_ANSWER, TEMPORARY, translate
+from spark_sink.kafka.failures import CERTAIN, NO_ANSWER, TEMPORARY, is_certain, translate
 from spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
@@ -206,7 +206,7 @@ class Admin:
 
     def _certain_since(self, started: float) -> KafkaError | None:
         reasons = list(self._reasons.values())
-        return next((error for when, error in reasons if when >= started and error.code() in CERTAIN), None)
+        return next((error for when, error in reasons if when >= started and is_certain(error)), None)
 
     def _is_final(self, error: KafkaException, started: float) -> bool:
         """False while a broker that does not answer, or not yet, may still do so."""

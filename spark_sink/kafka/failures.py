@@ -77,6 +77,11 @@ TEMPORARY = NO_ANSWER | {
 }
 
 
+def is_certain(error: KafkaError) -> bool:
+    """True if waiting does not help. Where a provider gives no token, the one before may still be good."""
+    return error.code() in CERTAIN and "token" not in error.str()
+
+
 def translate(error: KafkaError, doing: str) -> SinkError:
     """Return an error with `doing` ("cannot read from Kafka at b:9092"), the meaning of the client's error and its
     text."""

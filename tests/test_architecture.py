@@ -85,6 +85,7 @@ MAY_IMPORT_WITHIN_SINK = {
     "delta": {"errors", "platform"},
     "spark_session": {"errors", "platform", "delta"},
     "records": {"errors", "platform"},
+    "rows": {"errors", "records.schema"},
     "storage": {"errors", "platform", "delta", "records"},
     "kafka": {"errors", "platform"},
     "views": {"errors", "logs", "platform", "delta", "records", "storage"},

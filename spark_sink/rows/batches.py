@@ -1,0 +1,93 @@
+"""What goes into a conversion and what comes out of it. All of it can be sent to another process."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+
+from config.sink.tables import ColumnConfig
+from config.sink.template import Template
+from spark_sink.rows.place_headers import Headers
+
+# What `doc` has: the members without a column, the whole record, or nothing.
+DocMode = Literal["rest", "all", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowOptions:
+    """What the configuration says about rows. `template`: of the tables' path, of which there may be `max_tables`;
+    `by_date`: the rows of each date are a part of their own."""
+
+    template: Template
+    columns: tuple[ColumnConfig, ...] = ()
+    doc: DocMode = "rest"
+    by_date: bool = True
+    max_tables: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRecords:
+    """Records of one partition, as columns of equal length. `times`: Kafka's, in milliseconds of the epoch; `headers`:
+    None for a record without any."""
+
+    topic: str
+    partition: int
+    offsets: Sequence[int]
+    times: Sequence[int]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    headers: Sequence[Headers | None]
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+class FileSummary(NamedTuple):
+    """The rows of one file among others of a table. `rows` counts those without an offset too; `distinct`: different
+    offsets, or fewer where it is not known that they differ."""
+
+    host: str | None
+    file_id: str
+    rows: int
+    placed: int  # with an offset
+    distinct: int
+    lowest: int
+    highest: int
+    first: date
+    last: date
+
+    def merged(self, other: "FileSummary") -> "FileSummary":
+        """Return the summary of both. Where their offsets overlap, one may be in both."""
+        overlap = self.lowest <= other.highest and other.lowest <= self.highest
+        return FileSummary(
+            self.host,
+            self.file_id,
+            self.rows + other.rows,
+            self.placed + other.placed,
+            self.distinct + other.distinct - overlap,
+            min(self.lowest, other.lowest),
+            max(self.highest, other.highest),
+            min(self.first, other.first),
+            max(self.last, other.last),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one table, of one date if it is partitioned by it. `rows` has all columns, `date` included."""
+
+    table: str
+    date: date | None
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """All records of a run: those that are rows, and those that are not (`bad`, as rows of the dead letter). `files`:
+    of each table, the files that its rows came from."""
+
+    parts: list[Part]
+    bad: pa.Table
+    files: Mapping[str, list[FileSummary]]

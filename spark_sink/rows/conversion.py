@@ -1,0 +1,129 @@
+"""A run of Kafka's records to the tables of Arrow that a task writes: good rows, dead letters, a summary of each file.
+
+Used in one thread. It remembers members, names and times from run to run, in bounded memory: keep it for a task.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_sink.errors import SinkError
+from spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions
+from spark_sink.rows.decoding import Decoder
+from spark_sink.rows.judging import Judge
+from spark_sink.rows.line_reader import LineReader, Lines
+from spark_sink.rows.members import place_of
+from spark_sink.rows.own_columns import OwnColumn
+from spark_sink.rows.routes import Routes
+from spark_sink.rows.schema import BAD_SCHEMA
+from spark_sink.rows.tables import Rows, RowTables
+
+_SUMMARY: tuple[tuple[str | list[str], str], ...] = (
+    ([], "count_all"),
+    ("offset", "count"),
+    ("offset", "count_distinct"),
+    ("offset", "min"),
+    ("offset", "max"),
+    ("date", "min"),
+    ("date", "max"),
+)
+
+
+class Conversion:
+    """Converts records as the options say. `clock`: the time at which dead letters are written."""
+
+    def __init__(self, options: RowOptions, clock: Callable[[], datetime]) -> None:
+        own = [OwnColumn(column) for column in options.columns]
+        routes = Routes(options.template)
+        places = [place_of(path) for path in (*(c.path for c in options.columns), *(f.name for f in routes.fields))]
+        decoder = Decoder(
+            [place.name for place in places if not place.in_log], [place.name for place in places if place.in_log]
+        )
+        self._options, self._routes, self._clock = options, routes, clock
+        self._reader = LineReader(decoder, Judge(own, routes.fields))
+        self._tables = RowTables(self._reader, own, routes, options.doc)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Return the schema of rows."""
+        return self._tables.schema
+
+    def convert(self, records: KafkaRecords) -> Converted:
+        """Return what the records become: each is a row or a dead letter. Raises SinkError where the template makes
+        more tables than it may."""
+        reading = self._reader.read(records.values, records.headers)
+        rows = self._tables.rows(records, reading)
+        parts: list[Part] = []
+        files: dict[str, list[FileSummary]] = {}
+        for path, table in self._by_table(records.topic, rows):
+            files[path] = list(_summaries(table))
+            parts += self._by_date(path, table)
+        return Converted(parts, self._bad(records, reading), files)
+
+    def _by_table(self, topic: str, rows: Rows) -> Iterator[tuple[str, pa.Table]]:
+        if not rows.table.num_rows:
+            return
+        if not rows.routes:
+            yield self._routes.table(topic, ()), rows.table
+            return
+        positions: dict[str, list[int]] = {}
+        known: dict[tuple[str | None, ...], list[int]] = {}
+        for position, values in enumerate(zip(*rows.routes, strict=True)):
+            if values not in known:
+                known[values] = positions.setdefault(self._routes.table(topic, values), [])
+            known[values].append(position)
+        if len(positions) > self._options.max_tables:
+            raise too_many(positions, self._options.max_tables)
+        for path in sorted(positions):
+            yield path, rows.table if len(positions) == 1 else rows.table.take(sorted(positions[path]))
+
+    def _by_date(self, path: str, rows: pa.Table) -> Iterator[Part]:
+        if not self._options.by_date:
+            yield Part(path, None, rows)
+            return
+        dates = sorted(rows["date"].unique().to_pylist())
+        for day in dates:
+            yield Part(path, day, rows if len(dates) == 1 else rows.filter(pc.equal(rows["date"], pa.scalar(day))))
+
+    def _bad(self, records: KafkaRecords, reading: Lines) -> pa.Table:
+        now = self._clock()
+        return pa.Table.from_pylist(
+            [_dead_letter(records, index, reading.reasons[index], now) for index in sorted(reading.reasons)], BAD_SCHEMA
+        )
+
+
+def too_many(tables: Iterable[str], most: int) -> SinkError:
+    """Return the error of a template that makes more tables than it may."""
+    return SinkError(
+        f"table.path would make more than table.max_tables ({most}) tables, {min(tables)} among them; "
+        "choose the tables by a field with fewer values, or raise table.max_tables"
+    )
+
+
+def _dead_letter(records: KafkaRecords, index: int, reason: str, now: datetime) -> dict[str, Any]:
+    headers = records.headers[index]
+    return {
+        "reason": reason,
+        "topic": records.topic,
+        "partition": records.partition,
+        "kafka_offset": records.offsets[index],
+        "kafka_ts": records.times[index] * 1000,
+        "key": records.keys[index],
+        "value": records.values[index],
+        "last_offset": None,
+        "at": now,
+        "headers": [{"key": name, "value": content} for name, content in headers] if headers else None,
+    }
+
+
+def _summaries(rows: pa.Table) -> Iterator[FileSummary]:
+    """Yield a summary of each file. Rows without a file id or an offset are no lines of a file."""
+    grouped = rows.select(["host", "file_id", "offset", "date"]).group_by(["host", "file_id"], use_threads=False)
+    table = grouped.aggregate(list(_SUMMARY))
+    for row in zip(*(table.column(index).to_pylist() for index in range(table.num_columns)), strict=True):
+        summary = FileSummary(*row)
+        if summary.file_id is not None and summary.placed:
+            yield summary

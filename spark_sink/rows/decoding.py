@@ -1,0 +1,119 @@
+"""The fast way from a record's bytes to a line: one call of msgspec, which checks the types as it reads.
+
+The types name every member, so that none is skipped unseen. Members that no column has are learned as they come: a
+record with a new one is refused, judged, and its names are added to the types. What is learned is bounded; members
+beyond that are kept together, under a name that no record can have, in records that were judged and written again.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
+from uuid import uuid4
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from spark_sink.rows.json_text import HIGHEST, LOWEST, Json, write
+from spark_sink.rows.place_headers import TextLine
+
+# A decoded record. Its type is made at run time: attributes as in _LINE, and those that Names has.
+Line: TypeAlias = Any
+
+MOST_NAMES = 64
+# msgspec takes no other names.
+_PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f]{0,256}')
+# What the agent adds to the records of most configurations.
+_EXTRA = ("agent", "ecs", "error", "input", "stream")
+
+_Whole = Annotated[int, msgspec.Meta(ge=LOWEST, le=HIGHEST)]
+_Texts = list[str | None] | None
+_LOG: tuple[tuple[str, Any, Any], ...] = (
+    ("offset", _Whole | None, None),
+    ("length", _Whole | None, None),
+    ("flags", _Texts, None),
+)
+_LINE: tuple[tuple[str, Any, Any], ...] = (
+    ("message", str | None, None),
+    ("tags", _Texts, None),
+)
+_TYPED = frozenset(("@timestamp", "message", "tags", "log"))
+_TYPED_LOG = frozenset(("offset", "length", "flags"))
+OVERFLOW = f"overflow {uuid4()}"
+
+
+class Names:
+    """The members of one object. `raw`: those that are kept as JSON text, with the attribute of each."""
+
+    def __init__(self, typed: frozenset[str], raw: Iterable[str], learned: Iterable[str]) -> None:
+        self.raw = {name: name for name in raw} | {OVERFLOW: "overflow"}
+        self._typed = typed
+        self._most = len(self.raw) + MOST_NAMES
+        self.learn(learned)
+
+    def learn(self, names: Iterable[str]) -> bool:
+        """Add what is new, as long as there is room. Returns True if anything was added."""
+        before = len(self.raw)
+        for name in names:
+            if len(self.raw) < self._most and name not in self._typed and _PLAIN_NAME.fullmatch(name):
+                self.raw.setdefault(name, f"member_{len(self.raw)}")
+        return len(self.raw) > before
+
+    def split(self, members: Mapping[str, Json]) -> dict[str, Json]:
+        """Return the members with those that were not learned in one of them."""
+        named = {name: value for name, value in members.items() if name in self._typed or name in self.raw}
+        others = {name: value for name, value in members.items() if name not in named}
+        return {**named, OVERFLOW: others} if others else named
+
+    def fields(self) -> list[tuple[str, Any, Any]]:
+        return [(attribute, Raw | UnsetType, UNSET) for attribute in self.raw.values()]
+
+    def renamed(self) -> dict[str, str]:
+        return {attribute: name for name, attribute in self.raw.items()}
+
+
+class Decoder:
+    """Decodes records. `names`: members below the root, and below `log`, that columns and routes are taken from."""
+
+    def __init__(self, names: Iterable[str] = (), log_names: Iterable[str] = ()) -> None:
+        self.names = Names(_TYPED, ("fields", "host"), (*_EXTRA, *names))
+        self.log_names = Names(_TYPED_LOG, ("file",), log_names)
+        self._make()
+
+    def learn(self, document: Mapping[str, Json]) -> bool:
+        """Learn the names of a good record that was refused. Returns True if they are known from now on: lines of
+        before have another type."""
+        log = document.get("log")
+        learned = [self.names.learn(document), self.log_names.learn(log if isinstance(log, dict) else ())]
+        if any(learned):
+            self._make()
+        return any(learned)
+
+    def line(self, document: Mapping[str, Json]) -> Line:
+        """Return the line of a record that was judged to be good."""
+        members = self.names.split(document)
+        if isinstance(log := members.get("log"), dict):
+            members["log"] = self.log_names.split(log)
+        return self.decode(write(members))
+
+    def text_line(self, text: TextLine) -> Line:
+        """Return the line of a record whose value is its message."""
+        file = {"id": text.file_id} if text.path is None else {"path": text.path, "id": text.file_id}
+        log = self._log(offset=text.offset, length=text.length, flags=text.flags, file=Raw(write(file)))
+        host = UNSET if text.host is None else Raw(write({"name": text.host}))
+        return self._line(time=text.time, message=text.message, log=log, host=host)
+
+    def logs(self, lines: Sequence[Line]) -> list[Any]:
+        """Return the member `log` of each line; an empty one where it has none."""
+        empty = self._log()
+        return [line.log or empty for line in lines]
+
+    def _make(self) -> None:
+        self._log = _struct("Log", (*_LOG, *self.log_names.fields()), self.log_names.renamed())
+        log = ("log", self._log | None, None)
+        fields = (("time", str), log, *_LINE, *self.names.fields())
+        self._line = _struct("Line", fields, {**self.names.renamed(), "time": "@timestamp"})
+        self.decode = msgspec.json.Decoder(self._line).decode
+
+
+def _struct(name: str, fields: Sequence[Any], renamed: dict[str, str]) -> Any:
+    return msgspec.defstruct(name, fields, rename=renamed, forbid_unknown_fields=True, gc=False)

@@ -1,0 +1,106 @@
+"""The exact judgement of one record: its reason where it is bad, else its content. Slow: few records come here.
+
+Nothing is taken for something else: 5 is not a text, "12" not a number, 1.0 not a whole number. Absent and null fit
+every type.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from config.sink.template import TemplateField
+from spark_sink.records.schema import FIELDS, PARENTS, Kind
+from spark_sink.rows.json_text import Json, NotJson, parse
+from spark_sink.rows.kinds import SHOWN
+from spark_sink.rows.own_columns import OwnColumn, wrong_type
+from spark_sink.rows.place_headers import Bad
+from spark_sink.rows.routes import missing
+from spark_sink.rows.times import is_in_range, micros_of
+
+LARGEST = 16 * 1024 * 1024  # bytes; Spark's readers of JSON take no more
+_WORDS: dict[Kind, str] = {
+    "timestamp": "a time as text",
+    "string": "text",
+    "bigint": "a whole number",
+    "array<string>": "a list of texts",
+    "object": "an object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges records as the configuration says. `routes`: the fields that choose the table."""
+
+    own: Sequence[OwnColumn] = ()
+    routes: Sequence[TemplateField] = ()
+
+    def document(self, value: bytes) -> dict[str, Json]:
+        """Return the content of a good record, as it was given. Raises Bad."""
+        document = _object(value)
+        time = document.get("@timestamp")
+        if time is None:
+            raise Bad("no @timestamp")
+        for field in FIELDS:
+            given = value_at(document, field.path)
+            if given is not None and not _fits(field.kind, given):
+                raise Bad(wrong_type(field.path, given, _WORDS[field.kind]))
+        micros = micros_of(time)
+        if micros is None:
+            raise Bad(f"@timestamp is not an ISO 8601 time: {time[:SHOWN]}")
+        if not is_in_range(micros):
+            raise Bad(f"@timestamp is in no year from 1 to 9999: {time[:SHOWN]}")
+        for path, _ in PARENTS:
+            given = value_at(document, path)
+            if given is not None and not isinstance(given, dict):
+                raise Bad(wrong_type(path, given, "an object"))
+        self.check(document)
+        return document
+
+    def check(self, document: dict[str, Json]) -> None:
+        """Raise Bad where the configuration requires what a record lacks."""
+        for column in self.own:
+            if reason := column.reason(value_at(document, column.config.path)):
+                raise Bad(reason)
+        for field in self.routes:
+            if reason := missing(field, value_at(document, field.name)):
+                raise Bad(reason)
+
+
+def value_at(document: Json, path: str) -> Json:
+    """Return the value at a path, names joined by dots; None where there is none."""
+    return value_below(document, path.split("."))
+
+
+def value_below(value: Json, steps: Sequence[str]) -> Json:
+    for step in steps:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(step)
+    return value
+
+
+def _object(value: bytes) -> dict[str, Json]:
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        raise Bad("not UTF-8") from None
+    if len(value) > LARGEST:
+        raise Bad("too large: a record has at most 16 MiB")
+    try:
+        document = parse(text)
+    except NotJson:
+        raise Bad("not JSON") from None
+    if not isinstance(document, dict):
+        raise Bad("not an object")
+    return document
+
+
+def _fits(kind: Kind, value: Json) -> bool:
+    match kind:
+        case "timestamp" | "string":
+            return isinstance(value, str)
+        case "bigint":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "array<string>":
+            return isinstance(value, list) and all(inner is None or isinstance(inner, str) for inner in value)
+        case _:
+            return isinstance(value, dict)

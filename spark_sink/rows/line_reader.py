@@ -1,0 +1,130 @@
+"""From the values and headers of records to lines, and the reasons of those that are none."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import MsgspecError
+
+from spark_sink.rows.decoding import Decoder, Line
+from spark_sink.rows.json_text import Json, read, write
+from spark_sink.rows.judging import LARGEST, Judge
+from spark_sink.rows.place_headers import Bad, Headers, TextLine, document, is_text, text_line
+
+NO_VALUE = "no value"
+
+
+@dataclass(slots=True)
+class Lines:
+    """The records of a run. `lines`: None where `reasons` has the record's index. `texts`: of the records whose value
+    is the message; `documents`: of those that were judged to be good."""
+
+    values: Sequence[bytes | None]
+    lines: list[Line | None]
+    reasons: dict[int, str] = field(default_factory=dict)
+    texts: dict[int, TextLine] = field(default_factory=dict)
+    documents: dict[int, dict[str, Json]] = field(default_factory=dict)
+
+    def refuse(self, index: int, reason: str) -> None:
+        self.reasons[index] = reason
+        self.lines[index] = None
+
+    def whole(self, index: int) -> str:
+        """Return the JSON text of a good record."""
+        if index in self.texts:
+            return write(document(self.texts[index])).decode()
+        if index in self.documents:
+            return write(self.documents[index]).decode()
+        value = self.values[index] or b""
+        content, is_plain = read(value)
+        return value.decode() if is_plain else write(content).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class LineReader:
+    """Reads records: fast, and where that refuses one, exactly."""
+
+    decoder: Decoder
+    judge: Judge
+
+    def read(self, values: Sequence[bytes | None], headers: Sequence[Headers | None]) -> Lines:
+        """Return the lines."""
+        reading = Lines(values, [None] * len(values))
+        if any(headers):
+            self._find_texts(reading, headers)
+        while not self._decode_all(reading):
+            pass
+        for index, text in reading.texts.items():
+            reading.lines[index] = self.decoder.text_line(text)
+        for index in _not_utf8(values):
+            if index not in reading.reasons and index not in reading.texts:
+                reading.refuse(index, "not UTF-8")
+        return reading
+
+    def settle(self, reading: Lines, index: int) -> None:
+        """Judge a record that was decoded, and may be bad all the same."""
+        value = reading.values[index]
+        try:
+            if index in reading.texts:
+                self.judge.check(document(reading.texts[index]))
+            elif index not in reading.documents and value is not None:
+                judged = self.judge.document(value)
+                reading.lines[index] = self.decoder.line(judged)
+                reading.documents[index] = judged
+                return
+        except Bad as bad:
+            reading.refuse(index, str(bad))
+            return
+        reading.refuse(index, "not JSON")  # it was judged, and is refused all the same
+
+    def _find_texts(self, reading: Lines, headers: Sequence[Headers | None]) -> None:
+        for index, given in enumerate(headers):
+            value = reading.values[index]
+            if given and value is not None and is_text(given):
+                try:
+                    reading.texts[index] = text_line(value, given)
+                except Bad as bad:
+                    reading.reasons[index] = str(bad)
+
+    def _decode_all(self, reading: Lines) -> bool:
+        """Return False where a name was learned: everything has to be decoded again."""
+        lines, decode, decided = reading.lines, self.decoder.decode, reading.texts.keys() | reading.reasons.keys()
+        for index, value in enumerate(reading.values):
+            try:
+                if value is not None and len(value) <= LARGEST:
+                    lines[index] = decode(value)
+                    continue
+            except (MsgspecError, UnicodeDecodeError, RecursionError):
+                pass
+            if index not in decided and not self._judge(reading, index, value):
+                return False
+        for index in decided:  # a text may look like a record
+            lines[index] = None
+        return True
+
+    def _judge(self, reading: Lines, index: int, value: bytes | None) -> bool:
+        """Judge a record that was refused. Returns False where a name was learned."""
+        if value is None:
+            reading.reasons[index] = NO_VALUE
+            return True
+        try:
+            judged = reading.documents.get(index) or self.judge.document(value)
+        except Bad as bad:
+            reading.reasons[index] = str(bad)
+            return True
+        if index not in reading.documents and self.decoder.learn(judged):
+            return False
+        reading.documents[index] = judged
+        reading.lines[index] = self.decoder.line(judged)
+        return True
+
+
+def _not_utf8(values: Sequence[bytes | None]) -> Iterator[int]:
+    """Yield the indexes of values that are not UTF-8: of a name that comes twice, only the last value is looked at."""
+    if b"".join(filter(None, values)).isascii():
+        return
+    for index, value in enumerate(values):
+        if value is not None and not value.isascii():
+            try:
+                value.decode()
+            except UnicodeDecodeError:
+                yield index

@@ -1,0 +1,167 @@
+"""The members of lines that are not typed columns of their own: what columns and routes take out of them, and `doc`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from spark_sink.rows.decoding import OVERFLOW, Decoder, Line
+from spark_sink.rows.json_text import Json, write
+from spark_sink.rows.pieces import Cut, Doubtful, Piece, Pieces, Role
+
+DOCS_REMEMBERED = 2 * 1024 * 1024  # characters
+
+
+class Place(NamedTuple):
+    """Where a value is found: a member below the root or below `log`, and the names from there on."""
+
+    in_log: bool
+    name: str
+    steps: tuple[str, ...] = ()
+
+
+def place_of(path: str) -> Place:
+    """Return the place of a path, names joined by dots."""
+    first, *others = path.split(".")
+    if first == "log" and others:
+        return Place(True, others[0], tuple(others[1:]))
+    return Place(False, first, tuple(others))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A value that a column or a route needs. `take` raises Doubtful; `removes`: see Cut."""
+
+    path: str
+    take: Callable[[Json], Json]
+    removes: Callable[[Json, Json], bool]
+
+
+def text(value: Json) -> Json:
+    """Take a text, or nothing."""
+    if value is not None and not isinstance(value, str):
+        raise Doubtful
+    return value
+
+
+HOST, PATH, FILE_ID = (
+    Wanted(path, text, lambda _value, _taken: True) for path in ("host.name", "log.file.path", "log.file.id")
+)
+# The attribute of a line or of its log with the value of a typed column.
+_TYPED = {(False, "@timestamp"): "time"} | {
+    key: key[1] for key in ((False, "message"), (False, "tags"), (True, "offset"), (True, "length"), (True, "flags"))
+}
+_ROLES = {(False, "host"): Role.PARENT, (True, "file"): Role.PARENT, (False, "fields"): Role.COLUMN}
+
+
+@dataclass(slots=True)
+class Taken:
+    """What a chunk of lines has. `values`: for each Wanted, in their order; `docs` and `fields`: JSON texts."""
+
+    values: Sequence[Sequence[Json]]
+    docs: Sequence[str | None]
+    fields: Sequence[str | None]
+
+
+class _Slot(NamedTuple):
+    in_log: bool
+    prefix: str | None  # None: several members in one object
+    texts: list[str | None]
+
+
+@dataclass(slots=True)
+class Members:
+    """Reads the members of lines. `wanted` begins with HOST, PATH and FILE_ID."""
+
+    decoder: Decoder
+    wanted: Sequence[Wanted]
+    _pieces: dict[tuple[bool, str], Pieces] = field(default_factory=dict)
+    _docs: dict[tuple[str | None, ...], str | None] = field(default_factory=dict)
+    _docs_size: int = 0
+    _layout: tuple[tuple[bool, str | None], ...] = ()
+
+    def read(self, lines: Sequence[Line], logs: Sequence[Any], doubtful: set[int]) -> Taken:
+        """Return what the lines have, and add the indexes of those that may be bad. `logs`: the `log` of each line."""
+        pieces = {
+            (in_log, name): self._pieces_of(in_log, name).of(list(map(attrgetter(attribute), owners)), doubtful)
+            for in_log, owners, names in ((False, lines, self.decoder.names), (True, logs, self.decoder.log_names))
+            for name, attribute in names.raw.items()
+        }
+        values = [self._values(wanted, pieces, lines, logs, doubtful) for wanted in self.wanted]
+        fields = pieces.pop((False, "fields"))
+        field_texts = [None] * len(lines) if fields is None else [piece.text for piece in fields]
+        slots = [_slot(in_log, name, given) for (in_log, name), given in pieces.items() if given is not None]
+        docs = self._documents([slot for slot in slots if any(slot.texts)], len(lines))
+        return Taken(values, docs, field_texts)
+
+    def _pieces_of(self, in_log: bool, name: str) -> Pieces:
+        key = (in_log, name)
+        if key not in self._pieces:
+            cuts = [
+                Cut(place.steps, wanted.take, wanted.removes)
+                for wanted in self.wanted
+                if (place := place_of(wanted.path))[:2] == key
+            ]
+            self._pieces[key] = Pieces(_ROLES.get(key, Role.EXTRA), cuts)
+        return self._pieces[key]
+
+    def _values(
+        self,
+        wanted: Wanted,
+        pieces: Mapping[tuple[bool, str], list[Piece] | None],
+        lines: Sequence[Line],
+        logs: Sequence[Any],
+        doubtful: set[int],
+    ) -> list[Json]:
+        place = place_of(wanted.path)
+        key = place[:2]
+        if (members := pieces.get(key)) is not None:
+            same = [other for other in self.wanted if place_of(other.path)[:2] == key]
+            index = same.index(wanted)
+            return [piece.taken[index] for piece in members]
+        if key in _TYPED and not place.steps:
+            given: Sequence[Json] = list(map(attrgetter(_TYPED[key]), logs if place.in_log else lines))
+        else:  # below a text, a number or a list there is nothing
+            given = [None] * len(lines)
+        return [self._taken(wanted, value, index, doubtful) for index, value in enumerate(given)]
+
+    @staticmethod
+    def _taken(wanted: Wanted, value: Json, index: int, doubtful: set[int]) -> Json:
+        try:
+            return wanted.take(value)
+        except Doubtful:
+            doubtful.add(index)
+            return None
+
+    def _documents(self, slots: Sequence[_Slot], count: int) -> list[str | None]:
+        if not slots:
+            return [None] * count
+        layout = tuple((slot.in_log, slot.prefix) for slot in slots)
+        if layout != self._layout or self._docs_size > DOCS_REMEMBERED:
+            self._docs.clear()
+            self._docs_size, self._layout = 0, layout
+        docs, known = [], self._docs.get
+        for texts in zip(*(slot.texts for slot in slots), strict=True):
+            doc = known(texts, "")
+            if doc == "":
+                doc = self._docs[texts] = _document(slots, texts)
+                self._docs_size += len(doc or "")
+            docs.append(doc)
+        return docs
+
+
+def _slot(in_log: bool, name: str, pieces: Iterable[Piece]) -> _Slot:
+    prefix = None if name == OVERFLOW else write(name).decode() + ":"
+    return _Slot(in_log, prefix, [piece.text for piece in pieces])
+
+
+def _document(slots: Sequence[_Slot], texts: Sequence[str | None]) -> str | None:
+    """Return the JSON text of the members, those of `log` as the last one; None without any."""
+    members: tuple[list[str], list[str]] = ([], [])
+    for slot, text in zip(slots, texts, strict=True):
+        if text is not None:
+            members[slot.in_log].append(text[1:-1] if slot.prefix is None else slot.prefix + text)
+    top, log = members
+    if log:
+        top.append(f'"log":{{{",".join(log)}}}')
+    return f"{{{','.join(top)}}}" if top else None

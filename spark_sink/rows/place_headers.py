@@ -1,0 +1,109 @@
+"""Records whose value is the message alone: the rest of the line is in their headers.
+
+A header of the place shows that a record is one: `log.file.id`, `log.offset` or `log.length`. Without any of them it is
+a record like others, and with a part of them it is bad: its repeats could not be recognised.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from spark_sink.rows.json_text import HIGHEST
+from spark_sink.rows.kinds import SHOWN
+from spark_sink.rows.times import is_in_range, micros_of
+
+FILE_ID, OFFSET, LENGTH, TIME = "log.file.id", "log.offset", "log.length", "@timestamp"
+FLAGS, PATH, HOST = "log.flags", "log.file.path", "host.name"
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+_PLACE = frozenset((FILE_ID, OFFSET, LENGTH))
+_DIGITS = re.compile(r"[0-9]+")
+
+
+class Bad(ValueError):
+    """Raised where a record is bad; its text is the reason."""
+
+
+class TextLine(NamedTuple):
+    """A line of which the message is the record's value."""
+
+    time: str
+    message: str
+    offset: int
+    length: int
+    flags: list[str] | None
+    path: str | None
+    file_id: str
+    host: str | None
+
+
+def is_text(headers: Headers) -> bool:
+    """True if the value of the record is the message alone."""
+    return any(name in _PLACE for name, _ in headers)
+
+
+def text_line(value: bytes, headers: Headers) -> TextLine:
+    """Return the line. Raises Bad."""
+    given: dict[str, bytes | None] = {}
+    for name, content in headers:  # of a name that comes twice the first one counts
+        given.setdefault(name, content)
+    file_id = given.get(FILE_ID)
+    if not file_id:
+        raise _missing(FILE_ID)
+    offset, length = _whole(given, OFFSET), _whole(given, LENGTH)
+    time = given.get(TIME)
+    if time is None:
+        raise _missing(TIME)
+    time_text = time.decode(errors="replace")
+    micros = micros_of(time_text)
+    if micros is None or not is_in_range(micros):
+        raise _wrong(TIME, time_text, "an ISO 8601 time")
+    try:
+        flags, path, host = (_text(given, name) for name in (FLAGS, PATH, HOST))
+        identity = file_id.decode()
+    except UnicodeDecodeError:
+        raise Bad("a header is not UTF-8") from None
+    try:
+        message = value.decode()
+    except UnicodeDecodeError:
+        raise Bad("not UTF-8") from None
+    return TextLine(
+        time_text, message, offset, length, None if flags is None else flags.split(","), path, identity, host
+    )
+
+
+def document(line: TextLine) -> dict[str, object]:
+    """Return the record that the shipper would have written otherwise."""
+    file = {"path": line.path} if line.path is not None else {}
+    log = {"offset": line.offset, "length": line.length, "file": {**file, "id": line.file_id}}
+    return {
+        "@timestamp": line.time,
+        "message": line.message,
+        "log": log if line.flags is None else {**log, "flags": line.flags},
+        **({} if line.host is None else {"host": {"name": line.host}}),
+    }
+
+
+def _text(given: Mapping[str, bytes | None], name: str) -> str | None:
+    content = given.get(name)
+    return None if content is None else content.decode()
+
+
+def _whole(given: Mapping[str, bytes | None], name: str) -> int:
+    content = given.get(name)
+    if content is None:
+        raise _missing(name)
+    text = content.decode(errors="replace")
+    number = int(text) if _DIGITS.fullmatch(text) and len(text.lstrip("0")) < 20 else HIGHEST + 1
+    if number > HIGHEST:
+        raise _wrong(name, text, "a whole number")
+    return number
+
+
+def _missing(name: str) -> Bad:
+    return Bad(f"no header {name}, without which a repeat of the text could not be recognised")
+
+
+def _wrong(name: str, text: str, wanted: str) -> Bad:
+    return Bad(f"the header {name} is not {wanted}: {text[:SHOWN]}")

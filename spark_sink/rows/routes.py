@@ -1,0 +1,96 @@
+"""From `table.path` to the table of each row.
+
+A value becomes the name of one directory, whatever a record contains: it can lead neither to another place of the file
+system nor to a table's log.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+
+from config.sink.template import Template, TemplateField
+from spark_sink.rows.json_text import HIGHEST, LOWEST, Json, Number, write
+from spark_sink.rows.kinds import kind_of
+
+LONGEST = 128  # characters of a value; a file system allows names of 255 bytes
+_OTHER = re.compile(r"[^A-Za-z0-9._-]")
+_DOTS = re.compile(r"\A[.]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Chooses the table of each row."""
+
+    template: Template
+
+    @property
+    def fields(self) -> tuple[TemplateField, ...]:
+        """Return the fields of records that choose the table, in their order."""
+        return tuple(field for field in self.template.fields if not field.is_topic)
+
+    def table(self, topic: str, values: Sequence[str | None]) -> str:
+        """Return the path of a table. `values`: those of `fields`, of which only one with a default may be None."""
+        remaining = iter(values)
+        parts = []
+        for part in self.template.parts:
+            if isinstance(part, str):
+                parts.append(part)
+            else:
+                value = topic if part.is_topic else next(remaining)
+                parts.append(_directory(value) if value is not None else part.default or "")
+        return "".join(parts)
+
+
+def missing(field: TemplateField, value: Json) -> str | None:
+    """Return why a record belongs in no table, None where it does."""
+    if field.default is not None or route_value(value) is not None:
+        return None
+    return f"no {field.name}, by which table.path chooses the table"
+
+
+def route_value(value: Json) -> str | None:
+    """Return a text, number or truth value as text; None for an empty text and everything else."""
+    match value:
+        case str():
+            return value or None
+        case bool():
+            return "true" if value else "false"
+        case int() if LOWEST <= value <= HIGHEST:
+            return str(value)
+        case None | list() | dict():
+            return None
+        case _:
+            return _number(value)
+
+
+@lru_cache(maxsize=1024)
+def _directory(value: str) -> str:
+    name = _DOTS.sub("_", _OTHER.sub("_", value)[:LONGEST])  # `.` and `..` are other directories, `.a` is hidden
+    # A directory of this name would make a table of the one that it is in.
+    return "_delta_log_" if name == "_delta_log" else name
+
+
+def _number(value: Json) -> str:
+    """Return a number as Spark writes it: without zeros at its end, and a large or small one with an exponent."""
+    written = write(value)
+    text = written.decode()
+    if kind_of(Number(written)).startswith("DECIMAL"):
+        whole, _, fraction = text.partition(".")
+        plain = f"{whole}.{fraction.rstrip('0')}".rstrip(".")
+        return "0" if plain == "-0" else plain
+    double = float(text)
+    if abs(double) == float("inf"):
+        return "Infinity" if double > 0 else "-Infinity"
+    return _like_java(double)
+
+
+def _like_java(double: float) -> str:
+    if double == 0 or 1e-3 <= abs(double) < 1e7:
+        plain = format(Decimal(repr(double)), "f")
+        return plain if "." in plain else f"{plain}.0"
+    sign, digits, exponent = Decimal(repr(double)).as_tuple()
+    text = "".join(map(str, digits)).rstrip("0")
+    power = len(digits) - 1 + int(exponent)
+    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{power}"

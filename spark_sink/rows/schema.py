@@ -1,0 +1,35 @@
+"""The columns of both kinds of table as Arrow has them."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from spark_sink.records.schema import BAD_RECORDS, HEADERS_TYPE, LINES, Column
+
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+_TYPES: dict[str, pa.DataType] = {
+    "STRING": pa.string(),
+    "BOOLEAN": pa.bool_(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "BINARY": pa.binary(),
+    "TIMESTAMP": TIMESTAMP,
+    "DATE": pa.date32(),
+    "ARRAY<STRING>": pa.list_(pa.string()),
+    HEADERS_TYPE: HEADERS,
+}
+# JSON as text: no reader of the table needs to know what a VARIANT is.
+_AS_TEXT = {
+    "fields": Column("fields", "STRING", "fields: what the shipper's configuration adds, as JSON"),
+    "doc": Column("doc", "STRING", "The members of the record that have no column, as JSON"),
+}
+COLUMNS = tuple(_AS_TEXT.get(column.name, column) for column in LINES)
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    return pa.schema([(column.name, _TYPES[column.type]) for column in columns])
+
+
+BAD_SCHEMA = arrow_schema(BAD_RECORDS)

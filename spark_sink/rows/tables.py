@@ -1,0 +1,158 @@
+"""Good lines to a table of Arrow, with the columns of every table and those of the configuration."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from spark_sink.rows.batches import DocMode, KafkaRecords
+from spark_sink.rows.json_text import Json
+from spark_sink.rows.line_reader import LineReader, Lines
+from spark_sink.rows.members import FILE_ID, HOST, PATH, Members, Taken, Wanted
+from spark_sink.rows.own_columns import OwnColumn
+from spark_sink.rows.pieces import Doubtful
+from spark_sink.rows.routes import Routes, route_value
+from spark_sink.rows.schema import COLUMNS, TIMESTAMP, arrow_schema
+from spark_sink.rows.times import is_in_range, micros_of
+
+TIMES_REMEMBERED = 65_536
+_KAFKA_TIME = pa.timestamp("ms", tz="UTC")
+_NAIVE = pa.timestamp("us")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Good rows, and the values that choose the table of each: a column for each field of the template."""
+
+    table: pa.Table
+    routes: Sequence[Sequence[str | None]]
+
+
+@dataclass(slots=True)
+class RowTables:
+    """Makes the columns of good lines."""
+
+    reader: LineReader
+    own: Sequence[OwnColumn]
+    routes: Routes
+    doc: DocMode
+    schema: pa.Schema = field(init=False)
+    _members: Members = field(init=False)
+    _times: dict[str, int | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.schema = arrow_schema((*COLUMNS, *(own.column for own in self.own)))
+        columns = [Wanted(own.config.path, _column(own), own.holds) for own in self.own]
+        routes = [Wanted(part.name, _route(part.default), _stays) for part in self.routes.fields]
+        self._members = Members(self.reader.decoder, (HOST, PATH, FILE_ID, *columns, *routes))
+
+    def rows(self, records: KafkaRecords, reading: Lines) -> Rows:
+        """Return the rows of the lines. A record that turns out to be bad gets its reason in `reading`."""
+        while True:
+            kept = [index for index, line in enumerate(reading.lines) if line is not None]
+            lines: list[Any] = [reading.lines[index] for index in kept]
+            logs = self.reader.decoder.logs(lines)
+            doubtful: set[int] = set()
+            times = self._micros([line.time for line in lines], doubtful)
+            taken = self._members.read(lines, logs, doubtful)
+            if not doubtful:
+                break
+            for position in doubtful:
+                self.reader.settle(reading, kept[position])
+        host, path, file_id, *others = taken.values
+        own, routes = others[: len(self.own)], others[len(self.own) :]
+        columns: dict[str, Any] = {
+            **_times(times),
+            "message": [line.message for line in lines],
+            "host": host,
+            "path": path,
+            "file_id": file_id,
+            "offset": [log.offset for log in logs],
+            "length": [log.length for log in logs],
+            "flags": [log.flags for log in logs],
+            "tags": [line.tags for line in lines],
+            "fields": taken.fields,
+            "doc": self._docs(reading, kept, taken),
+            **_place(records, kept),
+            **{column.config.name: values for column, values in zip(self.own, own, strict=True)},
+        }
+        return Rows(_table(columns, self.schema), routes)
+
+    def _micros(self, texts: Sequence[str], doubtful: set[int]) -> list[int | None]:
+        """Return microseconds since the epoch; None where the text is not a time in range."""
+        known = self._times
+        if len(known) > TIMES_REMEMBERED:
+            known.clear()
+        for text in set(texts).difference(known):
+            micros = micros_of(text)
+            known[text] = micros if micros is not None and is_in_range(micros) else None
+        times = [known[text] for text in texts]
+        if None in times:
+            doubtful.update(index for index, micros in enumerate(times) if micros is None)
+        return times
+
+    def _docs(self, reading: Lines, kept: Sequence[int], taken: Taken) -> Sequence[str | None]:
+        match self.doc:
+            case "rest":
+                return taken.docs
+            case "all":
+                return [reading.whole(index) for index in kept]
+            case "none":
+                return [None] * len(kept)
+
+
+def _column(own: OwnColumn) -> Callable[[Json], Json]:
+    def take(value: Json) -> Json:
+        taken = own.value(value)
+        if taken is None and own.config.required:
+            raise Doubtful
+        return taken
+
+    return take
+
+
+def _route(default: str | None) -> Callable[[Json], Json]:
+    def take(value: Json) -> Json:
+        text = route_value(value)
+        if text is None and default is None:
+            raise Doubtful
+        return text
+
+    return take
+
+
+def _stays(_value: Json, _taken: Json) -> bool:
+    return False
+
+
+def _times(times: Sequence[int | None]) -> dict[str, pa.Array]:
+    micros = pa.array(times, pa.int64())
+    return {"ts": micros.cast(TIMESTAMP), "date": micros.cast(_NAIVE).cast(pa.date32())}
+
+
+def _place(records: KafkaRecords, kept: Sequence[int]) -> dict[str, Any]:
+    """Return the columns of the records' places in Kafka."""
+    offsets, times = records.offsets, records.times
+    if len(kept) < len(records):
+        offsets, times = [offsets[index] for index in kept], [times[index] for index in kept]
+    return {
+        "topic": pa.repeat(pa.scalar(records.topic), len(kept)),
+        "partition": pa.repeat(pa.scalar(records.partition, pa.int32()), len(kept)),
+        "kafka_offset": offsets,
+        "kafka_ts": pa.array(times, pa.int64()).cast(_KAFKA_TIME).cast(TIMESTAMP),
+    }
+
+
+def _table(columns: dict[str, Any], schema: pa.Schema) -> pa.Table:
+    return pa.table([_array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    if pa.types.is_timestamp(kind):  # microseconds of the epoch
+        return pa.array(values, pa.int64()).cast(kind)
+    if pa.types.is_date32(kind):  # days of the epoch
+        return pa.array(values, pa.int32()).cast(kind)
+    return pa.array(values, kind)

@@ -140,14 +140,11 @@ class Members:
         if layout != self._layout or self._docs_size > DOCS_REMEMBERED:
             self._docs.clear()
             self._docs_size, self._layout = 0, layout
-        docs, known = [], self._docs.get
-        for texts in zip(*(slot.texts for slot in slots), strict=True):
-            doc = known(texts, "")
-            if doc == "":
-                doc = self._docs[texts] = _document(slots, texts)
-                self._docs_size += len(doc or "")
-            docs.append(doc)
-        return docs
+        rows = list(zip(*(slot.texts for slot in slots), strict=True))
+        for texts in set(rows).difference(self._docs):
+            doc = self._docs[texts] = _document(slots, texts)
+            self._docs_size += len(doc or "")
+        return [self._docs[texts] for texts in rows]
 
 
 def _slot(in_log: bool, name: str, pieces: Iterable[Piece]) -> _Slot:

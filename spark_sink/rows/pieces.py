@@ -60,7 +60,7 @@ class Pieces:
             return None
         known = self._known.get
         pieces = [known(b"" if raw is UNSET else bytes(raw)) for raw in raws]
-        if None not in pieces:
+        if all(pieces):
             return pieces  # type: ignore[return-value]  # none of them is None
         return [piece or self._made(index, raws[index], doubtful) for index, piece in enumerate(pieces)]
 

@@ -15,7 +15,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
 _COMMON = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{3}(?:[0-9]{3})?)?Z")
-_BLANK = "".join(map(chr, (*range(33), 127)))
+_ZONE_BLANK = "".join(map(chr, range(33)))
+_BLANK = _ZONE_BLANK + "\x7f"
 _DATE = r"(?P<sign>[+-]?)(?P<year>[0-9]{4,6})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
 _CLOCK = (
     r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?P<fraction>\.[0-9]*)?(?P<zone>.+)?)?)?"
@@ -81,7 +82,7 @@ def micros_of(text: str) -> int | None:
         return None
     fraction = (matched["fraction"] or ".")[1:7]
     seconds = (days * 24 + hour) * 3600 + minute * 60 + second
-    offset = _offset(matched["zone"].strip(_BLANK), seconds) if matched["zone"] else 0
+    offset = _offset(matched["zone"].strip(_ZONE_BLANK), seconds) if matched["zone"] else 0
     return None if offset is None else (seconds - offset) * MICROS + int(fraction.ljust(6, "0"))
 
 

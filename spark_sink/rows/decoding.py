@@ -7,6 +7,7 @@ beyond that are kept together, under a name that no record can have, in records 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 from uuid import uuid4
 
@@ -97,10 +98,10 @@ class Decoder:
 
     def text_line(self, text: TextLine) -> Line:
         """Return the line of a record whose value is its message."""
-        file = {"id": text.file_id} if text.path is None else {"path": text.path, "id": text.file_id}
-        log = self._log(offset=text.offset, length=text.length, flags=text.flags, file=Raw(write(file)))
-        host = UNSET if text.host is None else Raw(write({"name": text.host}))
-        return self._line(time=text.time, message=text.message, log=log, host=host)
+        log = self._log(
+            offset=text.offset, length=text.length, flags=text.flags, file=_object(path=text.path, id=text.file_id)
+        )
+        return self._line(time=text.time, message=text.message, log=log, host=_object(name=text.host))
 
     def logs(self, lines: Sequence[Line]) -> list[Any]:
         """Return the member `log` of each line; an empty one where it has none."""
@@ -113,6 +114,12 @@ class Decoder:
         fields = (("time", str), log, *_LINE, *self.names.fields())
         self._line = _struct("Line", fields, {**self.names.renamed(), "time": "@timestamp"})
         self.decode = msgspec.json.Decoder(self._line).decode
+
+
+@lru_cache(maxsize=4096)
+def _object(**members: str | None) -> Raw:
+    """Return an object with those members that are not None."""
+    return Raw(write({name: value for name, value in members.items() if value is not None}))
 
 
 def _struct(name: str, fields: Sequence[Any], renamed: dict[str, str]) -> Any:

@@ -8,7 +8,7 @@ from msgspec import MsgspecError
 from spark_sink.rows.decoding import Decoder, Line
 from spark_sink.rows.json_text import Json, read, write
 from spark_sink.rows.judging import LARGEST, Judge
-from spark_sink.rows.place_headers import Bad, Headers, TextLine, document, is_text, text_line
+from spark_sink.rows.place_headers import Bad, Headers, TextLine, document, text_line
 
 NO_VALUE = "no value"
 
@@ -79,9 +79,10 @@ class LineReader:
     def _find_texts(self, reading: Lines, headers: Sequence[Headers | None]) -> None:
         for index, given in enumerate(headers):
             value = reading.values[index]
-            if given and value is not None and is_text(given):
+            if given and value is not None:
                 try:
-                    reading.texts[index] = text_line(value, given)
+                    if (line := text_line(value, given)) is not None:
+                        reading.texts[index] = line
                 except Bad as bad:
                     reading.reasons[index] = str(bad)
 

@@ -64,8 +64,10 @@ class Taken:
 
 
 class _Slot(NamedTuple):
+    """The texts of one member of each line. `prefix`: what goes before each of them in an object."""
+
     in_log: bool
-    prefix: str | None  # None: several members in one object
+    prefix: str
     texts: list[str | None]
 
 
@@ -78,7 +80,7 @@ class Members:
     _pieces: dict[tuple[bool, str], Pieces] = field(default_factory=dict)
     _docs: dict[tuple[str | None, ...], str | None] = field(default_factory=dict)
     _docs_size: int = 0
-    _layout: tuple[tuple[bool, str | None], ...] = ()
+    _layout: tuple[tuple[bool, str], ...] = ()
 
     def read(self, lines: Sequence[Line], logs: Sequence[Any], doubtful: set[int]) -> Taken:
         """Return what the lines have, and add the indexes of those that may be bad. `logs`: the `log` of each line."""
@@ -141,24 +143,25 @@ class Members:
             self._docs.clear()
             self._docs_size, self._layout = 0, layout
         rows = list(zip(*(slot.texts for slot in slots), strict=True))
+        top = [slot.prefix for slot in slots if not slot.in_log]
+        log = [slot.prefix for slot in slots if slot.in_log]
         for texts in set(rows).difference(self._docs):
-            doc = self._docs[texts] = _document(slots, texts)
+            doc = self._docs[texts] = _document(top, log, texts)
             self._docs_size += len(doc or "")
         return [self._docs[texts] for texts in rows]
 
 
 def _slot(in_log: bool, name: str, pieces: Iterable[Piece]) -> _Slot:
-    prefix = None if name == OVERFLOW else write(name).decode() + ":"
-    return _Slot(in_log, prefix, [piece.text for piece in pieces])
+    if name == OVERFLOW:  # its members, without the braces
+        return _Slot(in_log, "", [piece.text[1:-1] if piece.text is not None else None for piece in pieces])
+    return _Slot(in_log, write(name).decode() + ":", [piece.text for piece in pieces])
 
 
-def _document(slots: Sequence[_Slot], texts: Sequence[str | None]) -> str | None:
-    """Return the JSON text of the members, those of `log` as the last one; None without any."""
-    members: tuple[list[str], list[str]] = ([], [])
-    for slot, text in zip(slots, texts, strict=True):
-        if text is not None:
-            members[slot.in_log].append(text[1:-1] if slot.prefix is None else slot.prefix + text)
-    top, log = members
-    if log:
-        top.append(f'"log":{{{",".join(log)}}}')
-    return f"{{{','.join(top)}}}" if top else None
+def _document(top: Sequence[str], log: Sequence[str], texts: Sequence[str | None]) -> str | None:
+    """Return the JSON text of the members, those of `log` as the last one; None without any. The texts are those of the
+    prefixes, in their order."""
+    members = [prefix + text for prefix, text in zip(top, texts, strict=False) if text is not None]
+    inner = [prefix + text for prefix, text in zip(log, texts[len(top) :], strict=True) if text is not None]
+    if inner:
+        members.append(f'"log":{{{",".join(inner)}}}')
+    return f"{{{','.join(members)}}}" if members else None

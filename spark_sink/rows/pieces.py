@@ -83,6 +83,8 @@ class Pieces:
 
     def _read(self, text: bytes) -> Piece:
         value, is_plain = read(text) if text else (None, False)
+        if is_plain and not self._cuts and self.role is Role.EXTRA:
+            return Piece(text.decode(), ())
         if self.role is not Role.EXTRA and value is not None and not isinstance(value, dict):
             raise Doubtful
         taken = tuple([cut.take(value_below(value, cut.steps)) for cut in self._cuts])

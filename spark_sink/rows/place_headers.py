@@ -4,8 +4,8 @@ A header of the place shows that a record is one: `log.file.id`, `log.offset` or
 a record like others, and with a part of them it is bad: its repeats could not be recognised.
 """
 
-import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from spark_sink.rows.json_text import HIGHEST
@@ -18,7 +18,7 @@ FLAGS, PATH, HOST = "log.flags", "log.file.path", "host.name"
 Headers = Sequence[tuple[str, bytes | None]]
 
 _PLACE = frozenset((FILE_ID, OFFSET, LENGTH))
-_DIGITS = re.compile(r"[0-9]+")
+_MOST_DIGITS = 100  # zeros in front of a number included
 
 
 class Bad(ValueError):
@@ -38,16 +38,11 @@ class TextLine(NamedTuple):
     host: str | None
 
 
-def is_text(headers: Headers) -> bool:
-    """True if the value of the record is the message alone."""
-    return any(name in _PLACE for name, _ in headers)
-
-
-def text_line(value: bytes, headers: Headers) -> TextLine:
-    """Return the line. Raises Bad."""
-    given: dict[str, bytes | None] = {}
-    for name, content in headers:  # of a name that comes twice the first one counts
-        given.setdefault(name, content)
+def text_line(value: bytes, headers: Headers) -> TextLine | None:
+    """Return the line, None where the value of the record is not the message alone. Raises Bad."""
+    given = dict(reversed(headers))  # of a name that comes twice the first one counts
+    if _PLACE.isdisjoint(given):
+        return None
     file_id = given.get(FILE_ID)
     if not file_id:
         raise _missing(FILE_ID)
@@ -55,10 +50,7 @@ def text_line(value: bytes, headers: Headers) -> TextLine:
     time = given.get(TIME)
     if time is None:
         raise _missing(TIME)
-    time_text = time.decode(errors="replace")
-    micros = micros_of(time_text)
-    if micros is None or not is_in_range(micros):
-        raise _wrong(TIME, time_text, "an ISO 8601 time")
+    time_text = _time(time)
     try:
         flags, path, host = (_text(given, name) for name in (FLAGS, PATH, HOST))
         identity = file_id.decode()
@@ -94,11 +86,19 @@ def _whole(given: Mapping[str, bytes | None], name: str) -> int:
     content = given.get(name)
     if content is None:
         raise _missing(name)
-    text = content.decode(errors="replace")
-    number = int(text) if _DIGITS.fullmatch(text) and len(text.lstrip("0")) < 20 else HIGHEST + 1
+    number = int(content) if content.isdigit() and len(content) <= _MOST_DIGITS else HIGHEST + 1
     if number > HIGHEST:
-        raise _wrong(name, text, "a whole number")
+        raise _wrong(name, content.decode(errors="replace"), "a whole number")
     return number
+
+
+@lru_cache(maxsize=4096)  # those of a batch have one
+def _time(content: bytes) -> str:
+    text = content.decode(errors="replace")
+    micros = micros_of(text)
+    if micros is None or not is_in_range(micros):
+        raise _wrong(TIME, text, "an ISO 8601 time")
+    return text
 
 
 def _missing(name: str) -> Bad:

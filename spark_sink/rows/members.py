@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from spark_sink.rows.decoding import OVERFLOW, Decoder, Line
 from spark_sink.rows.json_text import Json, write
-from spark_sink.rows.pieces import Cut, Doubtful, Piece, Pieces, Role
+from spark_sink.rows.pieces import ENTRY, Cut, Doubtful, Piece, Pieces, Role
 
 DOCS_REMEMBERED = 2 * 1024 * 1024  # characters
 
@@ -147,7 +147,7 @@ class Members:
         log = [slot.prefix for slot in slots if slot.in_log]
         for texts in set(rows).difference(self._docs):
             doc = self._docs[texts] = _document(top, log, texts)
-            self._docs_size += len(doc or "")
+            self._docs_size += len(doc or "") + ENTRY
         return [self._docs[texts] for texts in rows]
 
 

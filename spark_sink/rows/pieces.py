@@ -14,7 +14,8 @@ from msgspec import UNSET
 from spark_sink.rows.json_text import Json, NotJson, read, write
 from spark_sink.rows.judging import value_below
 
-REMEMBERED = 2 * 1024 * 1024  # bytes of members, for each name
+REMEMBERED = 2 * 1024 * 1024  # bytes, for each name
+ENTRY = 300  # bytes of Python's objects for one that is remembered
 
 
 class Doubtful(ValueError):
@@ -78,7 +79,7 @@ class Pieces:
             self._known.clear()
             self._size = 0
         self._known[text] = piece
-        self._size += len(text)
+        self._size += 2 * len(text) + ENTRY
         return piece
 
     def _read(self, text: bytes) -> Piece:

@@ -110,4 +110,4 @@ def test_members_that_differ_in_every_record_take_bounded_memory() -> None:
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert after - before < 40 * 2**20
+    assert after - before < 16 * 2**20

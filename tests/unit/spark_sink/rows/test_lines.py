@@ -141,5 +141,22 @@ def test_of_a_repeated_key_the_last_counts(lines: Found) -> None:
     assert json.loads(lines["key twice"]["doc"])["message"] == "last"
 
 
+@pytest.mark.parametrize("first", ['"offset":"x"', '"offset":1.5', '"file":5', '"file":{"id":5}'])
+def test_of_a_repeated_key_the_last_counts_whatever_the_first_one_was(first: str) -> None:
+    value = f'{{{TIME},"log":{{{first},"offset":7,"file":{{"id":"f"}}}}}}'.encode()
+    row = rows_of(conversion().convert(kafka_records([value])))[0]
+    assert (row["offset"], row["file_id"], row["doc"]) == (7, "f", None)
+
+
+def test_a_value_that_is_overwritten_is_utf_8_all_the_same() -> None:
+    value = b'{%b,"agent":"caf\xe9","agent":1}' % TIME.encode()
+    assert reasons_of(conversion().convert(kafka_records([value]))) == {0: "not UTF-8"}
+
+
+def test_a_record_of_more_than_16_mib_is_bad() -> None:
+    value = f'{{{TIME},"message":"{"m" * 2**24}"}}'.encode()
+    assert reasons_of(conversion().convert(kafka_records([value]))) == {0: "too large: a record has at most 16 MiB"}
+
+
 def test_text_comes_through_as_it_is(lines: Found) -> None:
     assert lines["unicode"]["message"] == "naïve é 🙂 \0"

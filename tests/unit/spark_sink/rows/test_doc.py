@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spark_sink.rows.batches import DocMode
-from spark_sink.rows.decoding import MOST_NAMES
+from spark_sink.rows.decoding import MOST_NAMES, Decoder
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
 TIME = '"@timestamp":"2026-11-21T09:30:00.123Z"'
@@ -51,6 +51,20 @@ def test_doc_does_not_depend_on_the_records_before(members: str) -> None:
     last = docs(*RESTS, *RESTS, members)[-1]
     expected = RESTS[members]
     assert (last and json.loads(last)) == (expected and json.loads(expected))
+
+
+def test_doc_has_the_names_of_its_own_record_whatever_an_earlier_run_had() -> None:
+    converted = conversion()
+    given = [f'{{{TIME},"{name}":"same"}}'.encode() for name in ("stream", "input", "other", "stream")]
+    runs = [rows_of(converted.convert(kafka_records([value])))[0]["doc"] for value in given]
+    assert runs == [f'{{"{name}":"same"}}' for name in ("stream", "input", "other", "stream")]
+
+
+def test_a_decoder_learns_so_many_names_and_no_more() -> None:
+    decoder = Decoder()
+    learned = [decoder.learn({f"name {number}": 1}) for number in range(2 * MOST_NAMES)]
+    assert not learned[-1]
+    assert 0 < sum(learned) <= MOST_NAMES
 
 
 def test_the_record_of_an_agent_keeps_what_has_no_column() -> None:

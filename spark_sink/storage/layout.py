@@ -36,7 +36,7 @@ _STATISTICS = (
     "at",
 )
 _NO_STATISTICS = ("BOOLEAN", "ARRAY<STRING>")
-_STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
+STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 
 WEEK = 7 * DAY  # Delta's own default for remembering removed files
 # VACUUM LITE asks the log for all files that were removed since the last one. What that one left began `retain` before
@@ -60,7 +60,7 @@ class Layout:
 
     @property
     def all_properties(self) -> dict[str, str]:
-        chosen = {_STATISTICS_PROPERTY: ",".join(self.statistics)} if self.statistics else {}
+        chosen = {STATISTICS_PROPERTY: ",".join(self.statistics)} if self.statistics else {}
         return {**retention_properties(self.retain), **chosen, **self.properties}
 
 
@@ -159,10 +159,10 @@ def _check_type(table: Table, column: Column, existing: DataType) -> None:
 
 def _extend_statistics(table: Table, layout: Layout, missing: tuple[Column, ...]) -> None:
     """Add the missing columns to the table's statistics; do nothing where the user chose the statistics."""
-    current = _detail(table).properties.get(_STATISTICS_PROPERTY)
+    current = _detail(table).properties.get(STATISTICS_PROPERTY)
     more = [column.name for column in missing if column.name in layout.statistics]
-    if current and more and _STATISTICS_PROPERTY not in layout.properties:
-        changed = {_STATISTICS_PROPERTY: ",".join((current, *more))}
+    if current and more and STATISTICS_PROPERTY not in layout.properties:
+        changed = {STATISTICS_PROPERTY: ",".join((current, *more))}
         table.spark.sql(f"ALTER TABLE {table.name} SET TBLPROPERTIES ({assignments(changed)})")
 
 

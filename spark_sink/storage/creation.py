@@ -1,0 +1,124 @@
+"""Creates the tables that everybody can open, and adds the columns that an existing one lacks.
+
+The types are those that need no table feature, so that the table is of reader version 1 and writer version 2: Spark,
+deltalake, DuckDB, Polars and Trino read it.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from deltalake import DeltaTable, Field, Schema
+from deltalake.exceptions import DeltaError
+from deltalake.schema import ArrayType, PrimitiveType, StructType
+
+from spark_sink.errors import Refused, SinkError
+from spark_sink.records.schema import HEADERS_TYPE, Column
+from spark_sink.storage.commits import CommitLog
+from spark_sink.storage.layout import STATISTICS_PROPERTY, Layout
+from spark_sink.storage.locations import Location
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A type in Delta's schema and in the rows that are written."""
+
+    delta: PrimitiveType | ArrayType
+    arrow: pa.DataType
+
+
+_STRING = PrimitiveType("string")
+_HEADER = StructType([Field("key", _STRING), Field("value", PrimitiveType("binary"))])
+# A type as Spark SQL writes it, in lower case -> what it is elsewhere.
+TYPES = {
+    "string": ColumnType(_STRING, pa.string()),
+    "boolean": ColumnType(PrimitiveType("boolean"), pa.bool_()),
+    "int": ColumnType(PrimitiveType("integer"), pa.int32()),
+    "bigint": ColumnType(PrimitiveType("long"), pa.int64()),
+    "double": ColumnType(PrimitiveType("double"), pa.float64()),
+    "timestamp": ColumnType(PrimitiveType("timestamp"), pa.timestamp("us", "UTC")),
+    "date": ColumnType(PrimitiveType("date"), pa.date32()),
+    "binary": ColumnType(PrimitiveType("binary"), pa.binary()),
+    "array<string>": ColumnType(ArrayType(_STRING), pa.list_(pa.string())),
+    HEADERS_TYPE.lower(): ColumnType(
+        ArrayType(_HEADER), pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    ),
+}
+
+
+def arrow_schema(columns: tuple[Column, ...]) -> pa.Schema:
+    """Return the schema of rows with these columns."""
+    return pa.schema([(column.name, TYPES[column.type.lower()].arrow) for column in columns])
+
+
+def prepare(location: Location, layout: Layout) -> CommitLog:
+    """Create the table where there is none, add the columns that it lacks, and return its log.
+
+    Raises Refused where a column has another type, or the table has what the sink does not write; SinkError where the
+    directory will not do.
+    """
+    if layout.cluster_by:
+        raise Refused(
+            f"the table {location.path}: a clustered table (cluster_by) needs table features that the sink "
+            "does not write. Leave out cluster_by"
+        )
+    try:
+        table = location.open() or _create(location, layout)
+        log = CommitLog(location, table)
+        _extend(log, layout)
+        return log
+    except (DeltaError, OSError) as error:
+        raise SinkError(f"cannot create the table {location.path}: {error}") from error
+
+
+def _create(location: Location, layout: Layout) -> DeltaTable:
+    return DeltaTable.create(
+        location.uri,
+        Schema([_field(column) for column in layout.columns]),
+        mode="ignore",  # another process may create it at the same time
+        partition_by=[layout.partition_by] if layout.partition_by else [],
+        description=layout.comment,
+        configuration=layout.all_properties,
+        storage_options=location.storage_options,
+        raise_if_key_not_exists=False,  # users may name properties of their own
+    )
+
+
+def _extend(log: CommitLog, layout: Layout) -> None:
+    """Add the columns that the table lacks."""
+    table = log.table
+    existing = {field.name.lower(): field for field in table.schema().fields}
+    for column in layout.columns:
+        if column.name.lower() in existing:
+            _check_type(log.location.path, column, existing[column.name.lower()])
+    missing = [column for column in layout.columns if column.name.lower() not in existing]
+    if missing:
+        table.alter.add_columns([_field(column) for column in missing])
+        _extend_statistics(table, layout, missing)
+
+
+def _check_type(path: str, column: Column, existing: Field) -> None:
+    if existing.type != TYPES[column.type.lower()].delta:
+        raise Refused(
+            f"the column {column.name} of the table {path} is {_shown(existing)}, and the configuration has "
+            f"{column.type.lower()}: a column keeps its type. Give the new one another name under `columns`; the old "
+            "one stays, and is NULL in new rows"
+        )
+
+
+def _shown(existing: Field) -> str:
+    """Return the type as Spark SQL writes it, as far as it is one of ours."""
+    names = (name for name, kind in TYPES.items() if kind.delta == existing.type)
+    return next(names, str(existing.type))
+
+
+def _extend_statistics(table: DeltaTable, layout: Layout, missing: list[Column]) -> None:
+    """Add the missing columns to the table's statistics; do nothing where the user chose the statistics."""
+    table.update_incremental()
+    current = table.metadata().configuration.get(STATISTICS_PROPERTY)
+    more = [column.name for column in missing if column.name in layout.statistics]
+    if current and more and STATISTICS_PROPERTY not in layout.properties:
+        table.alter.set_table_properties({STATISTICS_PROPERTY: ",".join((current, *more))})
+
+
+def _field(column: Column) -> Field:
+    return Field(column.name, TYPES[column.type.lower()].delta, metadata={"comment": column.comment})

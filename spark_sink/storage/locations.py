@@ -1,0 +1,79 @@
+"""The place of a table, for pyarrow, which writes its data files, and for deltalake, which commits them.
+
+A location is a value: it can be sent to the tasks that write.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+from pyarrow import fs
+
+# What Hadoop calls a scheme -> what the others call it.
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+# Stores without directories: to create one would be an object of its own.
+_OBJECT_STORES = {"s3", "gs", "gcs", "az", "abfs", "abfss"}
+# deltalake's name of an option -> pyarrow's, for S3.
+_S3_OPTIONS = {
+    "aws_access_key_id": "access_key",
+    "aws_secret_access_key": "secret_key",
+    "aws_session_token": "session_token",
+    "aws_region": "region",
+    "aws_endpoint": "endpoint_override",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The directory of a table: a path, or the URI of an object store as Spark has it (s3a://bucket/lines).
+
+    `options`: deltalake's storage options (aws_region, aws_endpoint ...); what is not among them comes from the
+    environment, as in every program of the store's vendor.
+    """
+
+    path: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uri(self) -> str:
+        """The path as deltalake takes it."""
+        scheme, colon, rest = self.path.partition(":")
+        return f"{_SCHEMES[scheme]}:{rest}" if colon and scheme in _SCHEMES else self.path
+
+    @property
+    def storage_options(self) -> dict[str, str]:
+        return dict(self.options)
+
+    @property
+    def has_directories(self) -> bool:
+        return urlsplit(self.uri).scheme not in _OBJECT_STORES
+
+    def files(self) -> fs.FileSystem:
+        """Return the file system whose root is this directory. It may have to ask the store where the bucket is."""
+        store, path = self._store()
+        return fs.SubTreeFileSystem(path, store)
+
+    def open(self) -> DeltaTable | None:
+        """Return the table at its newest version, None where there is none. Reads the list of all data files."""
+        try:
+            return DeltaTable(self.uri, storage_options=self.storage_options)
+        except TableNotFoundError:
+            return None
+
+    def _store(self) -> tuple[fs.FileSystem, str]:
+        parts = urlsplit(self.uri)
+        if parts.scheme == "":
+            return fs.LocalFileSystem(), self.path
+        if parts.scheme == "s3" and self.options:
+            return fs.S3FileSystem(**self._s3_settings()), f"{parts.netloc}{parts.path}".rstrip("/")
+        store, path = fs.FileSystem.from_uri(self.uri)
+        return store, path
+
+    def _s3_settings(self) -> dict[str, str]:
+        named = {name.lower(): value for name, value in self.options.items()}
+        settings = {theirs: named[ours] for ours, theirs in _S3_OPTIONS.items() if ours in named}
+        if named.get("aws_allow_http", "").lower() == "true":
+            settings["scheme"] = "http"
+        return settings

@@ -1,0 +1,243 @@
+"""Commits without Java: what must hold when several processes write, and when one of them fails."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from deltalake import Field
+from deltalake.schema import PrimitiveType
+
+from spark_sink.delta import NO_BATCH, TxnId
+from spark_sink.errors import Refused, SinkError
+from spark_sink.storage.commits import TRIES, CommitLog
+from spark_sink.storage.data_files import DataFile
+from tests.unit.spark_sink.storage.commit_lab import Table, lines
+
+SECOND_JOB = "a second job runs with the same checkpoint"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return Table(tmp_path / "lines")
+
+
+@dataclass(slots=True)
+class InterruptedLog(CommitLog):
+    """Lets something happen between the look at the table and the write of the commit."""
+
+    interruption: Callable[[], object] = int
+
+    def _write(self, files: Sequence[DataFile], txn: TxnId | None, commit_id: str) -> None:
+        self.interruption()
+        CommitLog._write(self, files, txn, commit_id)
+
+
+@dataclass(slots=True)
+class UnansweredLog(CommitLog):
+    """Raises where the commit was written, or was not: the answer of the store is lost either way."""
+
+    written: bool = True
+
+    def _write(self, files: Sequence[DataFile], txn: TxnId | None, commit_id: str) -> None:
+        if self.written:
+            CommitLog._write(self, files, txn, commit_id)
+        raise OSError("connection reset by peer")
+
+
+def interrupted(table: Table, *interruptions: Callable[[], object]) -> InterruptedLog:
+    """A log whose first writes are interrupted, one by each of these."""
+    pending = list(interruptions)
+    return InterruptedLog(table.location, table.second_process().table, lambda: pending and pending.pop(0)())
+
+
+def actions(table: Table, version: int, kind: str) -> list[dict[str, object]]:
+    entries = [json.loads(line) for line in table.log_file(version).read_text().splitlines()]
+    return [entry[kind] for entry in entries if kind in entry]
+
+
+def test_a_batch_is_one_commit_with_its_name(table: Table) -> None:
+    files = [*table.write(lines(1, 2)), *table.write(lines(3))]
+    assert table.log.append(files, TxnId("q", 7)) == 1
+    assert table.offsets() == [1, 2, 3]
+    (name,) = actions(table, 1, "txn")
+    assert (name["appId"], name["version"]) == ("q", 7)
+    assert [added["size"] for added in actions(table, 1, "add")] == [file.size for file in files]
+    assert table.log.refresh() == 1
+    assert (table.log.last_batch("q"), table.log.last_batch("another")) == (7, NO_BATCH)
+
+
+def test_other_writers_see_that_a_batch_has_read_nothing(table: Table) -> None:
+    table.land(1, 1)
+    (info,) = actions(table, 1, "commitInfo")
+    assert (info["isBlindAppend"], info["isolationLevel"], info["operation"]) == (True, "Serializable", "WRITE")
+
+
+def test_a_commit_without_a_name_adds_no_batch(table: Table) -> None:
+    assert table.log.append(table.write(lines(1)), None) == 1
+    assert actions(table, 1, "txn") == []
+    table.log.refresh()
+    assert table.log.last_batch("q") == NO_BATCH
+
+
+def test_batches_of_one_process_follow_each_other(table: Table) -> None:
+    assert [table.land(batch, batch) for batch in range(4)] == [1, 2, 3, 4]
+    assert table.offsets() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("batch", [5, 4])
+def test_a_batch_that_the_table_has_is_refused_and_so_is_an_earlier_one(table: Table, batch: int) -> None:
+    table.land(5, 1)
+    with pytest.raises(Refused, match=f"has batch 5 .* but not the rows of batch {batch}: {SECOND_JOB}"):
+        table.land(batch, 2, log=table.second_process())
+    assert table.offsets() == [1]
+
+
+def test_a_second_job_that_read_the_same_version_is_refused(table: Table) -> None:
+    other = table.second_process()
+    table.land(0, 1)
+    with pytest.raises(Refused, match=SECOND_JOB):
+        table.land(0, 2, log=other)
+    assert table.offsets() == [1]
+
+
+def test_a_second_job_that_commits_in_the_same_moment_is_refused(table: Table) -> None:
+    log = interrupted(table, lambda: table.land(0, 1))
+    with pytest.raises(Refused, match=SECOND_JOB):
+        table.land(0, 2, log=log)
+    assert table.offsets() == [1]
+
+
+def test_commits_of_others_in_the_same_moment_are_followed(table: Table) -> None:
+    def other(query: str) -> int:
+        return table.log.append(table.write(lines(1)), TxnId(query, 0))
+
+    log = interrupted(table, lambda: other("a"), lambda: [other("b"), other("c")])
+    assert table.land(0, 2, log=log) == 4
+    assert table.offsets() == [1, 1, 1, 2]
+
+
+def test_a_table_that_others_write_to_without_pause_is_given_up(table: Table) -> None:
+    log = interrupted(table, *[lambda: table.log.append([], None)] * TRIES)
+    with pytest.raises(SinkError, match=f"other programs committed {TRIES} times"):
+        table.land(0, 1, log=log)
+    assert table.offsets() == []
+
+
+def test_a_commit_whose_answer_was_lost_has_landed_once(table: Table) -> None:
+    log = UnansweredLog(table.location, table.second_process().table)
+    assert table.land(0, 1, log=log) == 1
+    assert (table.offsets(), log.refresh()) == ([1], 1)
+
+
+def test_a_commit_that_was_not_written_is_an_error(table: Table) -> None:
+    log = UnansweredLog(table.location, table.second_process().table, written=False)
+    with pytest.raises(SinkError, match=r"cannot write to the log of the table .*lines: connection reset by peer"):
+        table.land(0, 1, log=log)
+    assert table.offsets() == []
+
+
+def test_a_table_that_is_deleted_while_the_sink_runs_is_refused(table: Table) -> None:
+    table.land(0, 1)
+    table.log.refresh()
+    shutil.rmtree(table.path)
+    with pytest.raises(Refused, match="is missing, so rows that count as landed are missing"):
+        table.land(1, 2)
+
+
+@pytest.mark.parametrize("commits", [0, 1, 3])
+def test_a_table_that_is_re_created_while_the_sink_runs_is_refused(table: Table, commits: int) -> None:
+    table.land(0, 1)
+    table.log.refresh()
+    shutil.rmtree(table.path)
+    other = Table(table.path)
+    for batch in range(commits):
+        other.log.append([], TxnId("another", batch))
+    with pytest.raises(Refused, match="was re-created"):
+        table.land(1, 2)
+    assert other.log.refresh() == commits
+
+
+def test_a_table_that_was_brought_back_from_a_backup_is_refused(table: Table, tmp_path: Path) -> None:
+    backup = shutil.copytree(table.path, tmp_path / "backup")
+    table.land(0, 1)
+    table.log.refresh()
+    shutil.rmtree(table.path)
+    shutil.copytree(backup, table.path)
+    with pytest.raises(Refused, match="was at version 1, and is at version 0 now"):
+        table.land(1, 2)
+
+
+def test_a_table_that_was_copied_to_its_place_is_the_same(table: Table, tmp_path: Path) -> None:
+    table.land(0, 1)
+    table.log.refresh()
+    table.path.rename(tmp_path / "moved")
+    shutil.copytree(tmp_path / "moved", table.path, copy_function=shutil.copyfile)
+    assert table.land(1, 2) == 2
+
+
+def test_columns_that_others_add_do_not_disturb(table: Table) -> None:
+    log = interrupted(table, lambda: table.log.table.alter.add_columns([Field("more", PrimitiveType("string"))]))
+    assert table.land(0, 1, log=log) == 2
+    assert table.offsets() == [1]
+
+
+def test_a_constraint_that_others_add_is_refused_before_the_next_commit(table: Table) -> None:
+    log = interrupted(table, lambda: table.log.table.alter.add_constraint({"small": "offset < 10"}))
+    with pytest.raises(Refused, match="the CHECK constraint small"):
+        table.land(0, 100, log=log)
+    assert table.offsets() == []
+
+
+def test_what_a_killed_process_left_beside_the_log_disturbs_no_one(table: Table) -> None:
+    half = table.log_file(1).with_name(table.log_file(1).name + "#1")
+    half.write_text('{"add": {"path"')
+    assert table.land(0, 1) == 1
+    assert table.offsets() == [1]
+    assert table.land(1, 2) == 2
+
+
+def checkpoints(table: Table) -> list[int]:
+    return sorted(int(path.name.split(".")[0]) for path in table.path.glob("_delta_log/*.checkpoint.parquet"))
+
+
+def test_the_log_has_a_checkpoint_after_as_many_commits_as_the_table_demands(tmp_path: Path) -> None:
+    table = Table(tmp_path / "lines", {"delta.checkpointInterval": "3"})
+    for batch in range(7):
+        table.land(batch, batch)
+    assert checkpoints(table) == [3, 6]
+    for version in range(6):
+        table.log_file(version).unlink()
+    assert table.offsets() == list(range(7))
+    assert table.second_process().last_batch("q") == 6
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = Table(tmp_path / "lines", {"delta.checkpointInterval": "2"})
+    (tmp_path / "lines/_delta_log/00000000000000000002.checkpoint.parquet").mkdir()
+    assert [table.land(batch, batch) for batch in range(3)] == [1, 2, 3]
+    assert "cannot write a checkpoint of the log" in caplog.text
+
+
+def age(table: Table, days: int, versions: range) -> None:
+    """Let these commits be so many days old."""
+    seconds = time.time() - days * 86_400
+    for version in versions:
+        os.utime(table.log_file(version), (seconds, seconds))
+
+
+@pytest.mark.parametrize(("enabled", "kept"), [("true", 5), ("false", 9)])
+def test_a_checkpoint_deletes_the_part_of_the_log_that_is_too_old(tmp_path: Path, enabled: str, kept: int) -> None:
+    properties = {"delta.checkpointInterval": "4", "delta.enableExpiredLogCleanup": enabled}
+    table = Table(tmp_path / "lines", properties)
+    for batch in range(7):
+        table.land(batch, batch)
+    age(table, 20, range(6))  # the log goes back for ten; versions 6 and 7 need the checkpoint of version 4
+    table = Table(tmp_path / "lines", properties)
+    table.land(7, 7)
+    assert len(list(table.path.glob("_delta_log/*.json"))) == kept
+    assert table.offsets() == list(range(8))

@@ -88,9 +88,9 @@ class CommitLog:
             if self._newest is not None and self._file_of(self.version) != self._newest:
                 self._reopen()
             self.table.update_incremental()
+            self._examine()
         except _ERRORS as error:
             raise SinkError(f"cannot read the log of the table {self.location.path}: {error}") from error
-        self._examine()
         return self.version
 
     def append(self, files: Sequence[DataFile], txn: TxnId | None) -> int:
@@ -101,21 +101,20 @@ class CommitLog:
         the log could still be read.
         """
         commit_id, error = uuid4().hex, None
-        for attempt in range(TRIES):
-            before = self.version
-            now = self.refresh()
-            if attempt and (own := self._version_of(commit_id, before)) is not None:
-                return own
-            if error is not None and now == before:
-                raise SinkError(f"cannot write to the log of the table {self.location.path}: {error}") from error
+        for _ in range(TRIES):
+            read = self.refresh()
             self._check_batch(txn)
             try:
                 self._write(files, txn, commit_id)
             except _ERRORS as failed:
                 error = failed
             else:
-                self._maintain_log(now + 1)
-                return now + 1
+                self._maintain_log(read + 1)
+                return read + 1
+            if self.refresh() == read:
+                raise SinkError(f"cannot write to the log of the table {self.location.path}: {error}") from error
+            if (own := self._version_of(commit_id, read)) is not None:
+                return own
         raise SinkError(
             f"the table {self.location.path}: other programs committed {TRIES} times between its log was read and "
             "written. Find out which ones write to it so often"
@@ -150,8 +149,7 @@ class CommitLog:
 
     def _version_of(self, commit_id: str, before: int) -> int | None:
         """Return the version after `before` that has this id."""
-        newer = self.version - before
-        commits = self.table.history(newer) if newer > 0 else []
+        commits = self.table.history(self.version - before)
         return next((int(commit["version"]) for commit in commits if commit.get(COMMIT_ID) == commit_id), None)
 
     def _examine(self) -> None:

@@ -42,10 +42,12 @@ class UnansweredLog(CommitLog):
     """Raises where the commit was written, or was not: the answer of the store is lost either way."""
 
     written: bool = True
+    afterwards: Callable[[], object] = int
 
     def _write(self, files: Sequence[DataFile], txn: TxnId | None, commit_id: str) -> None:
         if self.written:
             CommitLog._write(self, files, txn, commit_id)
+        self.afterwards()
         raise OSError("connection reset by peer")
 
 
@@ -132,6 +134,13 @@ def test_a_commit_whose_answer_was_lost_has_landed_once(table: Table) -> None:
     log = UnansweredLog(table.location, table.second_process().table)
     assert table.land(0, 1, log=log) == 1
     assert (table.offsets(), log.refresh()) == ([1], 1)
+
+
+def test_a_commit_whose_answer_was_lost_is_found_among_those_of_others(table: Table) -> None:
+    log = UnansweredLog(table.location, table.second_process().table)
+    log.afterwards = lambda: [table.log.append([], TxnId("another", batch)) for batch in range(2)]
+    assert table.land(0, 1, log=log) == 1
+    assert (table.offsets(), log.version) == ([1], 3)
 
 
 def test_a_commit_that_was_not_written_is_an_error(table: Table) -> None:
